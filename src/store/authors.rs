@@ -1,10 +1,10 @@
 //! Checks the people named in files against the authors recorded by git.
 //!
-//! A tool call writes the author of its commit into the file. If a person was added by a commit of another author, that
-//! person is not credited, and the file counts as changed manually.
+//! A tool call writes the author of its commit into the file. If a commit by another author adds a person, that person
+//! is not credited, and the file counts as manually changed.
 //!
-//! The author of an import is the program itself, so an import contradicts nobody. The history of a shallow clone is
-//! incomplete, and the contents of its oldest commits are accepted as they are.
+//! The author of an import is the program itself, so an import contradicts no one. The history of a shallow clone is
+//! incomplete, so the contents of its oldest commits are accepted as is.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ struct Attribution {
     at: Timestamp,
 }
 
-/// The number of times that each claim is made.
+/// How often each claim is made.
 type Claims = HashMap<Attribution, usize>;
 
 impl Ancestry<'_> {
-    /// Disowns every person in these facts who is not confirmed by git.
+    /// Disowns every person named in these records but not confirmed by git.
     pub(super) fn disown(
         &self,
         nodes: &mut [Arc<Node>],
@@ -79,7 +79,7 @@ impl Ancestry<'_> {
         }
     }
 
-    /// Removes the claims that were added by a commit of the claimed author.
+    /// Removes the claims that were added in a commit by the claimed author.
     fn confirm(&self, claims: &mut Claims, moved: &HashSet<String>) {
         let is_of = |commit: &CommitInfo, person: &Person| {
             let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
@@ -88,7 +88,7 @@ impl Ancestry<'_> {
         };
         let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();
         if self.ends.is_empty() {
-            // The author of all commits wrote everything.
+            // A person who is the author of every commit wrote everything.
             let alone =
                 people.iter().filter(|person| self.commits.iter().all(|commit| is_of(&commit.info, person)));
             let alone: HashSet<&Person> = alone.collect();
@@ -105,7 +105,7 @@ impl Ancestry<'_> {
                 }
             }
         }
-        // A call commits in the same second as the times it writes, so these commits come first.
+        // A call commits in the same second as the times it writes, so commits at claimed times are examined first.
         let times: HashSet<i64> = claims.keys().map(|claim| claim.at.seconds()).collect();
         let commits = self.commits.iter().map(|commit| &commit.info);
         let mut commits: Vec<&CommitInfo> = commits.filter(|it| it.parents.len() < 2).collect();
@@ -134,7 +134,7 @@ impl Ancestry<'_> {
     }
 }
 
-/// Returns the faults of files that name a person not confirmed by git.
+/// Returns a fault for each part of a file that names a person not confirmed by git.
 pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
     false_names(investigation).map(|(path, Person { name, email }, _)| {
         let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
@@ -145,12 +145,12 @@ pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Faul
     })
 }
 
-/// Returns the disowned persons in these facts, with the time of each attributed part.
+/// Returns the disowned people in an investigation, with the time of each attributed part.
 pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timestamp)> {
     false_names(investigation).map(|(_, person, at)| (person.clone(), at)).collect()
 }
 
-/// Returns the persons not confirmed by git, with the file and the time of each attributed part.
+/// Returns the people not confirmed by git, with the file and time of each attributed part.
 fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &Person, Timestamp)> {
     let nodes = investigation.nodes().flat_map(|node| {
         let false_names = node.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
@@ -186,7 +186,8 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
     })
 }
 
-/// Returns the author of a comment or run. This is git's author even if an agent wrote it.
+/// Returns the claim made by a comment or run, or `None` if its author is disowned. The author is the git user even if
+/// an agent wrote it.
 fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     let author = record.author();
     let person = Person { name: author.name.clone(), email: author.email.clone() };
@@ -197,7 +198,7 @@ fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     })
 }
 
-/// Returns all claims in these facts.
+/// Returns all claims in these records.
 fn claims_in<'f>(
     nodes: impl Iterator<Item = &'f Arc<Node>>,
     comments: impl Iterator<Item = &'f Arc<Comment>>,
@@ -219,12 +220,13 @@ fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     }
 }
 
-/// Returns the author if not confirmed by git.
+/// Returns the record's author if not confirmed by git.
 fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
     Some((T::path(record.id()), record.author().caller.disowned.as_ref()?, record.at()))
 }
 
-/// Returns the persons named in a file, with the time of each attributed part. Empty for an unreadable file.
+/// Returns the people named in a file, with the time of each attributed part. The list is empty if the file is
+/// unreadable.
 fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
     let claims: Vec<Attribution> = match layout::place(path) {
@@ -239,7 +241,8 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     claims.into_iter().map(|claim| (claim.person, claim.at)).collect()
 }
 
-/// Removes a claim that this one confirms: an equal claim, or one in a node that a merge has renamed.
+/// Removes one occurrence of a confirmed claim. If there is none, removes the matching claim in a node renamed by a
+/// merge.
 fn remove_claim(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),

@@ -1,4 +1,4 @@
-//! Checks that a commit whose message names a tool call has the changes of such a call.
+//! Checks that a commit whose message names a tool call contains changes that such a call could have made.
 //!
 //! Limitation: a person can imitate a valid call, files and trailers included. Agents' calls are self-reported as well.
 
@@ -10,8 +10,8 @@ use crate::format::layout::{self, Place};
 use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
-    /// Returns the reasons why no tool call can have made this commit although its message names one, a sentence each.
-    /// Empty for merges, and for commits with unknown changes.
+    /// Returns the reasons why the tool call named in the message cannot have made this commit, one sentence each. The
+    /// list is empty for merges and for commits with unknown changes.
     pub fn misfits(&self) -> Vec<String> {
         let tool = self.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
         let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {
@@ -106,7 +106,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     })
 }
 
-/// Returns the new run, if any.
+/// Returns the run that was added, if any.
 fn ran(happening: &Happening) -> Option<&Run> {
     match happening {
         Happening::Ran(run) => Some(run),
@@ -122,7 +122,7 @@ fn is_amended_end(happening: &Happening) -> bool {
     matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
 }
 
-/// Lists the changes, such as `proposed R1.A, committed R2.A1`.
+/// Returns a summary of the changes, such as `proposed R1.A, committed R2.A1`.
 fn summary(happenings: &[Happening]) -> String {
     const SHOWN: usize = 5;
     if happenings.is_empty() {

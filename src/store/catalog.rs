@@ -1,7 +1,7 @@
 //! Maps investigation ids to folders.
 //!
-//! The name of a folder is trusted to be its id until the folder is loaded. A folder is opened if it has a different
-//! name (`git clone … foo`) or if its work tree contradicts the name (`cp -r`).
+//! A folder name that is an id is trusted until the folder is loaded. The folder is opened if its name is not an id
+//! (`git clone … foo`) or if its work tree contradicts the name (`cp -r`).
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -50,15 +50,16 @@ impl FindError {
 }
 
 impl Store {
-    /// Returns the folder of the investigation with this id, or with this unique prefix or suffix of an id.
+    /// Returns the folder of the investigation with this id, or of the only investigation whose id starts or ends with
+    /// it.
     ///
     /// # Errors
     ///
-    /// Fails if no investigation or more than one matches, or if two folders have the same id.
+    /// Returns an error if no investigation or more than one matches, or if two folders have the same id.
     pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
         let text = id.trim().to_ascii_lowercase();
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: self.root.clone() };
-        // Don't list the root for text that can't be part of an id.
+        // Don't list the root if the text can't be part of an id.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !plain || !(1..=36).contains(&text.len()) {
             return Err(not_found());
@@ -89,7 +90,7 @@ impl Store {
         let mut folders = Vec::new();
         for path in entries(&self.root).unwrap_or_default() {
             let id = self.known(&path, |known| {
-                // A folder without an investigation may be a clone in progress, so this result is not cached.
+                // A folder without an investigation may be a clone in progress, so a missing id is not cached.
                 known.id = known.id.or_else(|| identify(&path));
                 known.id
             });
@@ -100,8 +101,8 @@ impl Store {
     }
 }
 
-/// Returns the entries of the root that may contain an investigation: all that are not hidden. Symbolic links are
-/// followed, because they were created by the operator. A missing root is treated as empty.
+/// Returns the entries of the root that may contain an investigation, which are all entries that are not hidden.
+/// Symbolic links are followed because the operator created them. A missing root is treated as empty.
 pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -116,9 +117,9 @@ pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the id in the work tree of a folder. The file may be edited, so this is only a hint.
+/// Returns the investigation id in a folder's work tree. The file may have been edited, so the id is only a hint.
 fn id_in_work_tree(path: &Path) -> Option<SessionId> {
-    /// The number of bytes that contain the id.
+    /// The number of bytes to read, enough to contain the id.
     const BEGINNING: u64 = 256;
     let file = path.join(layout::META);
     std::fs::symlink_metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
@@ -128,10 +129,10 @@ fn id_in_work_tree(path: &Path) -> Option<SessionId> {
     text.lines().find_map(|line| line.strip_prefix("id: "))?.trim().parse().ok()
 }
 
-/// Returns the id of the investigation in a folder, or of the one that should be there.
+/// Returns the id of the investigation in a folder, falling back to the id in the folder name.
 fn identify(path: &Path) -> Option<SessionId> {
     let named: Option<SessionId> = path.file_name()?.to_str()?.parse().ok();
-    // A copy under another id's name is recognized by its work tree.
+    // A copy whose folder is named after another id is recognized by its work tree.
     named
         .filter(|id| id_in_work_tree(path).is_none_or(|said| said == *id))
         .or_else(|| list::read_folder(path)?.entry.id)

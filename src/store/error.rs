@@ -1,4 +1,4 @@
-//! Errors of the store, with hints on how to fix them.
+//! Store errors, with hints on how to fix them.
 
 use std::path::Path;
 use std::{error, io};
@@ -7,14 +7,14 @@ use crate::yaml::YamlError;
 
 pub(super) type StoreResult<T> = Result<T, StoreError>;
 
-/// An error of an investigation's repository, of git or of the file system.
+/// An error in an investigation's repository, from git, or from the file system.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
     /// The kind of error.
     pub kind: StoreErrorKind,
     message: String,
-    /// Overrides the hint of the kind.
+    /// Overrides the usual hint for `kind`.
     hint: Option<String>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
@@ -31,7 +31,7 @@ pub enum StoreErrorKind {
     UnknownRevision,
     /// The cursor was not returned by a previous listing.
     UnknownCursor,
-    /// The write would make the investigation too large to be read again.
+    /// The write would make the investigation too large to read.
     Full,
     /// A value cannot be serialized as YAML.
     Yaml,
@@ -41,13 +41,13 @@ pub enum StoreErrorKind {
     OtherInvestigation,
     /// A file to be merged has a name that git refuses to check out.
     UnsafeName,
-    /// The total size of the files of an incoming commit exceeds the limit.
+    /// The total size of the files in an incoming commit exceeds the limit.
     CheckoutTooLarge,
     /// Committed files have conflict markers that cannot be resolved automatically.
     Unresolved,
-    /// Committed files have conflict markers, and the other commit has changed these files.
+    /// Committed files have conflict markers, and the other commit has changed the same files.
     Marked,
-    /// Both sides have changed these files in ways that cannot be merged automatically.
+    /// Both sides have changed the listed files in ways that cannot be merged automatically.
     Conflicts(Vec<String>),
     /// The folder is not a repository.
     NotARepository,
@@ -57,31 +57,31 @@ pub enum StoreErrorKind {
     Refused,
     /// The repository uses an unsupported format.
     Unsupported,
-    /// The location of a new repository is taken.
+    /// The location for a new repository is already taken.
     AlreadyExists,
     /// The path cannot be committed.
     InvalidPath,
-    /// The path needs a folder where the commit has a file, or the other way around.
+    /// The path needs a folder where the commit has a file, or vice versa.
     PathConflict,
     /// HEAD changed since the state was loaded.
     HeadMoved,
-    /// An operation by the user is in progress, and a commit would become part of it.
+    /// A git operation started by the user is in progress, and a commit would become part of it.
     InProgress,
-    /// Every attempt failed because other processes committed in between.
+    /// Every attempt failed because other processes kept committing.
     Busy,
     /// Another writer did not release the lock in time.
     Held,
-    /// A lock file of git is held by another process.
+    /// Another process holds one of git's lock files.
     Locked,
     /// A tag with this name exists.
     TagExists,
-    /// Several objects have an id with this prefix.
+    /// Several object ids have this prefix.
     Ambiguous,
     /// An object is missing or of a different kind.
     Missing,
     /// A file exceeds the caller's limit.
     TooLarge,
-    /// A tree exceeds the limits, which are far above those of an investigation.
+    /// A tree exceeds the limits, which are far above those for an investigation.
     TooMuch,
     /// A tree violates git's rules.
     Damaged,
@@ -129,7 +129,7 @@ impl StoreErrorKind {
             StoreErrorKind::Unconfirmed => "Check the disk, then load the new head",
             StoreErrorKind::Index => "Delete it and run `git reset` there; your files are kept",
             StoreErrorKind::Io => "Check that the folder exists and is writable, and that the disk has space",
-            // These have a hint of their own or none.
+            // Other kinds have no usual hint.
             _ => "",
         }
     }
@@ -151,7 +151,7 @@ impl StoreError {
         StoreError { source: Some(source.into()), ..self }
     }
 
-    /// Creates the error of a writer that has given up.
+    /// Creates an error for a writer that has given up.
     pub(in crate::store) fn busy(path: &Path) -> StoreError {
         let message = format!("gave up on {}: other processes keep committing to it", path.display());
         StoreError::new(StoreErrorKind::Busy, message)
@@ -174,7 +174,7 @@ impl StoreError {
         )
     }
 
-    /// Creates an error for a path that needs a folder where there is a file, or the other way around.
+    /// Creates an error for a path that needs a folder where there is a file, or vice versa.
     pub(in crate::store) fn path_conflict(path: &str, blocker: &str, is: &str) -> StoreError {
         let message = format!("the path {path:?} cannot be committed: {blocker:?} is {is} in the commit");
         StoreError::new(StoreErrorKind::PathConflict, message)
@@ -184,13 +184,13 @@ impl StoreError {
         StoreError::new(StoreErrorKind::Locked, format!("{} is locked by another process", path.display()))
     }
 
-    /// Creates the error of a folder without an investigation.
+    /// Creates an error for a folder without an investigation.
     pub(in crate::store) fn not_an_investigation(path: &Path, reason: &str) -> StoreError {
         let message = format!("{} is a git repository but not an investigation: {reason}", path.display());
         StoreError::new(StoreErrorKind::NotAnInvestigation, message)
     }
 
-    /// Creates the error of a write that exceeds a read limit.
+    /// Creates an error for a write that exceeds a read limit.
     pub(in crate::store) fn full(path: &Path, limit: &str) -> StoreError {
         let message = format!(
             "the investigation in {} is full: it would exceed {limit} and could not be read back",
@@ -218,14 +218,14 @@ impl StoreError {
         self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}. {hint}"))
     }
 
-    /// Returns whether a file does not exist.
+    /// Returns whether the error means that a file does not exist.
     pub(in crate::store) fn is_not_found(&self) -> bool {
         let source = self.source.as_ref().and_then(|source| source.downcast_ref::<io::Error>());
         source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Wraps an error of the file system.
+/// Wraps a file system error.
 pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
     move |source| {
         StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()))

@@ -1,14 +1,14 @@
-//! Facts that follow from the history: manual changes, and the original terms of the investigation.
+//! Facts derived from the history: manual changes and the original terms of the investigation.
 //!
-//! 1. [`Ancestry::read`] walks the ancestors of a commit, back to those of an earlier snapshot.
+//! 1. [`Ancestry::read`] walks the ancestors of a commit, back to those of an earlier snapshot's commit.
 //! 2. [`Ancestry::by_hand`] returns the changes in these commits that were not made by tool calls.
 //! 3. [`Ancestry::terms`] restores the rules and terms of the first commit, and reports differences.
 //!
-//! A commit whose message names a tool call still counts as manual if no call can have made its changes: see
-//! [`calls`](super::calls). Not every such commit is read. A proposal or result passes if each named node has a fact
-//! with the time of the commit. A commit with a forged time is only detected by `tot check`.
+//! A commit whose message names a tool call still counts as manual if no call can have made its changes (see
+//! [`calls`](super::calls)). To save time, not every commit by a call is read. A proposal or result passes if each
+//! named node has a fact dated at the time of the commit. Only `tot check` detects a commit with a forged time.
 //!
-//! Limitations: a commit with the complete form of a call counts as one, because everything but a signature is
+//! Limitations: a commit that looks exactly like a call counts as one, because everything except a signature is
 //! self-reported. Commits before the boundary of a shallow clone are unknown.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -26,22 +26,22 @@ use crate::merge::markers;
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
 
-/// The maximum number of manual commits whose trees are read, and of merges that are repeated.
+/// The maximum number of manual commits whose trees are read, and the maximum number of merges that are repeated.
 const HANDS: usize = 200;
 
-/// The ancestors of a commit, back to those of an earlier snapshot.
+/// The ancestors of a commit, back to those of an earlier snapshot's commit.
 pub(super) struct Ancestry<'a> {
     pub(super) git: &'a Git,
-    /// The two heads of a future merge, first parent first. Otherwise the same commit twice.
+    /// The two heads of a future merge, first parent first, or the same commit twice.
     heads: [CommitId; 2],
     /// The earlier snapshot, if its commit is an ancestor.
     pub(super) before: Option<&'a Snapshot>,
     pub(super) commits: Vec<Ancestor>,
     /// The boundary commits of a shallow clone.
     pub(super) ends: Vec<CommitId>,
-    /// True if all other commits are readable.
+    /// True if all visited commits are readable.
     pub(super) is_whole: bool,
-    /// The first commit. `None` if the clone is shallow or a commit in between is unreadable.
+    /// The first commit, or `None` if the clone is shallow or a commit along the way is unreadable.
     pub(super) first: Option<CommitId>,
 }
 
@@ -69,7 +69,7 @@ impl Ancestor {
         self.call.lines().skip(1)
     }
 
-    /// Returns the author as a caller.
+    /// Returns the commit's author as a caller.
     fn person(&self) -> Option<Caller> {
         let (name, email) = (self.info.author_name.clone(), Some(self.info.author_email.clone()));
         let person = Person { name, email: email.filter(|email| !email.is_empty()) };
@@ -82,7 +82,7 @@ impl<'a> Ancestry<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the boundary of a shallow clone cannot be read.
+    /// Returns an error if the boundary of a shallow clone cannot be read.
     pub(super) fn read(
         git: &'a Git,
         heads: [CommitId; 2],
@@ -132,19 +132,19 @@ impl<'a> Ancestry<'a> {
         Ok(past)
     }
 
-    /// Returns the changes that were not made by tool calls. A merge commit that equals the merge of its parents
-    /// contains no such changes.
+    /// Returns the changes that were not made by tool calls. A merge commit that is identical to the merge of its
+    /// parents contains no manual changes.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let known = self.before.map(|before| before.investigation.by_hand().clone());
         let mut by_hand = known.unwrap_or_default();
-        // A call names no other person than the author of its commit.
+        // A call names only the author of its commit.
         let is_disowned = |(_, by): (Timestamp, &Caller)| by.disowned.is_some();
         let disowned = investigation.nodes().filter(|node| node.written_by().any(is_disowned));
         by_hand.nodes.extend(disowned.map(|node| node.id.clone()));
         by_hand.end |= are_terms_changed
             || investigation.conclusion().is_some_and(|end| end.written_by().any(is_disowned));
         let (mut asked, mut remakes) = (0, HANDS);
-        // An unreadable commit is reported elsewhere.
+        // Unreadable commits are reported elsewhere.
         let forged = self.forged(investigation).unwrap_or_default();
         let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.info.id);
         for commit in self.commits.iter().filter(|commit| !is_of_call(commit)) {
@@ -153,7 +153,7 @@ impl<'a> Ancestry<'a> {
                 _ => merges::edits(self, &commit.info, &mut remakes),
             };
             let mut affected = BTreeSet::new();
-            // An unreadable file is reported elsewhere.
+            // Unreadable files are reported elsewhere.
             for edit in edits.unwrap_or_default() {
                 if edit.before != edit.after {
                     *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
@@ -205,7 +205,8 @@ impl<'a> Ancestry<'a> {
         by_hand
     }
 
-    /// Returns commits that name a tool call which cannot have made them. Commits accounted for by facts are not read.
+    /// Returns the commits that cannot have been made by the tool call they name. Commits accounted for by facts are
+    /// not read.
     fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
         let mut files = HistoryFiles::new(self.git, investigation, HistoryBudget::DEFAULT);
         let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
@@ -213,7 +214,7 @@ impl<'a> Ancestry<'a> {
             let mut facts = CalledFacts::of(investigation);
             let (mut told, mut rest): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|commit| facts.account_for(commit));
-            // If a fact was rewritten, the commit that first wrote it has no fact of its own.
+            // If a fact was rewritten, the commit that first wrote it no longer has a matching fact.
             let doubtful: HashSet<&str> = rest.iter().flat_map(|commit| commit.nodes()).collect();
             told.retain(|commit| commit.nodes().any(|node| doubtful.contains(node)));
             rest.append(&mut told);
@@ -265,7 +266,7 @@ impl<'a> Ancestry<'a> {
         Ok(edits)
     }
 
-    /// Returns the text of a file, if readable.
+    /// Returns the text of a file, or `None` if it is unreadable.
     pub(super) fn text(&self, text: &FileText) -> Option<String> {
         let content = match text {
             FileText::Blob(blob) => self.git.read((*blob)?, read::FILE_MAX).ok()?,
@@ -274,8 +275,8 @@ impl<'a> Ancestry<'a> {
         String::from_utf8(content).ok()
     }
 
-    /// Restores the rules and terms of the first commit, because nobody may lower the standard of a running
-    /// investigation. Adds a fault for each difference, and if the first commit is unknown. Returns whether the terms
+    /// Restores the rules and terms of the first commit, because no one may lower the standard of a running
+    /// investigation. Adds a fault for each difference, or if the first commit is unknown. Returns whether the terms
     /// differ.
     pub(super) fn terms(
         &self,
@@ -337,7 +338,8 @@ impl<'a> Ancestry<'a> {
     }
 }
 
-/// The facts, each written by one call: tool, node and second. Proposals, results, and results implied by a child.
+/// The facts written by calls, each with its tool, node and time in seconds: proposals, results, and results implied by
+/// a child.
 struct CalledFacts<'a>(HashSet<(&'static str, &'a str, i64)>);
 
 impl<'a> CalledFacts<'a> {
@@ -355,7 +357,7 @@ impl<'a> CalledFacts<'a> {
         CalledFacts(facts)
     }
 
-    /// Returns whether each named node has an unused fact with the time of the commit. Removes these facts.
+    /// Returns whether each node named by the commit has an unused fact with the same time. Removes the facts it finds.
     fn account_for(&mut self, commit: &'a Ancestor) -> bool {
         let Some(tool) = [PROPOSE, COMMIT].into_iter().find(|tool| commit.tool() == Some(tool)) else {
             return false;
@@ -416,8 +418,8 @@ pub(super) fn is_marked(text: &str) -> bool {
     markers::sides(text).is_some()
 }
 
-/// Adds the nodes affected by a changed node file: the node and its parent, and all descendants if its results no
-/// longer differ.
+/// Adds the nodes affected by a changed node file: the node, its parents before and after the change, and all
+/// descendants if its results no longer differ.
 fn add_affected(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],
@@ -434,7 +436,7 @@ fn add_affected(
     }
 }
 
-/// Adds the nodes affected by a changed comment or run: its node with all descendants, and the parent.
+/// Adds the nodes affected by a changed comment or run: its node, all descendants, and the parent.
 fn add_affected_by_record(
     investigation: &Investigation,
     node: Option<NodeId>,
@@ -458,7 +460,7 @@ fn with_descendants(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     all
 }
 
-/// Returns whether these files contain the node with its current result.
+/// Returns whether the files contain the node with its current result.
 fn has_current_result(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
     let Some(file) = files.get(&layout::node(&node.id)) else { return false };
     let then = read::node(git, &file.path, file.blob, &node.id);

@@ -1,11 +1,11 @@
-//! The changes of each commit along first parents. They are computed by diffing trees and not taken from messages, so
-//! that manual commits and merges are covered as well.
+//! Determines what each commit changed, along first parents. Changes are computed by diffing trees rather than taken
+//! from messages, so manual commits and merges are covered as well.
 //!
-//! Nodes in their present state are shared with the snapshot. Only earlier versions are read in addition: proposals,
-//! and nodes before they were reclassified or edited.
+//! Current nodes are shared with the snapshot. Only earlier versions need to be read: proposals, and nodes before they
+//! were reclassified or edited.
 //!
-//! The memory of a history is limited, and the newest commits come first. [`HistoryEntry::gaps`] describes what was
-//! left out, including parts that cannot be read because the clone is shallow or damaged.
+//! The memory used by a history is limited, and the newest commits take precedence. [`HistoryEntry::gaps`] describes
+//! what was left out, including parts that cannot be read because the clone is shallow or damaged.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -20,17 +20,17 @@ use crate::domain::{
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
 
-/// The overhead of a file in addition to its bytes.
+/// The memory overhead per file, in bytes.
 const FILE_COST: u64 = 1 << 10;
-/// The maximum number of listed paths in a commit that do not belong to the investigation.
+/// The maximum number of paths listed per commit that do not belong to the investigation.
 const OTHER_PATHS: usize = 1_000;
 
-/// The maximum size of a history in bytes.
+/// The memory limits for a history, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct HistoryBudget {
-    /// The bytes of files read in addition to the snapshot.
+    /// The remaining bytes for files read in addition to the snapshot.
     texts: u64,
-    /// The bytes of everything else: messages, paths, changes.
+    /// The remaining bytes for everything else, such as messages, paths and changes.
     entries: usize,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn history(
     Ok(entries)
 }
 
-/// Creates the entry of a commit without its changes.
+/// Creates a commit's entry without its changes.
 fn without_changes(commit: CommitInfo) -> HistoryEntry {
     // Times that this program cannot represent are replaced by the epoch.
     let at = commit.at().unwrap_or_default();
@@ -107,7 +107,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
     }
 }
 
-/// Adds the changes of the commit within the budget.
+/// Adds the commit's changes to its entry, within the budget.
 fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
     let texts = entry.message.len() + entry.author_name.len() + entry.author_email.len();
     files.cost(size_of::<HistoryEntry>() + texts);
@@ -184,7 +184,7 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
     }
 }
 
-/// Returns the size of a change in memory without the node, which is shared.
+/// Returns the in-memory size of a change, excluding the node, which is shared.
 fn size_of_happening(happening: &Happening) -> usize {
     let texts = match happening {
         Happening::Reclassified(_, change) => {
@@ -195,8 +195,8 @@ fn size_of_happening(happening: &Happening) -> usize {
     size_of::<Happening>() + texts
 }
 
-/// Returns the last commit along first parents that changed the path, or the first commit of all. `None` if a commit in
-/// between cannot be read.
+/// Returns the most recent commit along first parents that changed the path, or the oldest commit if none did. Returns
+/// `None` if a commit along the way cannot be read.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Option<CommitId>, StoreError> {
     let mut last = head;
     for commit in git.log(head)? {
@@ -210,7 +210,7 @@ pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Optio
     Ok(Some(last))
 }
 
-/// Returns the nodes at a commit, by blob and id.
+/// Returns the nodes at a commit, keyed by blob and id.
 fn current(
     git: &Git,
     head: CommitId,
@@ -233,13 +233,13 @@ type ReadResult<T> = Result<Arc<T>, Fault>;
 /// The budget for files is used up.
 struct NoRoom;
 
-/// The files of the history. Each version of a node is read once, although two commits refer to it.
+/// Reads and caches the files in a history. Each version of a node is read only once, although two commits refer to it.
 pub(super) struct HistoryFiles<'a> {
     git: &'a Git,
     investigation: &'a Investigation,
     budget: HistoryBudget,
     nodes: HashMap<(BlobId, NodeId), ReadResult<Node>>,
-    /// The persons disowned by the snapshot, and therefore in its history.
+    /// The people disowned in the snapshot, and therefore also in its history.
     disowned: HashSet<(Person, Timestamp)>,
 }
 
@@ -250,7 +250,7 @@ impl<'a> HistoryFiles<'a> {
         HistoryFiles { git, investigation, budget, nodes: HashMap::new(), disowned }
     }
 
-    /// Adds the nodes at `head`, the commit of the investigation.
+    /// Adds the nodes at `head`, the investigation's commit.
     pub(super) fn at(mut self, head: CommitId) -> Result<Self, StoreError> {
         self.nodes = current(self.git, head, self.investigation)?;
         Ok(self)
@@ -260,7 +260,7 @@ impl<'a> HistoryFiles<'a> {
         self.budget.entries = self.budget.entries.saturating_sub(bytes);
     }
 
-    /// Returns the entry of a commit with its changes, within the budget.
+    /// Returns a commit's entry with its changes, within the budget.
     pub(super) fn entry(&mut self, commit: CommitInfo) -> HistoryEntry {
         let mut entry = without_changes(commit);
         changes(self, &mut entry);
@@ -288,7 +288,7 @@ impl<'a> HistoryFiles<'a> {
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
     }
 
-    /// Returns a comment or run before and after a change, shared with the snapshot if equal.
+    /// Returns a comment or run before and after a change. A version identical to the snapshot's is shared with it.
     fn records<T: Record>(
         &mut self,
         change: &PathChange,
@@ -347,7 +347,7 @@ mod tests {
 
     const START: i64 = 1_767_603_600;
 
-    /// Returns the history of a node proposed `number` times with different words.
+    /// Returns the history of a node that was proposed `number` times with different wording.
     fn proposals(number: usize, budget: HistoryBudget) -> Vec<HistoryEntry> {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");

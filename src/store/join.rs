@@ -1,11 +1,11 @@
-//! Integrates commits from elsewhere: a fast-forward, or a merge node by node.
+//! Integrates commits from elsewhere by fast-forwarding or by merging node by node.
 //!
 //! 1. Links, submodules, names that are invalid on some systems, and files above the read limit stay in the commit but
 //!    are not checked out. [`Store::left_out`] lists them. The total size of all other files is limited.
 //! 2. Both sides must be the same investigation and have a commit in common.
 //! 3. If our commit is an ancestor of theirs, HEAD is fast-forwarded to theirs.
 //! 4. Otherwise [`crate::merge`] merges both trees against their merge base. If there are several merge bases, they are
-//!    merged first, each step against its own base. With only one of them, a reverted change could come back.
+//!    merged first, each step against its own base. Using only one of them could bring back a reverted change.
 //! 5. The README of the merged investigation is regenerated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -18,7 +18,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
 
-/// The maximum recursion depth when merging merge bases. Below that, the first base is used.
+/// The maximum recursion depth when merging merge bases. Beyond this depth, only the first base is used.
 const MAX_DEPTH: usize = 16;
 
 /// The result of integrating a commit.
@@ -37,7 +37,7 @@ pub enum Joined {
     Merged {
         /// The merge commit, now at HEAD.
         commit: CommitId,
-        /// The decisions of the merge.
+        /// The decisions made by the merge.
         decisions: Vec<MergeDecision>,
     },
 }
@@ -46,7 +46,7 @@ pub enum Joined {
 pub const BY_HAND: &str = "Fix these files and commit everything with `git commit -a`; `tot merge --resolve` then merges \
                            the files that still have conflict markers";
 
-/// Creates the error of two commits with conflicts.
+/// Creates an error for two commits with conflicting changes.
 fn both_changed(path: &Path, theirs: CommitId, conflicts: &[Conflict]) -> StoreError {
     let (path, conflicting) = (path.display(), list(conflicts));
     let message = format!("{path} and the commit {theirs} can't be merged: {conflicting}");
@@ -62,27 +62,27 @@ pub(super) fn list(conflicts: &[Conflict]) -> String {
 /// The blob and kind of each file in a tree, by path.
 pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
-/// File contents, by blob id, that are not stored as objects.
+/// The contents of files that are not stored as objects, by blob id.
 pub(super) type BlobContents = HashMap<BlobId, Vec<u8>>;
 
 impl Store {
-    /// Returns the state at a commit in a new clone without local commits, if it can be integrated.
+    /// Returns the state at a commit that is about to be integrated into a new clone without local commits.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::load_at`]. Fails if the commit is too large.
+    /// Returns the same errors as [`Store::load_at`], and an error if the commit is too large.
     pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         refuse_large(&git, theirs)?;
         read::snapshot(&git, path, theirs, None, None)
     }
 
-    /// Returns the files at `after` that are not checked out, with the reason. Files that are unchanged since `before`
-    /// are omitted.
+    /// Returns the files at `after` that are not checked out, each with the reason. Files unchanged since `before` are
+    /// omitted.
     ///
     /// # Errors
     ///
-    /// Returns any git error.
+    /// Returns an error if git fails.
     pub fn left_out(
         &self,
         path: &Path,
@@ -92,12 +92,13 @@ impl Store {
         self.open(path)?.left_out(before, after)
     }
 
-    /// Integrates a commit whose objects are in the repository. HEAD moves to the commit or to a merge with it.
+    /// Integrates a commit whose objects are already in the repository. Moves HEAD to that commit or to a merge with
+    /// it.
     ///
     /// # Errors
     ///
-    /// Returns any git or file system error. Fails if the commits cannot be merged. Fails while a merge or a similar operation is in
-    /// progress. HEAD does not move in these cases.
+    /// Returns an error if git or the file system fails, if the commits cannot be merged, or if a merge or similar
+    /// operation is in progress. HEAD does not move in these cases.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -108,8 +109,8 @@ impl Store {
             if git.descent(theirs, ours)? == Descent::Yes {
                 return Ok(Joined::Unchanged);
             }
-            // Report an operation in progress first. Until it is finished, git would refuse the commands in any other
-            // hint.
+            // Report an operation in progress first. Until it is finished, git would refuse the commands suggested by
+            // any other hint.
             git.refuse_in_progress()?;
             let joined = match self.plan(&git, &before, theirs)? {
                 None => writer
@@ -134,12 +135,12 @@ impl Store {
         Err(StoreError::busy(path))
     }
 
-    /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once
-    /// git's merge is aborted. Returns nothing if no merge is in progress. Writes nothing.
+    /// Returns the commits that a stopped `git merge` was merging, provided that [`Store::join`] could merge them once
+    /// git's merge is aborted. The list is empty if no merge is in progress. Writes nothing.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::join`].
+    /// Returns the same errors as [`Store::join`].
     pub fn stopped_merge(&self, path: &Path) -> Result<Vec<CommitId>, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -256,8 +257,8 @@ pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
-/// Merges the commits, which are the merge bases of others, into one tree. Files with conflicts keep the version of
-/// their own merge base. Contents that are not stored as objects are added to `kept`.
+/// Merges several merge bases into one tree. If they conflict, uses their own merge base instead. Adds contents that
+/// are not stored as objects to `kept`.
 pub(super) fn common(
     git: &Git,
     commits: &[CommitId],
@@ -287,7 +288,7 @@ pub(super) fn common(
 /// A merged tree, the file contents that are not stored as objects, and the decisions.
 pub(super) type MergedFlat = (Flat, BlobContents, Vec<MergeDecision>);
 
-/// Merges two commits node by node. Only files for which `is_merged` returns true are considered on either side.
+/// Merges two commits node by node. On both sides, considers only files for which `is_merged` returns true.
 pub(super) fn merge_commits(
     git: &Git,
     [one, other]: [CommitId; 2],
@@ -302,8 +303,8 @@ pub(super) fn merge_commits(
     merge_flat(git, &kept, &base, [&one, &other], made)
 }
 
-/// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
-/// the ids from `made`.
+/// Merges two trees against their base. When verifying an existing merge, reuses the ids from `made` for proposals that
+/// must be renamed.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &BlobContents,
@@ -313,12 +314,12 @@ pub(super) fn merge_flat(
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
-    // Files that both sides removed may have been larger than any present file.
+    // Files that both sides removed may have been larger than any existing file.
     let mut room = limits::CHECKOUT_MAX;
     let mut known = HashSet::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
-        // Nodes in this list may be renamed by the merge even if the list itself is unchanged.
+        // The merge may rename nodes in the withheld list even if the list itself is unchanged.
         if base == ours && ours == theirs && path != layout::WITHHELD {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
             if let Place::Node(id) = layout::place(path) {
@@ -386,8 +387,8 @@ pub(super) fn merge_flat(
     Ok(Ok((tree, contents, merged.decisions)))
 }
 
-/// Returns whether one of the entries cannot be checked out. Contents without an object were written by the merge
-/// itself and are always fine.
+/// Returns whether any of the entries cannot be checked out. Contents that are not stored as objects were written by
+/// the merge itself and can always be checked out.
 fn is_unfit<const N: usize>(
     git: &Git,
     contents: &BlobContents,
@@ -402,8 +403,8 @@ fn is_unfit<const N: usize>(
     Ok(false)
 }
 
-/// Regenerates the README for the merge of two commits, given in the order of its parents. A README edited by the user
-/// is left alone.
+/// Regenerates the README for the merge of two commits, given in parent order. Leaves a README edited by the user
+/// alone.
 pub(super) fn render_page(
     git: &Git,
     heads: [CommitId; 2],
@@ -435,7 +436,7 @@ pub(super) fn render_page(
     Ok(())
 }
 
-/// Returns content that may not be stored as an object.
+/// Returns the content of a blob that may not be stored as an object.
 pub(super) fn content(git: &Git, contents: &BlobContents, blob: BlobId) -> Result<Vec<u8>, StoreError> {
     contents.get(&blob).cloned().map_or_else(|| git.read(blob, read::FILE_MAX), Ok)
 }

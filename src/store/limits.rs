@@ -1,8 +1,8 @@
 //! Limits on the size of an investigation.
 //!
-//! Guarantee: everything that was written can be read again. Readers have limits, because a repository may come from
-//! strangers. Before a write, the new size is estimated from above, and a write that would exceed a limit is refused. A
-//! small reserve ensures that a full investigation can still be concluded.
+//! Guarantee: everything that was written can be read back. Reads are limited because a repository may come from a
+//! stranger. Before each write, an upper bound on the new size is calculated, and a write that would exceed a limit is
+//! refused. A small reserve ensures that a full investigation can still be concluded.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ use crate::format::layout::{self, Place};
 pub struct Size {
     /// The number of files and folders, including the user's own.
     pub entries: usize,
-    /// The size of folders and paths in bytes.
+    /// The total size of folders and paths, in bytes.
     pub tree_bytes: usize,
-    /// The size of nodes, comments and runs in bytes.
+    /// The total size of nodes, comments and runs, in bytes.
     pub text: u64,
-    /// The size of attachments in bytes.
+    /// The total size of attachments, in bytes.
     pub attached: u64,
 }
 
@@ -46,7 +46,7 @@ impl Size {
             let parts = path.split('/').count();
             Size {
                 entries: size.entries + parts,
-                // Per entry: its name, its path during the walk, an id and a mode.
+                // Each entry has a name, a path during the walk, an id and a mode.
                 tree_bytes: size.tree_bytes + parts * (2 * path.len() + 32),
                 text: size.text + if is_counted(path) { content.len() as u64 } else { 0 },
                 attached: size.attached + if is_attachment(path) { content.len() as u64 } else { 0 },
@@ -139,7 +139,7 @@ fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     Ok(Size { entries, tree_bytes: bytes, text, attached })
 }
 
-/// Returns the total size of a commit's files if it exceeds the limit for a checkout.
+/// Returns the total size of a commit's files if it exceeds the checkout limit.
 pub(super) fn excess_checkout_size(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
     // Files above the read limit are not checked out.
     let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
@@ -148,7 +148,7 @@ pub(super) fn excess_checkout_size(git: &Git, commit: CommitId) -> Result<Option
 }
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
-    // Missing objects can't be read.
+    // Missing objects count as empty because they can't be read.
     files.filter(|file| file.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
 }
 

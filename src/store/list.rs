@@ -1,9 +1,9 @@
 //! Lists the investigations in a root, newest first.
 //!
-//! For each investigation, only the file names and `investigation.yaml` are read. Nodes are counted without their content,
-//! so pending proposals count as well.
+//! For each investigation, only the file names and `investigation.yaml` are read. Nodes are counted without reading
+//! their content, so pending proposals count as well.
 //!
-//! Unreadable folders are listed with their error and do not hide others.
+//! An unreadable folder is listed with its error and does not hide the others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{StoreError, StoreErrorKind, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// Filter and paging of a list.
+/// The filter and paging options for a list.
 #[derive(Clone, Debug)]
 pub struct ListFilter {
     /// The state of the investigations to list.
@@ -22,7 +22,7 @@ pub struct ListFilter {
     pub text: Option<String>,
     /// The [`Listing::next`] of the previous page.
     pub after: Option<String>,
-    /// The maximum number of entries.
+    /// The maximum number of entries per page.
     pub limit: usize,
 }
 
@@ -52,11 +52,11 @@ pub struct Listing {
 /// A listed investigation. At least one of `facts` and `fault` is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListEntry {
-    /// The folder.
+    /// The investigation's folder.
     pub path: PathBuf,
-    /// The id from its file or, failing that, from the folder name.
+    /// The id from the investigation's file or, failing that, from the folder name.
     pub id: Option<SessionId>,
-    /// The summary, if readable.
+    /// The summary, if the investigation is readable.
     pub facts: Option<ListFacts>,
     /// The problem with the investigation, if any.
     pub fault: Option<String>,
@@ -69,17 +69,17 @@ pub struct ListFacts {
     pub title: String,
     /// The name of the ruleset.
     pub ruleset: String,
-    /// The deepest round with a node, or 0 without nodes.
+    /// The deepest round with a node, or 0 if there are no nodes.
     pub round: u32,
     /// The number of nodes, committed and pending.
     pub nodes: usize,
     /// True if the investigation is closed.
     pub ended: bool,
-    /// The start time.
+    /// The time when the investigation started.
     pub started_at: Timestamp,
 }
 
-/// The sort key of an entry: start time in milliseconds and folder name.
+/// An entry's sort key: the start time in milliseconds and the folder name.
 type SortKey = (i64, String);
 
 /// The contents of a folder.
@@ -112,7 +112,7 @@ pub(super) fn list(folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, 
     Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
 }
 
-/// Reads a folder. Returns `None` if nothing suggests an investigation.
+/// Reads a folder. Returns `None` if nothing suggests that it contains an investigation.
 pub(super) fn read_folder(path: &Path) -> Option<FolderContents> {
     if !path.is_dir() {
         return None;
@@ -130,8 +130,8 @@ pub(super) fn read_folder(path: &Path) -> Option<FolderContents> {
     }
 }
 
-/// Reads the investigation in a folder. Other folders in the root are ignored, but a folder named by an id should
-/// contain an investigation.
+/// Reads the investigation in a folder. A folder named after an id should contain an investigation. Any other folder
+/// without one is ignored.
 fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderContents>, String> {
     let failed = |error: StoreError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
@@ -197,7 +197,7 @@ fn report_duplicate_ids(found: &mut [FolderContents]) {
     }
 }
 
-/// Returns the sort key. A damaged investigation is sorted by the time in its id.
+/// Returns the entry's sort key. A damaged investigation is sorted by the time in its id.
 fn key(entry: &ListEntry) -> SortKey {
     let started = entry.facts.as_ref().map(|facts| facts.started_at);
     let time = started.or_else(|| entry.id.and_then(SessionId::time)).map_or(0, Timestamp::milliseconds);

@@ -1,8 +1,8 @@
-//! Compares merge commits with a merge of their parents to find manual edits.
+//! Finds manual edits in merge commits by comparing each commit with a merge of its parents.
 //!
-//! 1. If each file was changed on one side only, and the merge commit has that version, there is no manual edit. Git
-//!    merges such files in the same way, so comparing trees suffices.
-//! 2. Otherwise the two parents are merged node by node, as in [`Store::join`](super::Store::join). Files that differ
+//! 1. If each file was changed on only one side and the merge commit contains that version, there are no manual edits.
+//!    Git merges such files in the same way, so comparing trees is sufficient.
+//! 2. Otherwise, the two parents are merged node by node, as in [`Store::join`](super::Store::join). Files that differ
 //!    from the result were edited manually. If the parents cannot be merged, files that differ from every parent count
 //!    as edited.
 
@@ -79,7 +79,7 @@ pub(super) fn edits(
         let sides = commit.parents.iter().map(|parent| blob(*parent)).collect::<Result<Vec<_>, _>>()?;
         let now = blob(commit.id)?;
         let after = past.text(&FileText::Blob(now));
-        // The file is unreadable. The commit that resolves the conflict is judged instead.
+        // The file contains conflict markers. The commit that resolves the conflict is judged instead.
         if after.as_deref().is_some_and(is_marked) {
             continue;
         }

@@ -1,24 +1,25 @@
 //! Investigations on disk, each an ordinary git repository in a folder of the store's root.
 //!
-//! 1. [`Store::create`] creates an investigation. [`Store::find`] looks one up by its id or part of the id.
+//! 1. [`Store::create`] creates an investigation. [`Store::find`] looks one up by its id or part of its id.
 //! 2. [`Store::load`] reads the committed state. It never reads the work tree or git's index.
 //! 3. [`Store::transact`] loads, decides and publishes in one transaction. Writers take turns.
-//! 4. [`Store::join`] integrates commits from elsewhere: a fast-forward, or a merge node by node.
-//! 5. [`Store::history`] lists the changes of each commit, computed by diffing trees.
+//! 4. [`Store::join`] integrates commits from elsewhere by fast-forwarding or by merging node by node.
+//! 5. [`Store::history`] lists the changes in each commit, computed by diffing trees.
 //!
 //! # Guarantees
 //!
 //! - The committed state is the only source of truth. A snapshot in memory is discarded when the head moves.
 //! - Every accepted write can be read back after a restart.
-//! - An error in one file affects that file only, not the rest of the investigation.
+//! - An error in one file affects only that file, not the rest of the investigation.
 //! - Nothing in a repository is executed, and symbolic links in it are not followed.
 //! - The store does not evaluate rules.
 //!
 //! # Manual changes
 //!
 //! - Modified and staged files are left alone and never become part of a commit. An unmerged file stays unmerged.
-//! - Commits are added to the current HEAD: a branch, or a commit if HEAD is detached.
-//! - While a merge, a rebase or a similar operation is in progress, reads still work. Writes are refused with a hint.
+//! - Commits are added on top of the current HEAD, even if it is detached.
+//! - While a merge, a rebase or a similar operation is in progress, reads still work, but writes are refused with a
+//!   hint.
 //! - Hooks are not run, and commits are not signed.
 //! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
 //!   reachable from any branch.
@@ -68,12 +69,12 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 /// The hidden file in the root that names the default investigation.
 pub const CHOSEN: &str = ".tot-use";
 
-/// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments in bytes. The
+/// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments, in bytes. The
 /// least recently used snapshots are dropped first.
 const CACHED: usize = 64;
 const CACHED_BYTES: u64 = 256 << 20;
 
-/// The maximum number of attempts at a transaction when other processes commit with git at the same time.
+/// The maximum number of attempts at a transaction while other processes are committing with git.
 const ATTEMPTS: usize = 20;
 
 /// A folder of investigations.
@@ -87,18 +88,18 @@ pub struct Store {
     cached: Mutex<Vec<Snapshot>>,
     /// The maximum size of an investigation.
     max_size: Size,
-    /// The maximum number of bytes in memory.
+    /// The maximum total size of the snapshots in memory, in bytes.
     max_cached_bytes: u64,
 }
 
-/// The refs of a repository. Equal refs imply equal state, history and sign-offs.
+/// A repository's refs. Identical refs imply identical state, history and sign-offs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refs {
     /// The branch that HEAD points to.
     pub branch: Option<String>,
     /// The id of the commit at HEAD, or `None` before the first commit.
     pub head: Option<CommitId>,
-    /// The tags with the ids of their objects.
+    /// The tags and the ids of their objects.
     pub tags: Vec<(String, String)>,
     /// The boundary commits of a shallow clone.
     pub ends: Vec<CommitId>,
@@ -108,7 +109,7 @@ pub struct Refs {
 pub struct Draft {
     /// The files to write or remove.
     pub files: Vec<FileChange>,
-    /// The changes as domain values. They update the snapshot without reading it again.
+    /// The changes as domain values, used to update the snapshot without rereading it.
     pub changes: Vec<Change>,
     /// The commit message.
     pub message: String,
@@ -120,11 +121,11 @@ pub struct Draft {
 pub struct Transacted<T> {
     /// The state before the decision.
     pub before: Snapshot,
-    /// The state after the transaction. Equal to `before` if nothing was written.
+    /// The state after the transaction. Identical to `before` if nothing was written.
     pub after: Snapshot,
     /// The new commits, oldest first.
     pub commits: Vec<CommitId>,
-    /// The tag on the conclusion, if the investigation is closed.
+    /// The tag for the conclusion, if the investigation is closed.
     pub tag: Option<String>,
     /// True if git's automatic maintenance has something to do.
     pub wants_upkeep: bool,
@@ -133,7 +134,7 @@ pub struct Transacted<T> {
 }
 
 impl Store {
-    /// Creates a store for the folder `root`. The folder itself is created along with the first investigation.
+    /// Creates a store for the folder `root`. The folder is created along with the first investigation.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Store {
             root: root.into(),
@@ -172,7 +173,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the root cannot be created or the store is read-only.
+    /// Returns an error if the root cannot be created or the store is read-only.
     pub fn prepare(&self) -> Result<(), StoreError> {
         self.refuse_read_only()?;
         self.ignore_investigations()?;
@@ -184,7 +185,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git or file system error. Only the root folder is left behind in that case.
+    /// Returns an error if git or the file system fails. Only the root folder is left behind in that case.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.prepare()?;
         let file = |path: &str, text: &str| FileChange::text(path, text.into());
@@ -220,7 +221,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the root cannot be read or the cursor is invalid. A missing root is treated as empty.
+    /// Returns an error if the root cannot be read or the cursor is invalid. A missing root is treated as empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
         let folders = catalog::entries(&self.root).map_err(io_error("list", &self.root))?;
         list::list(&folders, filter)
@@ -243,8 +244,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails without a repository, a commit or a readable `investigation.yaml`. Problems in other files are recorded in
-    /// the snapshot.
+    /// Returns an error if there is no repository, no commit or no readable `investigation.yaml`. Problems in other
+    /// files are recorded in the snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
         self.load_from(&self.open(path)?, path)
     }
@@ -265,20 +266,20 @@ impl Store {
 
     /// Runs a transaction.
     ///
-    /// Waits for other writers, recovers the leftovers of a killed writer, loads the state and passes it to `decide`.
-    /// Each draft then becomes one commit on top of the previous one. If another process commits with git in between,
-    /// the transaction starts over.
+    /// Waits for other writers, cleans up after a killed writer, loads the state and passes it to `decide`. Each draft
+    /// then becomes one commit on top of the previous one. If another process commits with git in between, the
+    /// transaction starts over.
     ///
-    /// A conclusion is defined by its file. Its tag only points to it, and is created here if a previous writer was
-    /// killed before it could.
+    /// A conclusion is defined by its file, and its tag only points to it. If a previous writer was killed before it
+    /// could create the tag, this method creates it.
     ///
     /// Limitation: if another process commits between two drafts, or the disk fails, the first draft remains committed
     /// without the second.
     ///
     /// # Errors
     ///
-    /// Returns errors of `decide`, and any git or file system error. Fails while a merge or a similar operation is in
-    /// progress. Nothing is written in these cases.
+    /// Returns an error if `decide`, git or the file system fails, or if a merge or similar operation is in progress.
+    /// Nothing is written in these cases.
     pub fn transact<T, E: From<StoreError>>(
         &self,
         path: &Path,
@@ -293,10 +294,10 @@ impl Store {
             let writer = git.writer()?;
             let before = self.load_from(&git, path)?;
             let (drafts, decided) = decide(&before)?;
-            // A conclusion must be tagged before the investigation is reopened. Nothing would tag it later.
+            // A conclusion must be tagged before the investigation is reopened, because nothing would tag it later.
             let mut tag = tag_end(&writer, &before)?;
             if drafts.len() > 1 {
-                // All drafts must fit before the first one is written.
+                // Check that all drafts fit before writing the first one.
                 let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
                 limits::after(writer.git(), &before, &files, self.max_size)?;
             }
@@ -319,8 +320,8 @@ impl Store {
         Err(StoreError::busy(path).into())
     }
 
-    /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.
-    /// [`Store::transact`] does the same, so only read-only operations need to call this.
+    /// Cleans up after a killed writer, for example by removing a lock file that blocks git, unless another writer is
+    /// active. [`Store::transact`] does the same, so only read-only operations need to call this.
     pub fn recover(&self, path: &Path) {
         if !self.read_only
             && let Ok(git) = self.open(path)
@@ -330,11 +331,11 @@ impl Store {
         }
     }
 
-    /// Loads the state at a revision in git's syntax: an id or its prefix, a branch, a tag, `HEAD~2`.
+    /// Loads the state at a revision in git's syntax, such as an id or its prefix, a branch, a tag or `HEAD~2`.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::load`], and fails if the revision does not exist.
+    /// Returns the same errors as [`Store::load`], and an error if the revision does not exist.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         let unknown = || {
@@ -346,13 +347,13 @@ impl Store {
         read::snapshot(&git, path, commit, None, None)
     }
 
-    /// Returns the changes of each commit up to the snapshot's, newest first, along first parents. Memory is limited,
-    /// and each entry records what was left out.
+    /// Returns the changes in each commit up to the snapshot's, newest first, along first parents. Memory use is
+    /// limited, and each entry records what was left out.
     ///
     /// # Errors
     ///
-    /// Returns any git error for the snapshot's own commit. Unreadable files become faults of their entry, and
-    /// unreadable earlier commits become gaps.
+    /// Returns an error if git cannot read the snapshot's own commit. Unreadable files become faults in their entry,
+    /// and unreadable earlier commits become gaps.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         self.history_until(snapshot, |_| false)
     }
@@ -361,7 +362,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::history`].
+    /// Returns the same errors as [`Store::history`].
     pub fn history_until(
         &self,
         snapshot: &Snapshot,
@@ -374,7 +375,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git error.
+    /// Returns an error if git fails.
     pub fn relation(&self, before: &Snapshot, after: &Snapshot) -> Result<Relation, StoreError> {
         if before.head == after.head {
             return Ok(Relation::Same);
@@ -391,33 +392,33 @@ impl Store {
         })
     }
 
-    /// Returns the commit at HEAD, or `None` before the first commit. Much cheaper than [`Store::load`], so it can be
-    /// polled.
+    /// Returns the commit at HEAD, or `None` before the first commit. This is much cheaper than [`Store::load`] and
+    /// suitable for polling.
     ///
     /// # Errors
     ///
-    /// Fails without a repository, and with any git error.
+    /// Returns an error if `path` is not a repository or if git fails.
     pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
         Ok(self.open(path)?.head()?.commit)
     }
 
-    /// Returns the refs that determine the state, provided that no object is missing or damaged. As cheap as
+    /// Returns the refs that determine the state, provided that no object is missing or damaged. This is as cheap as
     /// [`Store::head`].
     ///
     /// # Errors
     ///
-    /// Fails without a repository, and with any git error.
+    /// Returns an error if `path` is not a repository or if git fails.
     pub fn refs(&self, path: &Path) -> Result<Refs, StoreError> {
         let git = self.open(path)?;
         let Head { branch, commit } = git.head()?;
         Ok(Refs { branch, head: commit, tags: git.tag_objects()?, ends: git.shallow_boundary()? })
     }
 
-    /// Returns the id of the investigation in a folder. Cheaper than [`Store::load`].
+    /// Returns the id of the investigation in a folder. This is cheaper than [`Store::load`].
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::load`].
+    /// Returns the same errors as [`Store::load`].
     pub fn id(&self, path: &Path) -> Result<SessionId, StoreError> {
         let not_one = |reason: String| StoreError::not_an_investigation(path, &reason);
         let git = self.open(path)?;
@@ -428,12 +429,12 @@ impl Store {
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
-    /// Returns the commits by tool calls that are not reachable from any branch, for example after `git reset`. Reads
-    /// every object.
+    /// Returns commits that were made by tool calls and are not reachable from any branch, for example after
+    /// `git reset`. Reads every object.
     ///
     /// # Errors
     ///
-    /// Fails if objects, references or the reflog cannot be read.
+    /// Returns an error if objects, references or the reflog cannot be read.
     pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
         self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))
     }
@@ -442,7 +443,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git error. Unreadable files are omitted, since the snapshot lists them as faults.
+    /// Returns an error if git fails. Unreadable files are omitted because the snapshot lists them as faults.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
@@ -451,7 +452,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git error. Unreadable attachments are omitted.
+    /// Returns an error if git fails. Unreadable attachments are omitted.
     pub fn attachments(&self, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
         if snapshot.investigation.attachments().is_empty() {
             return Ok(Vec::new());
@@ -463,7 +464,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git error. Fails if the path is not a readable file, because ignoring it would publish everything.
+    /// Returns an error if git fails, or if the path exists but is not a readable file, because ignoring it would
+    /// publish everything.
     pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
         let git = self.open(path)?;
         let Some(head) = git.head()?.commit else { return Ok(None) };
@@ -475,7 +477,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::withheld`] and any file system error.
+    /// Returns the same errors as [`Store::withheld`], and an error if the file system fails.
     pub fn has_uncommitted_list(&self, path: &Path) -> Result<bool, StoreError> {
         let file = path.join(layout::WITHHELD);
         match fs::symlink_metadata(&file) {
@@ -489,12 +491,12 @@ impl Store {
         }
     }
 
-    /// Returns the ids of damaged objects with the reason: the object is unreadable or does not match its id. Reads
-    /// every object.
+    /// Returns the ids of objects that are unreadable or don't match their ids, each with the reason. Reads every
+    /// object.
     ///
     /// # Errors
     ///
-    /// Fails if the objects cannot be listed.
+    /// Returns an error if the objects cannot be listed.
     pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
         self.open(path)?.verify_objects()
     }
@@ -503,16 +505,17 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if `path` is not a repository.
     pub fn wants_signatures(&self, path: &Path) -> Result<bool, StoreError> {
         Ok(self.open(path)?.wants_signatures())
     }
 
-    /// Returns the author of new commits according to git's settings and environment, or `None` if not configured.
+    /// Returns the author's name for new commits according to git's settings and environment, or `None` if not
+    /// configured.
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if `path` is not a repository.
     pub fn author(&self, path: &Path) -> Result<Option<String>, StoreError> {
         Ok(self.open(path)?.author())
     }
@@ -521,7 +524,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if `path` is not a repository.
     pub fn person(&self, path: &Path) -> Result<Option<(String, Option<String>)>, StoreError> {
         let git = self.open(path)?;
         Ok(git.author().map(|name| (name, git.identity().1)))
@@ -532,16 +535,17 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if `path` is not a repository.
     pub fn identity(&self, path: &Path) -> Result<(String, Option<String>), StoreError> {
         Ok(self.open(path)?.identity())
     }
 
-    /// Returns the configured remote and the number of commits ahead and behind, as last fetched. Uses no network.
+    /// Returns the configured remote and the number of commits ahead and behind, as of the last fetch. Does not use the
+    /// network.
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if the repository cannot be opened.
     pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::TrackedRemote>, StoreError> {
         let git = self.open(&snapshot.path)?;
         Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
@@ -551,7 +555,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails without a repository.
+    /// Returns an error if `path` is not a repository.
     pub fn wants_upkeep(&self, path: &Path) -> Result<bool, StoreError> {
         Ok(self.open(path)?.wants_upkeep())
     }
@@ -568,7 +572,7 @@ impl Store {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
             Snapshot { head, investigation, size, ..before.clone() }
         } else {
-            // Earlier faults may be fixed by this commit, so the state is read again.
+            // This commit may fix earlier faults, so reread the state.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
         self.wrote(&after);
@@ -580,7 +584,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreErrorKind::InProgress`], and fails without a repository.
+    /// Returns [`StoreErrorKind::InProgress`] while an operation is in progress, and an error if `path` is not a
+    /// repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
         self.open(path)?.refuse_in_progress()
     }
@@ -606,7 +611,7 @@ impl Store {
         access(lock(&self.known).entry(path.to_owned()).or_default())
     }
 
-    /// Caches the snapshot as the most recently used one, whatever its size.
+    /// Caches the snapshot as the most recently used one, regardless of its size.
     fn cache(&self, snapshot: &Snapshot) {
         let mut held = lock(&self.cached);
         held.retain(|other| other.path != snapshot.path);
@@ -620,7 +625,7 @@ impl Store {
         held.insert(0, snapshot.clone());
     }
 
-    /// Hides the investigations in the root from `git status` of an enclosing repository.
+    /// Hides the investigations in the root from `git status` in an enclosing repository.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
         let io = io_error("write", &path);
@@ -633,7 +638,8 @@ impl Store {
             return Ok(());
         }
         let text = format!("{before}/{}\n", CHOSEN);
-        // Renamed into place: a process killed here must not leave an empty file, which would count as the user's own.
+        // Rename the file into place, so that a process killed here does not leave an empty file that would count as
+        // the user's own.
         let aside = self.root.join(".gitignore.new");
         fs::write(&aside, text).map_err(&io)?;
         match fs::rename(&aside, &path) {
@@ -649,8 +655,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or the next free number after a reopening, and
-/// returns the tag. An existing tag is reused. Returns `None` without a conclusion, or if its commit is unknown.
+/// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or with the next free number if the
+/// investigation was reopened, and returns the tag. Reuses an existing tag. Returns `None` if there is no conclusion or
+/// if its commit is unknown.
 fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
     let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {

@@ -1,8 +1,9 @@
 //! Detects commits that HEAD has moved away from. A `git reset`, a stash during a call, or a checkout of another branch
-//! can remove commits that this process has acknowledged, and git notifies nobody.
+//! can remove commits that this process has acknowledged, and git does not notify anyone.
 //!
-//! Guarantee: for the lifetime of the process, the last loaded or written head of each investigation is known. A load
-//! that finds HEAD moved other than forward records this, and [`Store::moves`](super::Store::moves) reports it once.
+//! Guarantee: for the lifetime of the process, the store remembers the last loaded or written head of each
+//! investigation. If a load finds that HEAD has moved other than forward, [`Store::moves`](super::Store::moves) reports
+//! the move once.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use super::git::{CommitId, Descent, Git, Left};
 use super::{Snapshot, Store, StoreError, lock};
 use crate::domain::SessionId;
 
-/// The maximum number of unreported heads of one investigation.
+/// The maximum number of unreported former heads per investigation.
 const KEPT: usize = 5;
 
 /// A commit that HEAD has moved away from.
@@ -20,27 +21,28 @@ pub struct Moved {
     pub path: PathBuf,
     /// The former head.
     pub from: CommitId,
-    /// The present state of the commit.
+    /// The current state of the former head.
     pub left: Left,
 }
 
-/// The data of a repository that this process keeps in memory.
+/// The data that this process keeps in memory for a repository.
 #[derive(Default)]
 pub(super) struct KnownRepository {
-    /// The id of its investigation, or a guess from the folder name until it is loaded.
+    /// The investigation's id, or a guess from the folder name until the investigation is loaded.
     pub(super) id: Option<SessionId>,
     /// The last loaded or written head.
     head: Option<CommitId>,
     /// Earlier heads that are not ancestors of `head` and have not been reported.
     left: Vec<CommitId>,
-    /// True if its object store has been checked.
+    /// True if the repository's object store has been checked.
     pub(super) is_checked: bool,
-    /// True if its abandoned temporary files have been removed.
+    /// True if the repository's abandoned temporary files have been removed.
     pub(super) is_swept: bool,
 }
 
 impl KnownRepository {
-    /// Returns the last known head of the snapshot's investigation. The folder may have contained a different one.
+    /// Returns the last known head of the snapshot's investigation. The folder may previously have contained a
+    /// different investigation.
     fn last_head(&mut self, snapshot: &Snapshot) -> CommitId {
         let id = Some(snapshot.investigation.meta().id);
         if self.id != id {
@@ -58,7 +60,7 @@ impl Store {
             if before == snapshot.head {
                 return;
             }
-            // Read HEAD again under the lock, because another thread may have written since.
+            // Reread HEAD under the lock, because another thread may have written since.
             let Ok(Some(now)) = git.head().map(|head| head.commit) else { return };
             let is_left = now != before && !matches!(git.descent(before, now), Ok(Descent::Yes));
             if is_left && known.left.len() < KEPT && !known.left.contains(&before) {
@@ -68,7 +70,7 @@ impl Store {
         });
     }
 
-    /// Records a head written on top of the known one.
+    /// Records a head that was written on top of the known head.
     pub(super) fn wrote(&self, snapshot: &Snapshot) {
         self.known(&snapshot.path, |known| {
             known.last_head(snapshot);
@@ -76,12 +78,12 @@ impl Store {
         });
     }
 
-    /// Returns commits of the investigation that HEAD has moved away from, as noticed by loads and writes of this process.
-    /// Each commit is returned once, and only if HEAD has not moved back to it.
+    /// Returns the commits that HEAD has moved away from, as noticed when this process loaded or wrote the
+    /// investigation. Each commit is returned once, and only if HEAD has not moved back to it.
     ///
     /// # Errors
     ///
-    /// Returns any git error.
+    /// Returns an error if git fails.
     pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
         let left: Vec<(PathBuf, CommitId)> = lock(&self.known)
             .iter_mut()

@@ -1,4 +1,4 @@
-//! Reads the files of a commit into a snapshot.
+//! Reads a commit's files into a snapshot.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -17,7 +17,8 @@ use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The maximum total size of node and comment files, in bytes. Far above the largest investigation, but safe to load.
+/// The maximum total size of node and comment files, in bytes. This is far above the largest investigation, but still
+/// safe to load.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
 /// Reads the investigation at a commit. Nodes and comments in unchanged files are reused from `before`.
@@ -31,7 +32,7 @@ pub(super) fn snapshot(
     of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
 }
 
-/// Reads a tree. For the tree of a future merge, `heads` contains its parents in order.
+/// Reads a tree. For a future merge, `heads` contains the parents in order.
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,
@@ -40,13 +41,13 @@ pub(super) fn of_tree(
     branch: Option<String>,
     before: Option<&Snapshot>,
 ) -> Result<Snapshot, StoreError> {
-    // If the folder contains a different repository now, it lacks the old commit.
+    // If the folder now contains a different repository, it lacks the old commit.
     let mut known: HashMap<String, BlobId> = HashMap::new();
     for file in before.and_then(|before| git.files(before.head).ok()).into_iter().flatten() {
         // If a tree contains a file twice, the first entry is used.
         known.entry(file.path).or_insert(file.blob);
     }
-    // The earlier state, if the file is unchanged.
+    // Returns the earlier state if the file is unchanged.
     let unchanged = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
@@ -143,7 +144,7 @@ pub(super) fn of_tree(
         .with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
     faults.extend(authors::faults(&investigation));
-    // Removed files remain counted.
+    // Removed files are still counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
         path: path.to_owned(),
@@ -157,7 +158,7 @@ pub(super) fn of_tree(
     })
 }
 
-/// Returns the text of every file of the investigation at a commit, in tree order. Unreadable files are omitted, since
+/// Returns the text of every file of the investigation at a commit, in tree order. Unreadable files are omitted because
 /// the snapshot lists them.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
     let mut sources: Vec<SourceFile> = Vec::new();
@@ -251,7 +252,7 @@ pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached
     Ok(attachments)
 }
 
-/// Returns the text of the list of withheld nodes.
+/// Returns the text of the withheld list.
 pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Option<String>, StoreError> {
     let Some(file) = git.files(commit)?.into_iter().find(|file| file.path == layout::WITHHELD) else {
         return Ok(None);
@@ -273,7 +274,7 @@ pub(super) fn record<T: Record>(git: &Git, path: &str, blob: BlobId, id: T::Id) 
     record_in(&text(git, path, blob)?, path, id)
 }
 
-/// Returns the earlier comment or run if its author `holds`, and reads it from its file otherwise.
+/// Returns the earlier comment or run if `holds` accepts its author. Otherwise, reads it from its file.
 fn record_of<T: Record>(
     room: &mut Option<u64>,
     git: &Git,

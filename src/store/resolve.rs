@@ -1,5 +1,5 @@
-//! Resolves conflict markers in committed files. Git merges line by line, and committing an unfinished merge commits
-//! its markers.
+//! Resolves conflict markers in committed files. Git merges line by line, and committing an unfinished merge also
+//! commits its markers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Resolved {
     pub commit: CommitId,
     /// The files that had markers.
     pub files: Vec<String>,
-    /// The decisions of the merge.
+    /// The decisions made by the merge.
     pub decisions: Vec<MergeDecision>,
 }
 
@@ -29,12 +29,13 @@ type Resolution = (Vec<FileChange>, Vec<MergeDecision>);
 
 impl Store {
     /// Merges committed files with conflict markers node by node and commits the result. Returns `None` if no file has
-    /// markers. If a merge commit introduced the markers, its parents are merged again. Otherwise both sides are taken
+    /// markers. If a merge commit introduced the markers, its parents are merged again. Otherwise, both sides are taken
     /// from the markers.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreErrorKind::Unresolved`] and the errors of [`Store::transact`].
+    /// Returns [`StoreErrorKind::Unresolved`] if the markers cannot be resolved, and the same errors as
+    /// [`Store::transact`].
     pub fn resolve(&self, path: &Path, at: Timestamp) -> Result<Option<Resolved>, StoreError> {
         let git = self.open(path)?;
         // During a merge, the markers are not committed yet.
@@ -58,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::load`].
+    /// Returns the same errors as [`Store::load`].
     pub fn marked(&self, path: &Path) -> Result<Vec<String>, StoreError> {
         let marked = marked(&self.open(path)?, &self.load(path)?)?;
         Ok(marked.into_iter().map(|(file, _)| file).collect())
@@ -123,7 +124,7 @@ fn resolve_markers(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>
 /// A merge commit and its parents.
 type MergeCommit = (CommitId, [CommitId; 2]);
 
-/// Returns the merge commit that introduced the present versions of all these files.
+/// Returns the merge commit that introduced the current versions of all these files.
 fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeCommit>, StoreError> {
     let mut commits = BTreeSet::new();
     for path in paths {
@@ -133,9 +134,9 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeC
     Ok(git.commit_info(commit)?.parents.try_into().ok().map(|parents| (commit, parents)))
 }
 
-/// Repeats the merge that introduced the markers, for these files and all others of the investigation. Returns `None` if
-/// there is no such merge, or if its result was changed later or cannot be merged. `made` is the tree of an earlier
-/// resolution.
+/// Repeats the merge that introduced the markers, both for the marked files and for all other files in the
+/// investigation. Returns `None` if there is no such merge, if its parents cannot be merged, or if its result was
+/// changed later. `made` is the tree of an earlier resolution.
 pub(super) fn remade(
     git: &Git,
     tree: &Flat,
@@ -148,7 +149,7 @@ pub(super) fn remade(
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
-    // Git may have applied a change of one side to a file renamed by the other, so every differing file is merged
+    // Git may have applied one side's change to a file renamed by the other side, so every differing file is merged
     // again.
     let came = flat(git, merge)?;
     let is_own = |path: &&String| {
@@ -177,7 +178,7 @@ pub(super) fn remade(
     Ok(Some((files, decisions)))
 }
 
-/// Merges the two sides that the markers contain.
+/// Merges the two sides contained in the markers.
 fn from_markers(
     tree: &Flat,
     list: Option<Vec<u8>>,
@@ -191,7 +192,8 @@ fn from_markers(
         }
     }
     if let Some(list) = list.as_ref().filter(|_| !is_marked(&layout::WITHHELD.to_owned())) {
-        // The side of this file is unknown, and with it which of two nodes is meant. Assign it to both sides.
+        // It is unknown which side this list came from, and therefore which of two nodes it names. Assign it to both
+        // sides.
         for side in [&mut trees.ours, &mut trees.theirs] {
             side.insert(layout::WITHHELD.to_owned(), list.clone());
         }

@@ -10,15 +10,15 @@ use crate::format::layout::{self, Place};
 
 /// The tag prefixes for approvals and rejections.
 pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
-/// The maximum number of tags read, because checking a signature starts a process.
+/// The maximum number of tags to read. Tags are limited because checking each signature starts a process.
 const MAX_TAGS: usize = 200;
 
-/// The sign-offs of an investigation.
+/// An investigation's sign-offs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignOffTags {
     /// The tags, sorted by name.
     pub tags: Vec<SignOffTag>,
-    /// The number of tags above the limit.
+    /// The number of tags omitted because of the limit.
     pub left_out: usize,
 }
 
@@ -31,13 +31,13 @@ pub struct SignOffTag {
     pub object: String,
     /// The commit that the tag points to.
     pub commit: CommitId,
-    /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
+    /// The content of the tag object, or the reason why the tag is not an annotated tag on a commit.
     pub annotation: Result<Annotation, String>,
-    /// The time of the commit, if readable.
+    /// The time of the tagged commit, if readable.
     pub committed_at: Option<Timestamp>,
-    /// The blob ids of the signed files at that commit.
+    /// The blob ids of the signed files at the tagged commit.
     pub files: SignedFiles,
-    /// The changes since that commit.
+    /// The changes since the tagged commit.
     pub since: Since,
 }
 
@@ -54,18 +54,18 @@ pub struct SignedFiles {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Since {
-    /// The commit is the current state.
+    /// The signed commit is the current state.
     Nothing,
-    /// The commit is an ancestor of the current state.
+    /// The signed commit is an ancestor of the current state.
     Later {
-        /// The number of commits since then, along all parents.
+        /// The number of commits since the signed commit, along all parents.
         commits: usize,
         /// The changed nodes.
         nodes: Vec<NodeId>,
-        /// The other changed files.
+        /// The changed files that are not nodes.
         files: Vec<String>,
     },
-    /// The commit is not an ancestor of the current state, according to the readable history.
+    /// According to the readable history, the signed commit is not an ancestor of the current state.
     Elsewhere,
 }
 
@@ -74,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns any git error when listing references. An error in one tag is stored in that tag.
+    /// Returns an error if git cannot list the references. An error in one tag is stored with that tag.
     pub fn sign_offs(&self, snapshot: &Snapshot) -> Result<SignOffTags, StoreError> {
         let git = self.open(&snapshot.path)?;
         let found = git.tags_under(&SIGN_OFFS)?;
@@ -83,12 +83,12 @@ impl Store {
         Ok(SignOffTags { tags: tags.collect(), left_out })
     }
 
-    /// Returns the ids of the files that a sign-off of the snapshot would cover.
+    /// Returns the blob ids of the files that signing off the snapshot would cover.
     ///
     /// # Errors
     ///
-    /// Returns any git error. Fails while a merge or a similar operation is in progress, because it may abandon the
-    /// commit.
+    /// Returns an error if git fails, or if a merge or similar operation is in progress, because that operation may
+    /// abandon the commit.
     pub fn files_to_sign(&self, snapshot: &Snapshot) -> Result<SignedFiles, StoreError> {
         let git = self.open(&snapshot.path)?;
         git.refuse_in_progress()?;
@@ -134,8 +134,8 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     }
     let (commits, _) = git.ahead_behind(snapshot.head, commit)?;
     let (mut nodes, mut files) = (Vec::new(), Vec::new());
-    // Compare the two states instead of the history in between. This includes changes by merges and excludes reverted
-    // ones.
+    // Compare the two states instead of the history between them. This includes changes made by merges and excludes
+    // reverted changes.
     for change in git.diff(Some(commit), snapshot.head)? {
         match layout::place(&change.path) {
             Place::Node(id) => nodes.push(id),

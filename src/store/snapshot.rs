@@ -13,24 +13,24 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 pub struct Snapshot {
     /// The folder of the repository.
     pub path: PathBuf,
-    /// The commit of this state. A write requires it to still be HEAD.
+    /// The commit of this state. A write requires HEAD to still point to this commit.
     pub head: CommitId,
-    /// The branch that HEAD points to. `None` if HEAD is detached or another commit was loaded.
+    /// The branch that HEAD points to, or `None` if HEAD is detached or another commit was loaded.
     pub branch: Option<String>,
-    /// The valid facts.
+    /// The valid part of the investigation.
     pub investigation: Arc<Investigation>,
     /// The pinned ruleset, or the reason why it cannot be used.
     pub ruleset: Result<Arc<RulesetFile>, Fault>,
-    /// The faults of all files but the ruleset.
+    /// The faults in all files except the ruleset.
     pub faults: Vec<Fault>,
-    /// An upper bound on the size.
+    /// An upper bound on the investigation's size.
     pub size: Size,
     /// The first commit, or `None` if a shallow clone does not contain it.
     pub first: Option<CommitId>,
 }
 
 impl Snapshot {
-    /// Creates a snapshot of an investigation outside of any repository.
+    /// Creates a snapshot of an investigation outside any repository.
     pub fn without_repository(investigation: Investigation, ruleset: RulesetFile) -> Self {
         Snapshot {
             path: PathBuf::new(),
@@ -50,7 +50,7 @@ impl Snapshot {
         Some(EffectiveRules::new(&file.ruleset, self.investigation.meta()))
     }
 
-    /// Returns all faults, starting with the one of the ruleset.
+    /// Returns all faults, starting with the ruleset's fault, if any.
     pub fn all_faults(&self) -> impl Iterator<Item = &Fault> {
         self.ruleset.as_ref().err().into_iter().chain(&self.faults)
     }
@@ -66,7 +66,7 @@ pub struct Fault {
     pub line: Option<u64>,
     /// The description of the problem.
     pub reason: String,
-    /// The code of the problem in `tot check`.
+    /// The code that `tot check` reports for the problem.
     pub code: Code,
 }
 
@@ -90,17 +90,17 @@ impl Fault {
 /// The relation between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The commits are equal.
+    /// The commits are identical.
     Same,
-    /// The first is an ancestor of the second.
+    /// The first commit is an ancestor of the second.
     Forward,
-    /// The second is an ancestor of the first.
+    /// The second commit is an ancestor of the first.
     Backward,
     /// Neither commit is an ancestor of the other.
     Diverged,
     /// No relation was found in the readable part of the history.
     Unknown {
-        /// The end of the readable history, with the reason.
+        /// The point where the readable history ends, with the reason.
         end: String,
     },
 }
@@ -114,7 +114,7 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// A commit of an investigation's history, along first parents.
+/// A commit in an investigation's first-parent history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
     /// The commit.
@@ -127,15 +127,15 @@ pub struct HistoryEntry {
     pub author_email: String,
     /// The time of the commit.
     pub at: Timestamp,
-    /// The commit message with its trailers. Only the beginning and the end of a long message.
+    /// The commit message with its trailers. Only the beginning and end of a long message are kept.
     pub message: String,
-    /// The changes of the investigation, computed by diffing trees.
+    /// The changes to the investigation, computed by diffing trees.
     pub happenings: Vec<Happening>,
     /// All changed paths, including the user's own files.
     pub paths: Vec<String>,
     /// The annotated and lightweight tags that point to the commit.
     pub tags: Vec<String>,
-    /// Faults of changed files that cannot be read.
+    /// The faults in changed files that cannot be read.
     pub faults: Vec<Fault>,
     /// The gaps in this entry or before it, one sentence each.
     pub gaps: Vec<String>,
@@ -167,7 +167,7 @@ impl HistoryEntry {
     }
 }
 
-/// A commit by a tool call that is not reachable from any branch.
+/// A commit that was made by a tool call and is not reachable from any branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostCommit {
     /// The first line of the message.
@@ -180,7 +180,7 @@ impl LostCommit {
     /// The maximum number of stored nodes, more than are ever shown.
     const NODES: usize = 20;
 
-    /// Parses the message of a commit by a tool call. Returns `None` for other commits.
+    /// Parses the message of a commit made by a tool call. Returns `None` for other commits.
     pub(super) fn of_call(message: &str) -> Option<LostCommit> {
         if !is_of_call(message) {
             return None;

@@ -1,4 +1,4 @@
-//! Removes abandoned temporary files and folders that git's own cleanup does not know.
+//! Removes abandoned temporary files and folders that git's own cleanup does not recognize.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,9 +7,9 @@ use std::{fs, io};
 /// The age at which a temporary file or folder is considered abandoned.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Removes abandoned temporary objects in a git folder. `git gc` does not know all of their names.
+/// Removes abandoned temporary objects in a git folder. `git gc` does not recognize all of their names.
 pub(super) fn objects(git_dir: &Path) {
-    // Names used by gix, and by an earlier version of this program.
+    // The prefixes used by gix and by an earlier version of this program.
     sweep(&git_dir.join("objects"), &[".tmp", "tmp_obj_tot_"], fs::remove_file);
 }
 
@@ -18,7 +18,7 @@ pub(super) fn root(root: &Path) {
     sweep(root, &[".tmp-"], fs::remove_dir_all);
 }
 
-/// Removes our abandoned entries in a folder. Failures are ignored: leftovers are harmless.
+/// Removes this program's abandoned entries from a folder. Ignores failures because leftovers are harmless.
 fn sweep(folder: &Path, prefixes: &[&str], remove: fn(PathBuf) -> io::Result<()>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,4 +1,4 @@
-//! Ancestry of commits. The readable history may be incomplete if a clone is shallow or damaged.
+//! Commit ancestry. The readable history may be incomplete if a clone is shallow or damaged.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -13,26 +13,26 @@ use super::{CommitId, CommitInfo, Git};
 
 /// The maximum number of commits visited by one query. An investigation has fewer.
 const MAX_COMMITS: usize = 500_000;
-/// The maximum number of abandoned commits listed by name.
+/// The maximum number of abandoned commits listed individually.
 const NAMED: usize = 5;
 /// The maximum number of lost commits reported.
 const MAX_LOST: usize = 10_000;
 /// The maximum number of bytes read from a reflog.
 const MAX_REFLOG: u64 = 64 << 20;
 
-/// The answer to whether one commit descends from another.
+/// Whether one commit descends from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descent {
-    /// The commit is a descendant, or both are equal.
+    /// The commit is a descendant, or both commits are identical.
     Yes,
     /// The commit is not a descendant.
     No,
-    /// No relation was found in an incomplete history. States where the history ends.
+    /// No relation was found, but the history is incomplete. Contains a description of where it ends.
     Unknown(String),
 }
 
 impl Git {
-    /// Returns whether `later` descends from `earlier`, through any parents.
+    /// Returns whether `later` descends from `earlier`, following all parents.
     pub fn descent(&self, earlier: CommitId, later: CommitId) -> StoreResult<Descent> {
         let mut walk = Walk::new(self)?;
         Ok(match walk.find(later.0, |id| id == earlier.0) {
@@ -44,9 +44,9 @@ impl Git {
 
 /// Distances between commits.
 impl Git {
-    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa, each including the commit
-    /// itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have equal times, as a merge and its parent
-    /// do.)
+    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa. Each number includes
+    /// the commit itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have the same time, as a
+    /// merge and its parent do.)
     pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> StoreResult<(usize, usize)> {
         match one == other {
             true => Ok((0, 0)),
@@ -82,7 +82,7 @@ pub enum Left {
         newest: Vec<(CommitId, String)>,
         /// The number of unreachable commits.
         number: usize,
-        /// The end of the readable history, if it is incomplete.
+        /// The point where the readable history ends, if it is incomplete.
         end: Option<String>,
     },
     /// The commit no longer exists.
@@ -94,14 +94,14 @@ pub enum Left {
 pub struct LostChain<T> {
     /// The newest commit.
     pub tip: CommitId,
-    /// True if HEAD was at the newest commit, according to the reflog. Otherwise its writer was killed or lost a race,
-    /// and the commit has never been published.
+    /// True if, according to the reflog, HEAD once pointed to the newest commit. Otherwise, that commit was never
+    /// published because its writer was killed or lost a race.
     pub was_head: bool,
     /// The descriptions of the commits, newest first.
     pub commits: Vec<T>,
 }
 
-/// Lost commits.
+/// Finding lost commits.
 impl Git {
     /// Returns the state of `from`, a former HEAD, or `None` if HEAD descends from it.
     pub fn left_behind(&self, from: CommitId) -> StoreResult<Option<Left>> {
@@ -172,7 +172,8 @@ impl Git {
         Ok(tips.into_iter().map(chain).collect())
     }
 
-    /// Returns the references with one of these prefixes that lead to a commit. The prefix is removed.
+    /// Returns the references that have one of these prefixes and lead to a commit. The prefix is removed from their
+    /// names.
     pub(super) fn references_under(&self, beginnings: &[&str]) -> StoreResult<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
@@ -189,7 +190,7 @@ impl Git {
         Ok(names)
     }
 
-    /// Returns all commits at which HEAD has been, according to its reflog.
+    /// Returns all commits that HEAD has pointed to, according to its reflog.
     fn logged_heads(&self) -> StoreResult<HashSet<ObjectId>> {
         let path = self.git_dir.join("logs").join("HEAD");
         let failed = io_error("read", &path);
@@ -215,7 +216,7 @@ pub(super) struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
     seen: HashSet<ObjectId>,
-    /// The first place where the walk was cut off, with the reason.
+    /// The first point where the walk was cut off, with the reason.
     end: Option<String>,
 }
 
@@ -228,7 +229,7 @@ impl<'g> Walk<'g> {
     }
 
     /// Visits `tip` and its ancestors, nearest first, and stops at the first commit for which `is_it` returns true.
-    /// Skips commits visited before. Returns whether such a commit was found.
+    /// Skips commits that were already visited. Returns whether a matching commit was found.
     pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {

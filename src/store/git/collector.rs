@@ -1,12 +1,12 @@
 //! Protects the objects of a new commit from a concurrent `git gc`.
 //!
-//! `git gc --prune=now` first determines the unreachable objects and deletes them later. In between, the head may have
-//! moved to a commit that uses some of these objects, and they are deleted nevertheless. A collection that starts after
-//! the head has moved is harmless. So a writer that has moved the head waits for the running collection and rewrites
-//! missing objects before it acknowledges the commit.
+//! `git gc --prune=now` first determines which objects are unreachable and deletes them later. In between, the head may
+//! move to a commit that uses some of these objects, and they are deleted anyway. A collection that starts after the
+//! head has moved is harmless. Therefore, a writer that has moved the head waits for any running collection and
+//! rewrites missing objects before it acknowledges the commit.
 //!
-//! Limitations: the writer does not wait longer than [`LONGEST`]. A separate `git prune` cannot be detected, so only
-//! objects that it has already deleted are rewritten.
+//! Limitations: the writer waits no longer than [`LONGEST`]. A separate `git prune` cannot be detected, so only objects
+//! that it has already deleted are rewritten.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -23,7 +23,7 @@ use super::error::{StoreResult, io_error};
 use super::worktree::optional_metadata;
 use crate::base::platform::{file_identity, host_name, is_alive};
 
-/// The maximum wait for a collection. Other writers wait a little longer than this.
+/// The maximum time to wait for a collection. Other writers wait a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The age at which git considers `gc.pid` stale.
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
@@ -36,7 +36,7 @@ pub(super) struct WrittenObject {
 }
 
 impl Git {
-    /// Ensures that these objects, which are reachable now, are not lost to a collection.
+    /// Ensures that these objects, which are now reachable, are not lost to a collection.
     pub(super) fn protect(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         let running = self.running_collection()?;
         let since = Instant::now();
@@ -54,7 +54,7 @@ impl Git {
         self.write_missing(objects)
     }
 
-    /// Rewrites and syncs missing objects. A collection may remove them again, but only for a short time.
+    /// Rewrites and syncs missing objects. Retries a few times, because a collection may remove them again.
     fn write_missing(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         for _ in 0..RACE_RETRIES {
             let mut is_whole = true;
@@ -75,7 +75,7 @@ impl Git {
     /// Returns whether an existing pack contains the object.
     fn is_packed(&self, id: &ObjectId) -> StoreResult<bool> {
         let path = self.git_dir.join("objects");
-        // An older handle would still know deleted packs.
+        // An older handle would still see deleted packs.
         let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("inspect", &path))?;
         Ok(objects.exists(id))
     }
@@ -97,8 +97,8 @@ impl Git {
     }
 }
 
-/// Returns whether the process in the file is alive. The file also names the machine. A process on another machine is
-/// assumed to be alive.
+/// Returns whether the process named in the file is alive. The file also names the machine, and a process on another
+/// machine is assumed to be alive.
 fn is_running(path: &Path) -> bool {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(1_000).read_to_string(&mut text));

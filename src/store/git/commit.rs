@@ -1,4 +1,4 @@
-//! Creates commits, from their objects to the new head, and tags.
+//! Creates tags and commits, from writing a commit's objects to moving the head.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ use super::{CommitId, Git, Head, JOURNAL_FILE};
 use crate::format::FileChange;
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The number of retries after races with git, which are short.
+/// The number of retries after a race with git. Such races are short.
 pub(super) const RACE_RETRIES: usize = 5;
 
-/// The exclusive right to write to a repository, released on drop. The leftovers of a killed writer have been
-/// recovered.
+/// The exclusive right to write to a repository, released on drop. Anything left behind by a killed writer has been
+/// cleaned up.
 #[must_use = "dropping it releases the lock"]
 pub struct GitWriter<'g> {
     git: &'g Git,
@@ -43,8 +43,9 @@ impl Git {
         Ok(GitWriter { git: self, _lock: lock })
     }
 
-    /// Recovers the leftovers of a killed process: lock files, the index, work tree files. Returns whether there were
-    /// any. Does nothing while another writer is active, because the next [`Git::writer`] recovers them.
+    /// Cleans up what a killed process left behind: lock files, the index and work tree files. Returns whether there
+    /// was anything to clean up. Does nothing while another writer is active, because the next [`Git::writer`] cleans
+    /// up.
     pub fn recover(&self) -> StoreResult<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
@@ -96,7 +97,7 @@ impl GitWriter<'_> {
         let synced = git.sync_new_objects(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
-        // Check again: git holds the index lock while it starts such an operation.
+        // Check again, because git holds the index lock while it starts a merge or a similar operation.
         let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
             Err(error) => {
@@ -108,7 +109,7 @@ impl GitWriter<'_> {
             Ok(is_complete) => {
                 let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = git.sync_names(&references, &touched);
-                // The commit is published. If the index failed, the next recovery completes it.
+                // The commit is published. If the index could not be replaced, the next recovery completes it.
                 if is_complete {
                     journal.finish();
                 }
@@ -162,7 +163,7 @@ impl GitWriter<'_> {
     }
 }
 
-/// A commit, and its changes to the index and the work tree.
+/// A commit and its changes to the index and the work tree.
 pub(super) struct CommitDraft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
@@ -179,14 +180,14 @@ pub(super) struct CommitDraft {
 /// A change to one path in the index and the work tree.
 pub(super) struct PathChange {
     pub(super) path: String,
-    /// The states that may be replaced by `to`. Any other state belongs to the user.
+    /// The states that may be replaced with `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
-    /// True if the old or the new entry, respectively, is not checked out.
+    /// For the old and the new entry, true if the entry is not checked out.
     pub(super) unfit: (bool, bool),
-    /// True if a file missing from the work tree was deleted by the user, even if `from` contains `None`.
+    /// True if a file missing from the work tree counts as deleted by the user, even if `from` contains `None`.
     pub(super) is_absence_kept: bool,
-    /// True if an empty or all-zero file in the work tree may be replaced. A power cut leaves such a file if its
+    /// True if an empty or all-zero file in the work tree may be replaced. A power cut leaves such a file if the
     /// content had not reached the disk.
     pub(super) are_zeros_ours: bool,
 }
@@ -200,7 +201,7 @@ impl CommitDraft {
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
     }
 
-    /// Returns the work tree files.
+    /// Returns the paths of the affected work tree files.
     fn files(&self, work_dir: &Path) -> impl Iterator<Item = PathBuf> {
         self.steps.iter().map(|step| work_dir.join(&step.path))
     }
@@ -216,7 +217,7 @@ impl Git {
         }
     }
 
-    /// Syncs objects. At full durability, also syncs the journal, which must precede the files it names.
+    /// Syncs objects. At full durability, also syncs the journal, which must reach the disk before the files it names.
     pub(super) fn sync_objects(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         if !self.disk.objects() {
             return Ok(());
@@ -226,7 +227,7 @@ impl Git {
             let files = objects.iter().map(|object| self.objects.object_path(&object.id));
             // A missing file was packed by git or removed. See `collector`.
             let mut files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-            // Equal contents are stored as one object.
+            // Identical contents are stored as one object.
             files.sort();
             files.dedup();
             let synced = if self.disk.everything() {
@@ -242,7 +243,7 @@ impl Git {
         }
     }
 
-    /// At full durability, syncs the directory entries of references and files, and the reflogs.
+    /// At full durability, syncs the reflogs, and the directory entries of references and files.
     fn sync_names(&self, references: &[String], files: &[PathBuf]) -> StoreResult<()> {
         if !self.disk.everything() {
             return Ok(());
@@ -255,8 +256,8 @@ impl Git {
         self.disk.sync_with_names(top, &logs, &names)
     }
 
-    /// Changes the reference `name` through gix, directly or through HEAD. The new value and `files` are synced before
-    /// it takes effect. The outer error is a failed sync, which leaves the reference unchanged.
+    /// Changes the reference `name` through gix, directly or through HEAD. Syncs the new value and `files` before the
+    /// change takes effect. The outer error means that syncing failed and the reference is unchanged.
     fn edit_reference(
         &self,
         edit: RefEdit,
@@ -286,9 +287,9 @@ impl Git {
     }
 }
 
-/// The steps of a commit, in the order of the module documentation.
+/// The commit steps, in the order given in the module documentation.
 impl Git {
-    /// Step 4: writes unreferenced blobs, trees and the commit, and plans the changes of its paths.
+    /// Step 4: writes unreferenced blobs, trees and the commit, and plans the changes to its paths.
     pub(super) fn draft(
         &self,
         parent: Option<ObjectId>,
@@ -316,7 +317,8 @@ impl Git {
         Ok(CommitDraft { subject: message, time, ..draft })
     }
 
-    /// Drafts a commit of any tree with additional steps. `kind` maps the old kind of a file to the new one.
+    /// Drafts a commit with additional steps. `kind` maps a file's old kind to its new kind, and `commit` builds the
+    /// commit object for a tree.
     pub(super) fn draft_of(
         &self,
         parent: Option<ObjectId>,
@@ -329,7 +331,7 @@ impl Git {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
-        // Reject invalid changes before the first object is written.
+        // Reject invalid changes before writing the first object.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
         let leaves: Vec<Option<Leaf>> = leaves.collect::<StoreResult<_>>()?;
         let mut objects = Vec::new();
@@ -364,8 +366,8 @@ impl Git {
         Ok(CommitDraft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
-    /// Writes an object even if it exists already. After a `git gc`, an open repository still sees objects in deleted
-    /// packs, and would omit objects that the new commit needs.
+    /// Writes an object even if it already exists. After a `git gc`, an open repository still sees objects in deleted
+    /// packs and would skip objects that the new commit needs.
     pub(super) fn write_object(&self, object: &dyn WriteTo) -> StoreResult<WrittenObject> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
@@ -386,8 +388,8 @@ impl Git {
         }
     }
 
-    /// Steps 6 to 10, with the index locked. On error, the head has not moved. Returns false if the head has moved but
-    /// the index could not be replaced.
+    /// Performs steps 6 to 10, with the index locked. If an error is returned, the head has not moved. Returns false if
+    /// the head has moved but the index could not be replaced.
     pub(super) fn publish(
         &self,
         draft: &CommitDraft,
@@ -400,7 +402,7 @@ impl Git {
             // Sync before the lock file has content that could be mistaken for git's.
             self.sync_journal()?;
         }
-        // Files to sync before the head moves.
+        // The files to sync before the head moves.
         let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
             self.prepare_index(work_dir, draft.parent_tree, &draft.steps, lock)?;
@@ -428,7 +430,7 @@ impl Git {
         };
         let parents = usize::from(draft.parent.is_some());
         let log = gix::reference::log::message(draft.action, BStr::new(&draft.subject), parents);
-        // Update HEAD and not the branch, so that both get a reflog entry.
+        // Update HEAD rather than the branch, so that both get a reflog entry.
         let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
@@ -445,7 +447,7 @@ impl Git {
             if let Some(parent) = draft.parent.filter(|parent| now != Some(*parent)) {
                 return Err(self.head_moved(CommitId(parent), head.commit));
             }
-            // The head is as expected, but gix saw an older one. See `Git::head`.
+            // The head is as expected, but gix saw an older value. See `Git::head`.
             let saw_older =
                 source.downcast_any_ref::<ReferenceOutOfDate>().is_some() || source.is_not_found();
             attempts += 1;
@@ -465,7 +467,7 @@ pub(super) fn clean_message(message: &str) -> String {
     message
 }
 
-/// Formats a time for git, which has no times before 1970.
+/// Formats a time for git, which does not support times before 1970.
 pub(super) fn raw_time(at: i64) -> String {
     format!("{} +0000", at.max(0))
 }

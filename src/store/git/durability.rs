@@ -1,17 +1,17 @@
-//! Durability: which data has reached the disk before a call returns.
+//! Durability levels, which determine the data that reaches the disk before a call returns.
 //!
-//! A killed process loses no data at any level. A power cut can lose data that the system has not written yet, usually
-//! the last few seconds.
+//! Killing the process loses no data at any level. A power cut can lose data that the system has not yet written,
+//! usually from the last few seconds.
 //!
 //! # Git's settings
 //!
-//! With [`Durability::Git`], git's own settings of the repository, user and machine apply. A commit is affected by
-//! these components of `core.fsync`: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed`
+//! With [`Durability::Git`], git's own settings for the repository, user and machine apply. These components of
+//! `core.fsync` affect a commit: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed`
 //! (objects and references), `added` (also the index) and `all`. The components `pack`, `pack-metadata`, `commit-graph`
-//! and `derived-metadata` are irrelevant, because no such files are written here. `none` and `default` do not sync any
-//! of our files. A component prefixed with `-` is removed from the default, which has no effect: like git, we treat
-//! `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is an older name for `loose-object`.
-//! `core.fsyncMethod` is ignored, because `batch` and `writeout-only` are weaker than the fsync used here.
+//! and `derived-metadata` are irrelevant because no such files are written here. `none` and `default` do not sync any
+//! of our files. A component prefixed with `-` is removed from git's default, which has no effect here: like git, we
+//! treat `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is an older name for `loose-object`.
+//! `core.fsyncMethod` is ignored because `batch` and `writeout-only` are weaker than the fsync used here.
 //!
 //! Git never syncs folders. Even with `core.fsync=all`, a power cut can remove the directory entry of an object or a
 //! moved branch that git has acknowledged. [`Durability::Disk`] syncs folders too.
@@ -19,8 +19,8 @@
 //! # Implementation
 //!
 //! On Linux, several files are synced by a single `syncfs` if the file system supports it (ext, XFS, Btrfs, F2FS,
-//! tmpfs), and otherwise by one fsync each. `syncfs` also waits for other programs' writes to the file system. It
-//! reports failed writes since Linux 5.8. `tests/bench/README.md` has measurements.
+//! tmpfs), and otherwise by one fsync each. `syncfs` also waits for other programs' writes to the file system. Since
+//! Linux 5.8, it reports failed writes. See `tests/bench/README.md` for measurements.
 //!
 //! At full durability, a commit waits four times:
 //!
@@ -42,7 +42,7 @@ pub enum Durability {
     /// Everything: objects, index, work tree files, references, and their folders.
     #[default]
     Disk,
-    /// The files selected by git's own settings. By default none, as with git.
+    /// Only the files selected by git's own settings. By default, none are selected.
     Git,
 }
 
@@ -110,7 +110,7 @@ impl Disk {
         paths.try_for_each(|path| platform::sync(path).map_err(io_error("sync", path)))
     }
 
-    /// Syncs these files and the directory entries of these and of `others`: their folders, up to and including `top`.
+    /// Syncs `files`, and the folders that contain `files` and `others`, up to and including `top`.
     pub(super) fn sync_with_names(
         &self,
         top: &Path,
@@ -144,8 +144,8 @@ impl Disk {
     }
 }
 
-/// Parses the relevant components of `core.fsync` like git. A named component counts even if a group that contains it
-/// is removed.
+/// Parses the relevant components of `core.fsync` as git does. A named component counts even if a group that contains
+/// it is removed.
 fn components(value: &str) -> u8 {
     // Git's default contains none of these components, so removing some has no effect.
     value.split(',').map(str::trim).fold(0, |named, name| {
@@ -162,7 +162,7 @@ fn components(value: &str) -> u8 {
     })
 }
 
-/// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
+/// Wraps an error that occurred after a reference moved: the commit or tag exists but may not be on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(StoreError) -> StoreError {
     let message = format!("{what} in {} was created, but the disk did not confirm it", path.display());
     move |error| StoreError::new(StoreErrorKind::Unconfirmed, message).caused_by(error)

@@ -1,4 +1,4 @@
-//! The errors of git repositories.
+//! Git repository errors.
 
 use std::fs;
 use std::path::Path;

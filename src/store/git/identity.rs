@@ -1,11 +1,11 @@
-//! The author and committer of a commit.
+//! The author and committer of new commits.
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
 pub(super) const FALLBACK_NAME: &str = "Tree of Thoughts";
 pub(super) const FALLBACK_EMAIL: &str = "tot@localhost";
 
-/// A person in a commit.
+/// A person named in a commit.
 pub(super) struct Identity {
     name: String,
     email: String,
@@ -28,8 +28,8 @@ impl Identity {
     }
 }
 
-/// Returns the identity for `role` (`author` or `committer`). Precedence: environment, settings for the role, user
-/// settings.
+/// Returns the identity for `role` (`author` or `committer`). The environment takes precedence over the settings for
+/// the role, which take precedence over the user settings.
 pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     let snapshot = repository.config_snapshot();
     let value = |key: &str| {

@@ -7,12 +7,12 @@ use super::error::{StoreResult, io_error};
 use super::{CommitId, Git};
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The commits being merged by git, one per line.
+/// The file in which git lists the commits being merged, one per line.
 const MERGE: &str = "MERGE_HEAD";
 
-/// Git operations, each with its marker file or folder and a hint on how to finish it. A commit would become part of
-/// the operation: a rebase could move or drop it, and a merge would be concluded without review. A rebase may contain
-/// merges and therefore comes first.
+/// Git operations, each with its marker file or folder and a hint on how to finish it. A new commit would become part
+/// of the operation: a rebase could move or drop it, and a merge would be concluded without review. The rebase entries
+/// come first because a rebase may contain merges.
 const IN_PROGRESS: [(&str, &str, &str); 6] = [
     ("rebase-merge", "a rebase", REBASE),
     ("rebase-apply", "a rebase", REBASE),
@@ -43,7 +43,8 @@ impl Git {
         self.refuse_all_but("")
     }
 
-    /// Returns the commits being merged by a stopped `git merge`, if any. Fails during any other operation.
+    /// Returns the commits that a stopped `git merge` was merging, if any. Fails while any other operation is in
+    /// progress.
     pub fn stopped_merge(&self) -> StoreResult<Vec<CommitId>> {
         self.refuse_all_but(MERGE)?;
         let path = self.git_dir.join(MERGE);

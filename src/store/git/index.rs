@@ -1,7 +1,7 @@
-//! Git's index. Only the entries of a commit's paths are changed.
+//! Reads and updates git's index. Only the entries for a commit's paths are changed.
 //!
-//! gix reads and writes all index formats but sparse ones. No extensions are written: git recreates these caches, and
-//! the tree cache would be outdated.
+//! gix reads and writes all index formats except sparse ones. No extensions are written, because git recreates these
+//! caches and the tree cache would be outdated.
 
 use std::collections::HashSet;
 use std::io;
@@ -46,7 +46,7 @@ impl Git {
         lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
     }
 
-    /// Reads git's index. A missing index is replaced by one that matches `base_tree`. Like git, does not verify the
+    /// Reads git's index. If there is none, creates one that matches `base_tree`. Like git, does not verify the
     /// checksum.
     pub(super) fn load_index(&self, base_tree: ObjectId) -> StoreResult<File> {
         let path = self.git_dir.join("index");
@@ -68,9 +68,9 @@ impl Git {
         if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {
             return Err(failed(gix::Error::from_error(io::Error::other("its entries are out of order"))));
         }
-        // An entry as recent as the index itself may have changed later without a difference in its stat. Git detects
-        // this by comparing the two times, but the rewritten index will be newer. An impossible size makes git compare
-        // the content.
+        // A file as recent as the index itself may have changed later without a change in its stat. Git detects this by
+        // comparing the two times, but the rewritten index will be newer. An impossible size makes git compare the
+        // content.
         let written = index.timestamp().unix_seconds();
         for entry in
             index.entries_mut().iter_mut().filter(|entry| i64::from(entry.stat.mtime.secs) >= written)
@@ -99,10 +99,10 @@ impl Git {
     }
 }
 
-/// The flags of an entry whose file is deliberately not checked out.
+/// The flags for an entry whose file is deliberately not checked out.
 const LEFT_OUT: Flags = Flags::SKIP_WORKTREE.union(Flags::EXTENDED);
 
-/// The index entries of a path.
+/// The index entries for a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Staged {
     Nothing,
@@ -124,12 +124,12 @@ fn update(index: &mut State, steps: &[PathChange], placed: &[Placed]) {
         if current != step.to && !step.from.contains(&current) {
             continue;
         }
-        // With an empty stat, git compares the content.
+        // An empty stat makes git compare the content.
         let stat = match placed {
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
-        // As in a sparse checkout, so that git does not report a missing file.
+        // Mark the entry as in a sparse checkout, so that git does not report the file as missing.
         let is_left_out = step.unfit.1 && matches!(placed, Placed::Gone);
         let Some(at) = at else {
             let leaf = step.to.filter(|_| !is_blocked(index, &step.path));
@@ -168,7 +168,7 @@ fn staged(index: &State, path: &str) -> Staged {
     }
 }
 
-/// Returns whether the index has a file where the path needs a folder, or the other way around.
+/// Returns whether the index has a file where the path needs a folder, or vice versa.
 fn is_blocked(index: &State, path: &str) -> bool {
     let stays = |entry: &gix::index::Entry| !entry.flags.contains(Flags::REMOVE);
     let mut folders = path.match_indices('/').filter_map(|(at, _)| index.entry_range(BStr::new(&path[..at])));

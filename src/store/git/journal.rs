@@ -1,19 +1,19 @@
-//! The journal of a commit, and recovery of unfinished commits.
+//! The commit journal, and recovery from unfinished commits.
 //!
 //! # Stale lock files
 //!
-//! A stale lock file of git blocks all writers. Recovery removes the locks of our own killed writers, but never the
-//! lock of a running git process. It runs under the writer lock and examines the locks of HEAD, its branch,
+//! A stale git lock file blocks all writers. Recovery removes locks left by our own killed writers, but never a lock
+//! held by a running git process. It runs under the writer lock and examines the locks on HEAD, its branch,
 //! `packed-refs`, the index, and the references in the journal. A lock file is removed in these cases:
 //!
 //! - It begins with a zero byte. A power cut leaves such a file if its content had not reached the disk. Git itself
 //!   writes text at the beginning of these files, and never extends a file before writing to it.
-//! - It is empty and older than the last start of this machine, so its creator is no longer running. The exception
+//! - It is empty and older than the last boot of this machine, so its creator is no longer running. The only exception
 //!   would be a git process on another machine that holds an empty lock for that long over a network file system.
 //! - A journal exists and the lock belongs to its writer. The index lock is identified by the file recorded in the
 //!   journal, and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a
 //!   second old and was created within two seconds of the journal. Other git processes leave a lock empty for longer
-//!   only while they work on the index, and would have had to start at the moment our writer died.
+//!   only while they work on the index, and they would have had to start at the moment our writer died.
 //!
 //! Any other lock file belongs to git, and only its owner or a person may remove it.
 
@@ -42,17 +42,17 @@ use crate::store::{StoreError, StoreErrorKind};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
-/// The record of the paths that a commit is about to touch. The next writer uses it to recover after a kill.
+/// A record of the paths that a commit is about to touch. The next writer uses it to recover after a kill.
 ///
-/// The journal is text, one fact per line. The line `ready` contains a hash of the facts before it, which detects a
-/// journal damaged by a power cut. No file is touched before this line is written and, with syncing enabled, on the
-/// disk. An incomplete journal can therefore be ignored.
+/// The journal is a text file with one fact per line. The line `ready` contains a hash of the facts before it, which
+/// detects a journal damaged by a power cut. No file is touched until this line has been written and, if syncing is
+/// enabled, has reached the disk. An incomplete journal can therefore be ignored.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
 }
 
-/// The journal of a dead writer.
+/// The journal left by a dead writer.
 pub(super) struct Leftover {
     /// The id in the writer's reference locks, or `None` if the journal is incomplete.
     pub(super) target: Option<ObjectId>,
@@ -96,13 +96,13 @@ impl Journal {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
-    /// Empties the journal. Deleting it would be slower. If this fails, the next recovery runs again and changes
+    /// Empties the journal, which is faster than deleting it. If this fails, the next recovery runs again and changes
     /// nothing.
     pub(super) fn finish(self) {
         let _ = self.file.set_len(0);
     }
 
-    /// Reads the journal of a dead process, if there is one.
+    /// Reads the journal left by a dead process, if there is one.
     pub(super) fn read(git_dir: &Path) -> StoreResult<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
@@ -115,13 +115,14 @@ impl Journal {
         let read = (&mut journal.file).take(MAX_TREE_BYTES as u64).read_to_end(&mut bytes);
         read.map_err(io_error("read", &journal.path))?;
         let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        // If the conversion replaces a byte, the hash does not match, or a line after `ready` is ignored.
+        // If the conversion replaces a byte, either the hash does not match or the byte is in an ignored line after
+        // `ready`.
         let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
         Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::empty(written)))))
     }
 }
 
-/// Returns the complete text of a journal with the hash of the facts.
+/// Returns the complete journal text, including the hash of the facts.
 pub(super) fn journal_text(facts: &str) -> StoreResult<String> {
     let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
     let failed = io_error("hash", Path::new(JOURNAL_FILE));
@@ -130,7 +131,7 @@ pub(super) fn journal_text(facts: &str) -> StoreResult<String> {
 }
 
 impl Leftover {
-    /// The state of an incomplete journal, whose writer touched nothing.
+    /// Returns the result for an incomplete journal, whose writer touched nothing.
     fn empty(written: SystemTime) -> Leftover {
         Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
     }
@@ -168,8 +169,8 @@ impl Leftover {
         Some(leftover)
     }
 
-    /// Removes the lock file at `path` if the dead process created it. Otherwise waits a short time for its holder.
-    /// Unless `patient`, waits only for recently created locks.
+    /// Removes the lock file at `path` if the dead process created it. Otherwise, waits briefly for its holder. If
+    /// `patient` is false, waits only for recently created locks.
     pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> StoreResult<()> {
         let since = Instant::now();
         loop {
@@ -187,9 +188,10 @@ impl Leftover {
         }
     }
 
-    /// Returns whether the dead process created this lock file. An index lock is identified by its identity and a
-    /// reference lock by the id in it. Both are briefly empty after their creation, so an empty file that does not
-    /// change and is as old as the journal counts too. So does an index lock of that age if the journal records one.
+    /// Returns whether the dead process created this lock file. An index lock is recognized by its file identity, and a
+    /// reference lock by the id it contains. Both are briefly empty after creation, so an empty file that does not
+    /// change and is as old as the journal also counts. So does an index lock of the same age if the journal records
+    /// one.
     pub(super) fn is_ours(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -217,8 +219,8 @@ impl Leftover {
 
 /// Recovery.
 impl Git {
-    /// Recovers the leftovers of a dead writer and returns whether it left a journal. The caller must hold the writer
-    /// lock, which proves that the writer is dead.
+    /// Cleans up after a dead writer and returns whether it left a journal. The caller must hold the writer lock, which
+    /// proves that the writer is dead.
     pub(super) fn recover_in(&self, patient: bool) -> StoreResult<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);
@@ -253,7 +255,7 @@ impl Git {
         self.disk.sync_with_names(work_dir, &there, &gone)
     }
 
-    /// Brings the paths of an unfinished commit to the state of the head.
+    /// Brings the paths in an unfinished commit to the state at the head.
     ///
     /// If the head is the old commit, new files are reverted. If it is the new commit, old files and index entries are
     /// updated.
@@ -273,8 +275,8 @@ impl Git {
             };
             // If an object is missing, the head does not use this state.
             let unfit = (self.is_unfit(&path, old).unwrap_or(false), self.is_unfit(&path, to)?);
-            // Files are written before the head moves. If the head is the new commit, the user has deleted a missing
-            // file.
+            // Files are written before the head moves. If the head is the new commit and a file is missing, the user
+            // has deleted it.
             let mut from = vec![old, new];
             from.extend(unfit.0.then_some(None));
             let is_absence_kept = to == new && !unfit.0;

@@ -12,27 +12,27 @@ use super::{LOCK_FILE, TURN_FILE};
 use crate::base::platform::{file_identity, hide_from_readers, host_name};
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The maximum wait for the writer lock. Its holder needs milliseconds unless it hangs or was stopped.
+/// The maximum time to wait for the writer lock. Its holder needs only milliseconds unless it hangs or is stopped.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
-/// The retry intervals of the writer whose turn is next, and of all others.
+/// The retry intervals for the writer whose turn is next, and for all other writers.
 const NEXT: Duration = Duration::from_millis(1);
 const OTHERS: Duration = Duration::from_millis(4);
 /// The time after which a writer tries the lock out of turn, because the holder of the turn may have been stopped.
 const COURTESY: Duration = Duration::from_secs(1);
 /// The prefix of the note that names the lock's holder.
 const HOLDER: &str = "process ";
-/// The maximum wait for a lock file of another git process.
+/// The maximum time to wait for a lock file held by another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// The maximum time between the creation of a journal and of an empty lock file by the same process.
+/// The maximum time between a process creating a journal and creating an empty lock file.
 pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
 /// The exclusive right to write to a repository. The kernel releases it when the process dies.
 ///
-/// File locks cannot be awaited with a timeout on any system, so a waiting writer polls. A second lock, the turn,
-/// ensures fairness: only its holder polls the first lock, so a returning writer queues behind the waiting ones. The
-/// order of the waiting writers is random.
+/// No system supports waiting for a file lock with a timeout, so a waiting writer polls. A second lock, the turn,
+/// ensures fairness: only its holder polls the first lock, so a returning writer queues behind those already waiting.
+/// Waiting writers are served in random order.
 ///
-/// Anybody who can open the lock file can lock it, so only users with write permission may read it. While locked, the
+/// Anyone who can open the lock file can lock it, so only users with write permission may read it. While locked, the
 /// file names its holder.
 #[derive(Debug)]
 pub(super) struct WriterLock {
@@ -160,7 +160,7 @@ impl IndexLock {
 impl Drop for IndexLock {
     fn drop(&mut self) {
         if !self.is_done {
-            // If the lock file cannot be removed, recovery identifies it by the journal.
+            // If the lock file cannot be removed, recovery identifies it from the journal.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         drop(lock);
         let path = folder.path().join(LOCK_FILE);
         assert!(fs::read(&path).unwrap().is_empty(), "nobody has it");
-        // A holder without a note, or with control characters in it.
+        // A holder that left no note, or a note with control characters.
         let file = File::options().write(true).open(&path).unwrap();
         file.lock().unwrap();
         for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// A returning writer does not overtake waiting ones.
+    /// A returning writer does not overtake those already waiting.
     #[test]
     fn eight_writers_who_keep_coming_back_are_served_alike() {
         const WRITERS: usize = 8;
@@ -310,7 +310,7 @@ mod tests {
                     for _ in 0..TIMES {
                         let lock = WriterLock::wait(folder).unwrap();
                         served.lock().unwrap().push(writer);
-                        // Time for the others to queue.
+                        // Give the others time to queue.
                         thread::sleep(Duration::from_millis(3));
                         drop(lock);
                         // On a busy machine, a shorter pause would let this writer return

@@ -1,7 +1,7 @@
 //! Merge bases, merge commits and fast-forwards.
 //!
 //! A merge commit depends only on its two parents. The parents are sorted by id, and the author and time are copied
-//! from the later one. Two clones that merge the same commits therefore create the same commit.
+//! from the later parent. Two clones that merge the same commits therefore create the same commit.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,10 @@ use super::tree::Leaf;
 use super::{BlobId, CommitId, Descent, FileKind, Git, GitWriter};
 use crate::format::FileChange;
 
-/// Reading.
+/// Read-only operations.
 impl Git {
-    /// Returns the best common ancestors of one commit and several others, sorted by id. Empty for unrelated histories.
+    /// Returns the best common ancestors of one commit and several others, sorted by id. The list is empty if the
+    /// histories are unrelated.
     pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> StoreResult<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
@@ -45,7 +46,7 @@ impl Git {
         Ok(BlobId(id.detach()))
     }
 
-    /// Returns the blob id of this content.
+    /// Returns the blob id for this content.
     pub fn blob_id(&self, content: &[u8]) -> StoreResult<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
         id.map(BlobId).map_err(self.library("hash a file"))
@@ -83,9 +84,9 @@ impl GitWriter<'_> {
         self.publish_draft(expected, |_| Ok(draft)).map(drop)
     }
 
-    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables`
-    /// contains the executable bit of files, and other files keep theirs. The entries in `unfit` exist as objects and
-    /// are not checked out.
+    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head to the new commit.
+    /// `executables` contains new executable bits, and files not listed there keep their bit. The entries in `unfit`
+    /// exist as objects and are not checked out.
     pub fn merge(
         &self,
         expected: CommitId,
@@ -141,7 +142,7 @@ impl GitWriter<'_> {
 }
 
 impl Git {
-    /// Returns the step between two entries of a path.
+    /// Returns the step from one entry at a path to another.
     fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> StoreResult<PathChange> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
         let mut step = PathChange { unfit, ..PathChange::plain(path, before, after) };

@@ -1,6 +1,6 @@
-//! An abstraction over gix: a git repository as paths, bytes, ids and commits.
+//! An abstraction over gix that presents a git repository as paths, bytes, ids and commits.
 //!
-//! This module does not interpret files, and no gix type is visible outside of it.
+//! This module does not interpret files, and no gix type is visible outside it.
 //!
 //! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
 //! `ancestry` (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`,
@@ -10,39 +10,40 @@
 //!
 //! # Guarantees
 //!
-//! - The tree of a commit is the tree of the old head plus the given changes. It is independent of git's index, so
-//!   staged and uncommitted work of the user never becomes part of a commit.
+//! - A commit's tree is the old head's tree plus the given changes. It is independent of git's index, so the user's
+//!   staged and uncommitted work never becomes part of a commit.
 //! - The head moves by compare-and-swap, as the last operation that can fail. After an error, nothing has been
 //!   published and the work tree is restored.
 //! - A process killed at any time leaves a valid git repository. Its leftovers (lock files, and an index or work tree
-//!   one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. The same applies to a
+//!   one step ahead or behind) are cleaned up by the next [`Git::writer`] or [`Git::recover`]. The same applies to a
 //!   power cut. `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
-//! - Among all threads and processes, only one [`GitWriter`] exists at a time. It holds an advisory lock that the kernel
-//!   releases when the process dies. Commits by other programs are detected:
+//! - Across all threads and processes, only one [`GitWriter`] per repository exists at a time. It holds an advisory
+//!   lock that the kernel releases when the process dies. Commits by other programs are detected and reported as
 //!   [`HeadMoved`](super::StoreErrorKind::HeadMoved).
-//! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
-//!   bytes, and an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
-//! - Nothing is executed, whatever the configuration of a repository says: no hook, filter, signing program or
-//!   credential helper. Objects are only read from the repository's own object folder.
-//! - A malicious tree cannot exhaust memory: the number of entries, depth and size are limited.
+//! - The user's own work is preserved. A work tree file is replaced only if it contains exactly the old committed
+//!   bytes, and an index entry only if it is identical to the old commit's entry. Nothing is written through a symbolic
+//!   link.
+//! - Nothing is executed, regardless of a repository's configuration: no hook, filter, signing program or credential
+//!   helper. Objects are only read from the repository's own object folder.
+//! - A malicious tree cannot exhaust memory, because its depth, size and number of entries are limited.
 //!
 //! # Limitations
 //!
 //! - With [`Durability::Git`], a commit survives a killed process. Unless git is configured to sync, it may not survive
 //!   a power cut within a few seconds. The journal may be lost as well, and changed work tree files then stay changed.
 //! - A work tree file is compared and then replaced. If an editor saves the file within the microseconds in between,
-//!   that version is lost. In the same window, a malicious process can replace a folder by a link.
-//! - A separate `git prune`, or a `git gc --prune=now` that takes more than ten seconds, can remove objects of a commit
-//!   that was being created when it started. Git itself has the same problem. See `collector`.
+//!   that version is lost. In the same window, a malicious process can replace a folder with a link.
+//! - A separate `git prune`, or a `git gc --prune=now` that takes more than ten seconds, can remove objects from a
+//!   commit that was being created when the command started. Git itself has the same problem. See `collector`.
 //! - Work tree files are written as committed. If attributes convert line endings, the files count as modified by the
 //!   user and are left alone. `core.sharedRepository` is not applied.
 //! - Not supported: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement
 //!   objects are ignored.
 //!
-//! `tests/bench/README.md` has measurements of a commit.
+//! See `tests/bench/README.md` for commit measurements.
 //!
-//! # The steps of a commit
+//! # Commit steps
 //!
 //! 1. Take the lock `tot-lock` in the git folder: [`Git::writer`].
 //! 2. Recover the leftovers of a killed writer, using its journal.
@@ -56,8 +57,9 @@
 //! 10. Rename the new index into place.
 //! 11. Empty the journal.
 //!
-//! After a kill before step 9, recovery restores the old head's state, and after step 9 the new one's. In both cases,
-//! the paths in the journal are brought to the state of the current head. A bare repository skips steps 6, 7, 8 and 10.
+//! If the process is killed before step 9, recovery restores the old head's state. If it is killed after step 9,
+//! recovery completes the new head's state. In both cases, the paths in the journal are brought to the state of the
+//! current head. A bare repository skips steps 6, 7, 8 and 10.
 
 mod ancestry;
 mod collector;
@@ -101,7 +103,7 @@ pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 use crate::domain::Timestamp;
 
-/// An open git repository. It is opened for a single operation, so settings such as the user's name are current.
+/// An open git repository. It is opened for a single operation, so settings such as the user's name are up to date.
 pub struct Git {
     repository: gix::Repository,
     git_dir: PathBuf,
@@ -110,7 +112,7 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
-    /// Writes new objects.
+    /// The store to which new objects are written.
     objects: gix::odb::loose::Store,
 }
 
@@ -153,7 +155,7 @@ pub struct Head {
 pub struct CommitInfo {
     /// The id.
     pub id: CommitId,
-    /// The parents, up to a hundred. [`Git::log`] follows the first.
+    /// The parents, up to one hundred. [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
     /// The author's name.
     pub author_name: String,
@@ -161,7 +163,7 @@ pub struct CommitInfo {
     pub author_email: String,
     /// The commit time in seconds since 1970, or 0 if unreadable.
     pub seconds: i64,
-    /// The message. Only the beginning and the end of a long message.
+    /// The message. Only the beginning and end of a long message are kept.
     pub message: String,
     /// The number of bytes omitted from the message.
     pub message_left_out: usize,
@@ -184,7 +186,7 @@ impl CommitInfo {
         timestamp(self.seconds)
     }
 
-    /// Returns whether the commit has no personal author: no name was configured, or it is an import.
+    /// Returns whether the commit has no personal author because no name was configured or because it is an import.
     pub fn has_no_author(&self) -> bool {
         (self.author_name.as_str(), self.author_email.as_str())
             == (identity::FALLBACK_NAME, identity::FALLBACK_EMAIL)
@@ -194,9 +196,9 @@ impl CommitInfo {
 /// A file in a commit's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFile {
-    /// The path from the root, separated by `/`.
+    /// The path from the root, with `/` as the separator.
     pub path: String,
-    /// The content. For a [`FileKind::Submodule`], the commit of the other repository.
+    /// The content, or the other repository's commit for a [`FileKind::Submodule`].
     pub blob: BlobId,
     /// The kind of the entry.
     pub kind: FileKind,
@@ -213,8 +215,8 @@ pub enum FileKind {
     Symlink,
     /// A submodule.
     Submodule,
-    /// An entry that cannot be checked out: its name is not UTF-8, or one like `..` or `.git/config`. The path is only
-    /// for messages, since it may be altered and equal that of another entry.
+    /// An entry that cannot be checked out because its name is not UTF-8 or is unsafe, such as `..` or `.git/config`.
+    /// The path is only for messages, because it may be altered and identical to another entry's path.
     Unsafe,
 }
 
@@ -248,7 +250,7 @@ pub struct PathChange {
 #[error("{0:?} is not an object id: an id has 40 hexadecimal digits")]
 pub struct ParseIdError(String);
 
-/// Converts git's seconds since 1970. Returns `None` for a time out of range.
+/// Converts git's seconds since 1970. Returns `None` if the time is out of range.
 fn timestamp(seconds: i64) -> Option<Timestamp> {
     Timestamp::from_milliseconds(seconds.saturating_mul(1_000))
 }
@@ -261,7 +263,7 @@ pub struct CommitId(ObjectId);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(ObjectId);
 
-/// Files of this program in the git folder. Git does not use these names.
+/// This program's files in the git folder. Git does not use these names.
 const LOCK_FILE: &str = "tot-lock";
 const TURN_FILE: &str = "tot-turn";
 const JOURNAL_FILE: &str = "tot-journal";

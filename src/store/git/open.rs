@@ -22,12 +22,12 @@ use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum size of a decompressed object, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
-/// The size of the object cache of an open repository, in bytes. Folders are looked up repeatedly.
+/// The size of an open repository's object cache, in bytes. The cache helps because folders are looked up repeatedly.
 const OBJECTS_KEPT: usize = 4 << 20;
-/// The size of the cache for packed objects, in bytes. Most of them are deltas.
+/// The size of the cache for packed objects, in bytes. Most packed objects are deltas.
 const PACKED_KEPT: usize = 16 << 20;
 
-/// Creation and opening.
+/// Creating and opening repositories.
 impl Git {
     /// Creates the repository `dir` on branch `main` with `files` as its first commit.
     ///
@@ -222,7 +222,7 @@ pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
 }
 
 pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> StoreError {
-    // Most repositories open, so the object format is only looked up after a failure.
+    // Most repositories open successfully, so the object format is looked up only after a failure.
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {

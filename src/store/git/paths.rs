@@ -15,7 +15,7 @@ use crate::store::StoreError;
 pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {
-    /// Returns the reason why a file is not checked out, or `None` for an ordinary file. Such a file remains in
+    /// Returns the reason why a file is not checked out, or `None` if it is. A file that is not checked out remains in
     /// commits, and its index entry tells git that it is missing on purpose.
     pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> StoreResult<Option<String>> {
         Ok(match kind {
@@ -37,7 +37,7 @@ impl Git {
 }
 
 impl FileKind {
-    /// Returns the kind of an entry with a safe name. It must not be a folder.
+    /// Returns the kind of an entry with a safe name. The entry must not be a folder.
     pub(super) fn of(kind: EntryKind) -> FileKind {
         match kind {
             EntryKind::BlobExecutable => FileKind::Executable,
@@ -92,8 +92,8 @@ pub(super) fn check_path(path: &str) -> StoreResult<()> {
     Ok(())
 }
 
-/// Returns whether a name in an untrusted tree is safe for a file. Names that are invalid only on another platform
-/// pass.
+/// Returns whether a name in an untrusted tree is a safe file name. Names that are invalid only on other platforms are
+/// accepted.
 pub(super) fn is_safe_name(name: &BStr) -> bool {
     let options = gix::validate::path::component::Options { protect_windows: false, ..Default::default() };
     name.to_str().is_ok()

@@ -21,15 +21,16 @@ const MESSAGE_END: usize = 32 << 10;
 /// The maximum length of a name or address in bytes, and the maximum number of parents.
 const MAX_NAME: usize = 1_000;
 const MAX_PARENTS: usize = 100;
-/// The maximum number of differing files between two trees. Several times the largest investigation.
+/// The maximum number of differing files between two trees. This is several times the size of the largest
+/// investigation.
 pub const MAX_CHANGES: usize = 50_000;
 
-/// Reading. Takes no lock and only sees committed data.
+/// Read-only operations. They take no lock and see only committed data.
 impl Git {
     /// Returns the current state of `HEAD`.
     ///
     /// A concurrent `git pack-refs` moves the branch from its own file to the packed file. If the packed file is read
-    /// before that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes
+    /// before the move and the branch's own file is looked up after it, the value is outdated. A second read fixes
     /// this.
     pub fn head(&self) -> StoreResult<Head> {
         let mut found = self.head_once()?;
@@ -115,7 +116,7 @@ impl Git {
         })
     }
 
-    /// Returns all tags with the stored ids, sorted by name. Reads no object.
+    /// Returns all tags with their stored ids, sorted by name. Does not read any objects.
     pub fn tag_objects(&self) -> StoreResult<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
@@ -282,8 +283,8 @@ impl Git {
         }
     }
 
-    /// Looks up an object again with a new handle. A `git gc` may have moved the object since the repository was
-    /// opened, and removed the pack that contained it.
+    /// Looks up an object again with a new handle. A `git gc` may have moved the object since the repository was opened
+    /// and removed the pack that contained it.
     fn find_after_gc<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
         let path = self.git_dir.join("objects");
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
@@ -302,8 +303,8 @@ impl Git {
     }
 }
 
-/// Returns a message, without the middle part if it is long, and the number of omitted bytes. The end begins on a new
-/// line.
+/// Returns the message and the number of omitted bytes. If the message is long, its middle part is omitted, and the end
+/// begins on a new line.
 fn abbreviate(message: &BStr) -> (String, usize) {
     if message.len() <= 2 * MESSAGE_END {
         return (message.to_str_lossy().into_owned(), 0);
@@ -320,7 +321,7 @@ fn abbreviate(message: &BStr) -> (String, usize) {
 pub struct LeftOut {
     /// The path.
     pub file: String,
-    /// The reason.
+    /// The reason why the file is not checked out.
     pub reason: String,
 }
 
@@ -337,9 +338,9 @@ type TreeEntry = (BlobId, FileKind);
 pub(super) struct EntryChange {
     /// The path. Invalid UTF-8 is replaced.
     pub(super) path: String,
-    /// The old entry. `None` if there was no entry, or a folder.
+    /// The old entry, or `None` if there was no entry or it was a folder.
     pub(super) before: Option<TreeEntry>,
-    /// The new entry. `None` if there is no entry, or a folder.
+    /// The new entry, or `None` if there is no entry or it is a folder.
     pub(super) after: Option<TreeEntry>,
 }
 

@@ -1,4 +1,4 @@
-//! Rejects dangerous or unsupported repositories before anything in them is read or written: links out of the
+//! Rejects dangerous or unsupported repositories before anything in them is read or written: links that lead out of the
 //! repository, files that would block a reader, and unknown formats.
 //!
 //! Git creates no links, pipes or devices among its references, reflogs and objects. In a folder from an untrusted
@@ -17,7 +17,7 @@ use super::error::{StoreResult, io_error};
 use super::worktree::optional_metadata;
 use crate::store::StoreError;
 
-/// The repository format extensions that either don't affect us or whose values are checked elsewhere.
+/// The repository format extensions that don't affect this program or whose values are checked elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
     "noop",
     "noop-v1",
@@ -29,7 +29,7 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
     "worktreeconfig",
 ];
 
-/// Complete checks.
+/// Object store checks.
 impl Git {
     /// Refuses any object that is not a regular file.
     pub fn check_objects(&self) -> StoreResult<()> {
@@ -42,7 +42,8 @@ impl Git {
     }
 }
 
-/// Refuses anything but files and folders in `folder`, down to the given depth. A missing folder counts as empty.
+/// Refuses entries in `folder` that are neither files nor folders, down to the given depth. A missing folder counts as
+/// empty.
 pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> StoreResult<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -157,7 +158,7 @@ pub(super) fn check_locations(
 /// Returns whether two paths lead to the same location.
 fn is_same_place(one: &Path, other: &Path) -> StoreResult<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
-    // The paths are nearly always equal, and resolving them takes a dozen system calls.
+    // The paths are nearly always identical, and resolving them takes a dozen system calls.
     Ok(one == other || real(one)? == real(other)?)
 }
 

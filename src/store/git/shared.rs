@@ -1,28 +1,29 @@
-//! Remotes and maintenance, read from settings and references without running git or using the network.
+//! Remote and maintenance status, read from settings and references without running git or using the network.
 
 use std::fs;
 
 use super::{CommitId, Git};
 
-/// Git's default limits for automatic maintenance: the number of loose objects and of packs.
+/// Git's default limits for automatic maintenance: the number of loose objects and the number of packs.
 const LOOSE: i64 = 6_700;
 const PACKS: i64 = 50;
 /// The number of folders for loose objects. Like git, we count the objects in one of them.
 const FOLDERS: i64 = 256;
 const COUNTED: &str = "17";
 
-/// The remote of a branch.
+/// The remote that a branch tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackedRemote {
     /// The configured address, including any password.
     pub address: String,
-    /// The number of commits ahead and behind, as last fetched. `None` if the remote was never fetched or the history
-    /// is unreadable.
+    /// The number of commits ahead and behind, as of the last fetch, or `None` if the remote was never fetched or the
+    /// history is unreadable.
     pub apart: Option<(usize, usize)>,
 }
 
 impl Git {
-    /// Returns the remote of a branch. `branch` is its full name and `commit` its commit.
+    /// Returns the remote that a branch tracks. `branch` is the branch's full name, and `commit` is the commit it
+    /// points to.
     pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<TrackedRemote> {
         let config = self.repository.config_snapshot();
         let branch = branch.strip_prefix("refs/heads/")?;
@@ -33,7 +34,7 @@ impl Git {
         Some(TrackedRemote { address: address.to_string(), apart })
     }
 
-    /// Returns whether git's automatic maintenance is enabled and has something to do, by git's own estimate.
+    /// Returns whether git's automatic maintenance is enabled and has something to do, according to git's own estimate.
     pub fn wants_upkeep(&self) -> bool {
         let config = self.repository.config_snapshot();
         let most = |key, default| config.integer(key).unwrap_or(default);

@@ -8,7 +8,7 @@ use super::error::StoreResult;
 use super::{CommitId, Git, timestamp};
 use crate::domain::Timestamp;
 
-/// The maximum size of a tag in bytes. A signature with a certificate chain has some thousands.
+/// The maximum size of a tag in bytes. A signature with a certificate chain takes a few thousand bytes.
 const MAX_TAG_BYTES: u64 = 1 << 20;
 /// The maximum length of a name in bytes.
 const MAX_NAME: usize = 1_000;
@@ -22,7 +22,7 @@ pub struct TagInfo {
     pub object: String,
     /// The commit that the tag leads to.
     pub commit: CommitId,
-    /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
+    /// The content of the tag object, or the reason why the tag is not an annotated tag on a commit.
     pub annotation: Result<Annotation, String>,
 }
 

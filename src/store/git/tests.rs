@@ -1,4 +1,4 @@
-//! Tests of this module against git itself.
+//! Tests this module against git itself.
 
 #![allow(clippy::unwrap_used)]
 
@@ -89,7 +89,7 @@ impl Bench {
         assert_eq!(self.status(), "");
     }
 
-    /// Returns the journal of a commit that was killed after writing its objects.
+    /// Starts a commit that is killed after writing its objects, and returns its draft and journal.
     fn begin(&self, changes: &[FileChange]) -> (CommitDraft, Journal) {
         let head = self.git.head().unwrap();
         let parent = head.commit.map(|commit| commit.0);
@@ -247,7 +247,7 @@ fn the_cache_of_trees_that_git_made_is_kept_right() {
     bench.assert_clean();
 }
 
-/// Asserts that the index equals the one that git would write.
+/// Asserts that the index is identical to the one that git would write.
 fn assert_index_is_gits(bench: &Bench) {
     let staged = bench.run(&["ls-files", "--stage"]);
     let tree = bench.run(&["ls-tree", "-r", "--format=%(objectmode) %(objectname) 0\t%(path)", "HEAD"]);
@@ -278,7 +278,7 @@ fn an_index_of_any_form_is_kept_in_step() {
         bench.commit(&[removal(&new), change("b-e/f", &format!("{n}"))]);
         assert_index_is_gits(&bench);
     }
-    // Index version 3. The file added with `git add -N` stays so.
+    // Index version 3. The file stays marked as added with `git add -N`.
     fs::write(bench.file("announced"), "x").unwrap();
     bench.run(&["add", "-N", "announced"]);
     bench.commit(&[change("a", "again"), change("announced/not", "1")]);
@@ -855,7 +855,7 @@ fn the_lock_of_a_living_git_is_respected() {
         fs::remove_file(&lock).unwrap();
         bench.assert_clean();
     }
-    // A lock that is released in time is only waited for.
+    // If a lock is released in time, the writer just waits for it.
     let lock = bench.git.path().join("index.lock");
     fs::write(&lock, "").unwrap();
     let journal = bench.file(".git").join(JOURNAL_FILE);
@@ -953,7 +953,7 @@ fn commits_go_on_while_git_collects_garbage() {
     let (dir, done) = (&bench.dir(), &AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Git gives up if it meets a commit's lock, as with its own commits.
+            // Git gives up if it encounters a commit's lock, as with its own commits.
             let gives_up_only_for_a_lock = |arguments: &[&str]| {
                 let output = command(dir, arguments);
                 let said = String::from_utf8_lossy(&output.stderr);
@@ -1348,7 +1348,7 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
     assert!(!bench.folder.path().join("elsewhere").exists());
 }
 
-/// Not a test by itself, but the process of [`the_identity_of_the_environment_and_the_user_is_taken`].
+/// Not a test by itself, but the process started by [`the_identity_of_the_environment_and_the_user_is_taken`].
 #[test]
 #[ignore = "the child process of another test"]
 fn commits_as_the_environment_says() {

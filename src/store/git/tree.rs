@@ -11,7 +11,7 @@ use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, Tree, TreeFile};
 use crate::store::StoreError;
 
-/// The maximum number of tree entries read by one call. Twenty times the largest investigation.
+/// The maximum number of tree entries read by one call. This is twenty times the size of the largest investigation.
 pub const MAX_ENTRIES: usize = 200_000;
 /// The maximum total size of trees and paths read by one call, in bytes.
 pub const MAX_TREE_BYTES: usize = 64 << 20;
@@ -26,7 +26,7 @@ pub(super) struct Leaf {
 }
 
 impl Git {
-    /// Applies the steps to the tree `base`. The caller must have checked the folders of each path with [`Git::leaf`],
+    /// Applies the steps to the tree `base`. The caller must have checked the folders in each path with [`Git::leaf`],
     /// because gix's editor panics if entries are out of order.
     pub(super) fn edit_tree(
         &self,
@@ -48,7 +48,8 @@ impl Git {
         editor.write(|tree| write(tree))
     }
 
-    /// Returns the entry at `path` in the tree `root`. Fails if the entries of a folder on the way are out of order.
+    /// Returns the entry at `path` in the tree `root`. Fails if a folder along the path has entries that are out of
+    /// order.
     pub(super) fn leaf(&self, root: ObjectId, path: &str) -> StoreResult<Option<Leaf>> {
         let conflict = |blocker: &str, is| StoreError::path_conflict(path, blocker, is);
         let mut folder = root;
@@ -129,7 +130,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Result<EntryRef<'_>, gix::Error>
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
-/// Checks the order of a tree's entries. Writing a changed tree relies on it.
+/// Checks that a tree's entries are in order. Writing a changed tree relies on this.
 fn check_order(tree: &[u8]) -> Result<(), String> {
     let mut previous: Option<(&BStr, bool)> = None;
     for entry in entries(tree) {

@@ -1,18 +1,18 @@
-//! Verifies that objects match their ids. A damaged or manipulated object file is not visible in any commit. Git itself
-//! checks the hashes of objects only in `git fsck`.
+//! Verifies that objects match their ids. A commit does not reveal a damaged or manipulated object file, and git itself
+//! checks object hashes only in `git fsck`.
 
 use super::Git;
 use crate::store::StoreError;
 
-/// The maximum size of a verified object in bytes. Far above the size of any file in an investigation.
+/// The maximum size of a verified object in bytes. This is far above the size of any file in an investigation.
 const LARGEST: u64 = 256 << 20;
 
 impl Git {
-    /// Returns the objects that are unreadable or don't match their ids, with the reason.
+    /// Returns the objects that are unreadable or don't match their ids, each with the reason.
     ///
     /// # Errors
     ///
-    /// Fails if the objects cannot be listed.
+    /// Returns an error if the objects cannot be listed.
     pub fn verify_objects(&self) -> Result<Vec<(String, String)>, StoreError> {
         let failed = self.library("list the objects");
         let mut damaged = Vec::new();
@@ -35,7 +35,7 @@ impl Git {
         Ok(damaged)
     }
 
-    /// Returns whether commits should be signed according to the settings. This program never signs them.
+    /// Returns whether git is configured to sign commits. This program never signs them.
     pub fn wants_signatures(&self) -> bool {
         self.repository.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
     }

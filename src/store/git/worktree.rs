@@ -1,4 +1,4 @@
-//! Writes work tree files atomically: a kill leaves the old or the new content.
+//! Writes work tree files atomically, so that a killed process leaves either the old or the new content.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -26,7 +26,7 @@ pub(super) enum Placed {
 }
 
 impl Git {
-    /// Brings a work tree path to the end state of the step, unless the user has changed it.
+    /// Brings a work tree path to the step's final state, unless the user has changed the path.
     pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathChange) -> StoreResult<Placed> {
         // An entry that is not checked out counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
@@ -80,7 +80,7 @@ impl Git {
         })
     }
 
-    /// Returns the state of a file. Files whose length differs from all states of the step are not read.
+    /// Returns the state of a file. A file whose length matches none of the step's states is not read.
     fn file_state(
         &self,
         target: &Path,
@@ -89,7 +89,7 @@ impl Git {
     ) -> StoreResult<FileState> {
         let mut possible = step.are_zeros_ours;
         for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
-            // The object may be missing if the commit was killed before writing it.
+            // The object may be missing if the process was killed before writing it.
             possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
         }
         if !possible || metadata.len() > ALLOCATION_LIMIT {
@@ -115,8 +115,8 @@ enum FileState {
     Other,
 }
 
-/// Returns the missing folders on the way to `path`, outermost first. `None` if the path leads through anything but a
-/// folder, such as a symbolic link.
+/// Returns the missing parent folders of `path`, outermost first. Returns `None` if the path leads through something
+/// that is not a folder, such as a symbolic link.
 pub(super) fn missing_folders(work_dir: &Path, path: &str) -> StoreResult<Option<Vec<PathBuf>>> {
     let mut missing = Vec::new();
     for (at, _) in path.match_indices('/') {
@@ -130,8 +130,8 @@ pub(super) fn missing_folders(work_dir: &Path, path: &str) -> StoreResult<Option
     Ok(Some(missing))
 }
 
-/// Writes `content` to `staging` and renames it to `target`, so that a kill leaves the old or the new content. Keeps
-/// the permissions of a replaced file.
+/// Writes `content` to `staging` and renames it to `target`, so that a killed process leaves either the old or the new
+/// content. Keeps the permissions of a replaced file.
 pub(super) fn write_file(
     staging: &Path,
     target: &Path,
@@ -157,7 +157,7 @@ pub(super) fn write_file(
     fs::rename(staging, target).map_err(io_error("replace", target))
 }
 
-/// Removes folders that are empty after a file was removed, as git does.
+/// Removes folders left empty by the removal of a file, as git does.
 pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
     for folder in removed.ancestors().skip(1).take_while(|folder| *folder != work_dir) {
         if fs::remove_dir(folder).is_err() {
