@@ -32,9 +32,9 @@ pub enum FindError {
     /// Two folders contain the same investigation.
     #[error("{id} is in two folders: {} and {}", folders[0].display(), folders[1].display())]
     Twice {
-        /// The id.
+        /// The shared id.
         id: SessionId,
-        /// The folders.
+        /// The two folders with this id.
         folders: [PathBuf; 2],
     },
 }

@@ -53,7 +53,7 @@ pub enum StoreErrorKind {
     NotARepository,
     /// The repository cannot be opened.
     Unopenable,
-    /// The repository's layout could lead reads or writes outside of it.
+    /// The repository's layout could direct reads or writes outside it.
     Refused,
     /// The repository uses an unsupported format.
     Unsupported,
@@ -73,7 +73,7 @@ pub enum StoreErrorKind {
     Held,
     /// Another process holds one of git's lock files.
     Locked,
-    /// A tag with this name exists.
+    /// A tag with this name already exists.
     TagExists,
     /// Several object ids have this prefix.
     Ambiguous,

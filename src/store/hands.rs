@@ -2,7 +2,7 @@
 //!
 //! 1. [`Ancestry::read`] walks the ancestors of a commit, back to those of an earlier snapshot's commit.
 //! 2. [`Ancestry::by_hand`] returns the changes in these commits that were not made by tool calls.
-//! 3. [`Ancestry::terms`] restores the rules and terms of the first commit, and reports differences.
+//! 3. [`Ancestry::terms`] restores the rules and terms of the first commit and reports differences.
 //!
 //! A commit whose message names a tool call still counts as manual if no call can have made its changes (see
 //! [`calls`](super::calls)). To save time, not every commit by a call is read. A proposal or result passes if each
@@ -276,8 +276,8 @@ impl<'a> Ancestry<'a> {
     }
 
     /// Restores the rules and terms of the first commit, because no one may lower the standard of a running
-    /// investigation. Adds a fault for each difference, or if the first commit is unknown. Returns whether the terms
-    /// differ.
+    /// investigation. Adds a fault for each difference, or a single fault if the first commit is unknown. Returns
+    /// whether the terms differ.
     pub(super) fn terms(
         &self,
         meta: &mut Meta,

@@ -332,7 +332,7 @@ impl<'a> HistoryFiles<'a> {
     }
 }
 
-/// Subtracts a file's size from the budget. A file above the read limit counts as empty, since it is not read.
+/// Subtracts a file's size from the budget. A file above the read limit counts as empty because it is not read.
 fn reserve(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
     let size = git.size(blob).ok().filter(|size| *size <= read::FILE_MAX).unwrap_or_default();
     *room = room.checked_sub(size + FILE_COST).ok_or(NoRoom)?;

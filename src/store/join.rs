@@ -4,8 +4,8 @@
 //!    are not checked out. [`Store::left_out`] lists them. The total size of all other files is limited.
 //! 2. Both sides must be the same investigation and have a commit in common.
 //! 3. If our commit is an ancestor of theirs, HEAD is fast-forwarded to theirs.
-//! 4. Otherwise [`crate::merge`] merges both trees against their merge base. If there are several merge bases, they are
-//!    merged first, each step against its own base. Using only one of them could bring back a reverted change.
+//! 4. Otherwise, [`crate::merge`] merges both trees against their merge base. If there are several merge bases, they
+//!    are merged first, each step against its own base. Using only one of them could bring back a reverted change.
 //! 5. The README of the merged investigation is regenerated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,9 +28,9 @@ pub enum Joined {
     Unchanged,
     /// HEAD was fast-forwarded.
     FastForwarded {
-        /// The previous commit.
+        /// The commit that HEAD pointed to before.
         from: CommitId,
-        /// The new commit.
+        /// The commit that HEAD points to now.
         to: CommitId,
     },
     /// A merge commit was created.

@@ -1,4 +1,4 @@
-//! Limits on the size of an investigation.
+//! Size limits for investigations.
 //!
 //! Guarantee: everything that was written can be read back. Reads are limited because a repository may come from a
 //! stranger. Before each write, an upper bound on the new size is calculated, and a write that would exceed a limit is
@@ -11,7 +11,7 @@ use super::{Snapshot, StoreError, read};
 use crate::format::FileChange;
 use crate::format::layout::{self, Place};
 
-/// The size of an investigation, or a limit on it.
+/// An investigation's size, or a limit on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// The number of files and folders, including the user's own.

@@ -16,7 +16,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
-/// Returns the files of a merge commit that differ from a merge of its parents. Decrements `remakes`, the number of
+/// Returns the files in a merge commit that differ from a merge of its parents. Decrements `remakes`, the number of
 /// merges that may still be repeated.
 pub(super) fn edits(
     past: &Ancestry<'_>,
@@ -49,7 +49,7 @@ pub(super) fn edits(
         for (path, [before, after]) in changed(base, *side)? {
             let stands = expected.get(&path).copied();
             let stands = stands.or_else(|| own.get(&path).map(|[_, after]| *after)).unwrap_or(before);
-            // With several merge bases, the original version may be ambiguous.
+            // If there are several merge bases, the original version may be ambiguous.
             if bases.len() > 1 || (stands != before && stands != after) {
                 unclear.insert(path);
             } else if stands == before {
@@ -113,7 +113,7 @@ fn remade(
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))
 }
 
-/// Returns whether two texts of a file have the same meaning.
+/// Returns whether two versions of a file's text have the same meaning.
 fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     fn parses_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());

@@ -127,7 +127,7 @@ pub struct Transacted<T> {
     pub commits: Vec<CommitId>,
     /// The tag for the conclusion, if the investigation is closed.
     pub tag: Option<String>,
-    /// True if git's automatic maintenance has something to do.
+    /// True if git's automatic maintenance has work to do.
     pub wants_upkeep: bool,
     /// The value returned by `decide`.
     pub decided: T,
@@ -152,12 +152,12 @@ impl Store {
         Store { options: GitOptions { durability, ..self.options }, ..self }
     }
 
-    /// Makes commits reproducible: the user's name and git settings are ignored.
+    /// Makes commits reproducible by ignoring the user's name and git settings.
     pub fn reproducible(self) -> Self {
         Store { options: GitOptions::ISOLATED, ..self }
     }
 
-    /// Disables all writes if `read_only` is true: no commits, no locks, no recovery.
+    /// Disables all writes if `read_only` is true, including commits, locks and recovery.
     pub fn reading_only(self, read_only: bool) -> Self {
         Store { read_only, ..self }
     }
@@ -267,7 +267,7 @@ impl Store {
     /// Runs a transaction.
     ///
     /// Waits for other writers, cleans up after a killed writer, loads the state and passes it to `decide`. Each draft
-    /// then becomes one commit on top of the previous one. If another process commits with git in between, the
+    /// then becomes one commit on top of the previous one. If another process commits with git in the meantime, the
     /// transaction starts over.
     ///
     /// A conclusion is defined by its file, and its tag only points to it. If a previous writer was killed before it
@@ -551,7 +551,7 @@ impl Store {
         Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
     }
 
-    /// Returns whether git's automatic maintenance is enabled and has something to do.
+    /// Returns whether git's automatic maintenance is enabled and has work to do.
     ///
     /// # Errors
     ///

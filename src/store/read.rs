@@ -17,8 +17,8 @@ use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The maximum total size of node and comment files, in bytes. This is far above the largest investigation, but still
-/// safe to load.
+/// The maximum total size of node and comment files, in bytes. This is far more than the largest investigation
+/// contains, but still safe to load.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
 /// Reads the investigation at a commit. Nodes and comments in unchanged files are reused from `before`.
@@ -184,7 +184,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     Ok(sources)
 }
 
-/// Returns the reason why the entry cannot be the file that its path names.
+/// Returns the reason why the entry cannot be the file that its path names, if any.
 fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {

@@ -93,7 +93,7 @@ impl GitWriter<'_> {
         let draft = draft(git)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
-        // The journal reaches the disk before any lock file exists, so that recovery can explain every lock file.
+        // The journal reaches the disk before any lock file exists, so recovery can explain every lock file.
         let synced = git.sync_new_objects(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());

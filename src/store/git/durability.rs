@@ -5,7 +5,7 @@
 //!
 //! # Git's settings
 //!
-//! With [`Durability::Git`], git's own settings for the repository, user and machine apply. These components of
+//! [`Durability::Git`] applies git's own settings for the repository, user and machine. These components of
 //! `core.fsync` affect a commit: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed`
 //! (objects and references), `added` (also the index) and `all`. The components `pack`, `pack-metadata`, `commit-graph`
 //! and `derived-metadata` are irrelevant because no such files are written here. `none` and `default` do not sync any
@@ -36,7 +36,7 @@ use super::error::{StoreResult, io_error};
 use crate::base::platform;
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The durability level: which data is on the disk before a write returns.
+/// The durability level: which data is on disk before a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Everything: objects, index, work tree files, references, and their folders.
@@ -162,7 +162,7 @@ fn components(value: &str) -> u8 {
     })
 }
 
-/// Wraps an error that occurred after a reference moved: the commit or tag exists but may not be on the disk.
+/// Wraps an error that occurred after a reference moved: the commit or tag exists but may not be on disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(StoreError) -> StoreError {
     let message = format!("{what} in {} was created, but the disk did not confirm it", path.display());
     move |error| StoreError::new(StoreErrorKind::Unconfirmed, message).caused_by(error)

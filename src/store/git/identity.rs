@@ -45,7 +45,7 @@ pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     }
 }
 
-/// Removes characters that are invalid in a commit's author line, and trims the name like git.
+/// Removes characters that are invalid in a commit's author line, and trims the name as git does.
 pub(super) fn clean_name(value: &BString) -> String {
     let text = value.to_str_lossy();
     let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();

@@ -24,7 +24,7 @@ use super::{Git, STAGING_FILE};
 use crate::store::{StoreError, StoreErrorKind};
 
 impl Git {
-    /// Steps 7 and 8: updates the work tree, and writes the new index into the lock file.
+    /// Performs steps 7 and 8: updates the work tree and writes the new index into the lock file.
     pub(super) fn prepare_index(
         &self,
         work_dir: &Path,

@@ -15,7 +15,7 @@
 //!   second old and was created within two seconds of the journal. Other git processes leave a lock empty for longer
 //!   only while they work on the index, and they would have had to start at the moment our writer died.
 //!
-//! Any other lock file belongs to git, and only its owner or a person may remove it.
+//! Any other lock file belongs to git, and only its owner or the user may remove it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write as _};
@@ -42,7 +42,7 @@ use crate::store::{StoreError, StoreErrorKind};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
-/// A record of the paths that a commit is about to touch. The next writer uses it to recover after a kill.
+/// A record of the paths that a commit is about to touch. The next writer uses it to recover if the process is killed.
 ///
 /// The journal is a text file with one fact per line. The line `ready` contains a hash of the facts before it, which
 /// detects a journal damaged by a power cut. No file is touched until this line has been written and, if syncing is
@@ -136,7 +136,7 @@ impl Leftover {
         Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
     }
 
-    /// Parses a journal. Paths that lead out of the repository are rejected, because the text is not trusted.
+    /// Parses a journal. Paths that lead out of the repository are rejected, because the text is untrusted.
     pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
         let (facts, _) = text.split_once("\nready ")?;
         let rest = text.strip_prefix(&journal_text(facts).ok()?)?;
@@ -290,7 +290,7 @@ impl Git {
     }
 }
 
-/// Returns whether a lock file cannot belong to any living process.
+/// Returns whether a lock file cannot belong to a running process.
 fn is_orphaned(path: &Path) -> StoreResult<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {

@@ -5,14 +5,14 @@
 //! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
 //! `ancestry` (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`,
 //! `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress`
-//! (unfinished merges and the like), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
+//! (unfinished merges and similar operations), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
 //! `identity`, `verify` and `error`.
 //!
 //! # Guarantees
 //!
 //! - A commit's tree is the old head's tree plus the given changes. It is independent of git's index, so the user's
 //!   staged and uncommitted work never becomes part of a commit.
-//! - The head moves by compare-and-swap, as the last operation that can fail. After an error, nothing has been
+//! - The head moves by compare-and-swap, which is the last operation that can fail. After an error, nothing has been
 //!   published and the work tree is restored.
 //! - A process killed at any time leaves a valid git repository. Its leftovers (lock files, and an index or work tree
 //!   one step ahead or behind) are cleaned up by the next [`Git::writer`] or [`Git::recover`]. The same applies to a
@@ -25,7 +25,7 @@
 //!   bytes, and an index entry only if it is identical to the old commit's entry. Nothing is written through a symbolic
 //!   link.
 //! - Nothing is executed, regardless of a repository's configuration: no hook, filter, signing program or credential
-//!   helper. Objects are only read from the repository's own object folder.
+//!   helper. Objects are read only from the repository's own object folder.
 //! - A malicious tree cannot exhaust memory, because its depth, size and number of entries are limited.
 //!
 //! # Limitations
@@ -46,7 +46,7 @@
 //! # Commit steps
 //!
 //! 1. Take the lock `tot-lock` in the git folder: [`Git::writer`].
-//! 2. Recover the leftovers of a killed writer, using its journal.
+//! 2. Clean up after a killed writer, using its journal.
 //! 3. Compare the head with the expected commit: [`GitWriter::commit`].
 //! 4. Write the objects: blobs, trees, the commit. Nothing refers to them until step 9.
 //! 5. Write the journal `tot-journal`: the new commit, the old and new blob of each path, and a hash.
@@ -122,7 +122,7 @@ pub enum Configuration {
     /// All settings that git uses: machine, user, repository and environment.
     #[default]
     User,
-    /// Only the settings of the repository itself, for reproducible results.
+    /// Only the repository's own settings, for reproducible results.
     Isolated,
 }
 
@@ -169,7 +169,7 @@ pub struct CommitInfo {
     pub message_left_out: usize,
 }
 
-/// The files of a commit.
+/// The files in a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// All files in tree order.

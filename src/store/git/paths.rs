@@ -11,12 +11,12 @@ use super::{BlobId, FileKind, Git};
 use crate::format::FileChange;
 use crate::store::StoreError;
 
-/// The maximum size of a file that is read or checked out, in bytes. Enough for several texts of 1 MiB each.
+/// The maximum size of a file that is read or checked out, in bytes. This is enough for several texts of 1 MiB each.
 pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {
-    /// Returns the reason why a file is not checked out, or `None` if it is. A file that is not checked out remains in
-    /// commits, and its index entry tells git that it is missing on purpose.
+    /// Returns the reason why a file is not checked out, or `None` if it is checked out. A file that is not checked out
+    /// remains in commits, and its index entry tells git that it is missing on purpose.
     pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> StoreResult<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),

@@ -14,7 +14,7 @@ use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, Head, PathChange, Tree, TreeFile};
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The maximum size of a commit in bytes. A commit can only be read as a whole.
+/// The maximum size of a commit in bytes. Commits can only be read as a whole.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
 /// The number of bytes kept at the beginning of a long message, and at its end, which contains the trailers.
 const MESSAGE_END: usize = 32 << 10;

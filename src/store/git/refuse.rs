@@ -36,7 +36,7 @@ impl Git {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
 
-    /// Checks the object folders only, before a write.
+    /// Checks only the object folders, before a write.
     pub(super) fn check_object_folders(&self) -> StoreResult<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), 0)
     }
@@ -63,7 +63,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> StoreResult
     Ok(())
 }
 
-/// Refuses unknown format extensions, like git.
+/// Refuses unknown format extensions, as git does.
 pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> StoreResult<()> {
     let config = repository.config_snapshot();
     let sections =
@@ -128,7 +128,7 @@ pub(super) fn check_layout(git_dir: &Path) -> StoreResult<()> {
     Ok(())
 }
 
-/// Refuses a repository if gix would use other folders than expected.
+/// Refuses a repository if gix would use unexpected folders.
 pub(super) fn check_locations(
     local: &gix::Repository,
     dir: &Path,

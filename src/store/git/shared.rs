@@ -34,7 +34,7 @@ impl Git {
         Some(TrackedRemote { address: address.to_string(), apart })
     }
 
-    /// Returns whether git's automatic maintenance is enabled and has something to do, according to git's own estimate.
+    /// Returns whether git's automatic maintenance is enabled and has work to do, according to git's own estimate.
     pub fn wants_upkeep(&self) -> bool {
         let config = self.repository.config_snapshot();
         let most = |key, default| config.integer(key).unwrap_or(default);

@@ -20,7 +20,7 @@ pub struct TagInfo {
     pub name: String,
     /// The id of the referenced object.
     pub object: String,
-    /// The commit that the tag leads to.
+    /// The commit that the tag points to, possibly through other tags.
     pub commit: CommitId,
     /// The content of the tag object, or the reason why the tag is not an annotated tag on a commit.
     pub annotation: Result<Annotation, String>,
