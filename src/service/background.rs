@@ -1,16 +1,16 @@
-//! Syncs the investigations that a server's calls use, on a background thread.
+//! Syncs the investigations used by a server's calls, on a background thread.
 //!
 //! 1. A call reports the investigation it used ([`SyncMessage`]) and continues.
-//! 2. A write is synced after [`BATCH`], so that many calls share one exchange with the remote. A conclusion is
-//!    synced at once. To fetch the work of others, an investigation that is only read is synced on its first use and
-//!    then at most once a minute.
+//! 2. A write is synced after [`BATCH`], so that many calls share one exchange with the remote. A conclusion is synced
+//!    at once. An investigation that is only read is synced on first use, and then at most once a minute, to fetch the
+//!    work of others.
 //! 3. All due investigations are synced together, by [`crate::service::sync`]. Failures are retried with exponential backoff
 //!    and jitter. `tot_status` shows the outcome.
-//! 4. [`Background::finish`] syncs everything unsent within a time limit, then ends the remaining git processes.
+//! 4. [`Background::finish`] syncs all unsent changes within a time limit, then ends the remaining git processes.
 //!
-//! Guarantees: no call waits for a sync, and none fails because of a remote. Limits: writes by other processes, and
-//! writes unsent when the server was killed, are synced after the next call that uses the investigation. A hanging
-//! remote delays the others for some minutes.
+//! Guarantees: no call waits for a sync or fails because of a remote. Limits: writes by other processes, and writes
+//! that were unsent when the server was killed, are synced after the next call that uses the investigation. A hanging
+//! remote can delay the others by several minutes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,28 +27,29 @@ use crate::service::sharing::{SyncMessage, UseKind};
 use crate::service::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
-/// The delay after a write, to combine it with later writes.
+/// The delay between a write and its sync, during which later writes can join.
 pub const BATCH: Duration = Duration::from_secs(3);
-/// The time after a sync during which a read does not cause another.
+/// The time after a sync during which reads do not cause another sync.
 const FRESH: Duration = Duration::from_secs(60);
-/// The delays after failures: the first and the longest.
+/// The initial and the maximum delay after failures.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// The time limit for one exchange with a remote.
 const EXCHANGE: Duration = Duration::from_secs(300);
-/// The time limits at shutdown: for the last sync, and then for ending git.
+/// The time limit for the last sync at shutdown.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for ending git at shutdown, after the last sync.
 const TO_END: Duration = Duration::from_secs(3);
 /// The maximum length of an error, in characters.
 const SHOWN: usize = 300;
 
-/// A report for the operator. It contains no text of an investigation.
+/// A report for the operator. Contains no text from an investigation.
 pub enum SyncReport {
     /// Commits were fetched or pushed.
     Synced {
         /// The investigation.
         session: SessionId,
-        /// The numbers of commits.
+        /// The numbers of received and sent commits, as text.
         what: String,
     },
     /// A sync failed, for the first time or with a new error.
@@ -72,7 +73,7 @@ impl Background {
     ///
     /// # Errors
     ///
-    /// Fails if the system cannot create a thread.
+    /// Returns an error if the system cannot create a thread.
     pub fn begin(
         service: Arc<Service>,
         (told, heard): (Sender<SyncMessage>, Receiver<SyncMessage>),
@@ -85,7 +86,7 @@ impl Background {
         Ok(Background { told, deadline, thread })
     }
 
-    /// Syncs everything reported so far, for at most `patience`, and ends the thread. No git process remains.
+    /// Syncs everything reported so far, for at most `patience`, then stops the thread and any remaining git processes.
     pub fn finish(&self, patience: Duration) {
         self.deadline.set(patience);
         // The thread may have ended already.
@@ -107,7 +108,7 @@ struct Syncer {
 /// The sync state of an investigation in use.
 struct Job {
     path: PathBuf,
-    /// The time of the next sync; `None` if none is planned.
+    /// The time of the next sync, if one is planned.
     due: Option<Instant>,
     /// The time of the last attempt.
     tried: Option<Instant>,
@@ -140,7 +141,7 @@ impl Syncer {
         let now = Instant::now();
         let due = match kind {
             UseKind::Read if job.tried.is_some_and(|tried| tried.elapsed() < FRESH) => return,
-            // The next attempt is scheduled already.
+            // The next attempt is already scheduled.
             UseKind::Read | UseKind::Wrote if job.failures > 0 => return,
             UseKind::Read | UseKind::Ended => now,
             UseKind::Wrote => now + BATCH,
@@ -223,7 +224,7 @@ impl Syncer {
     }
 }
 
-/// Formats an error in one line, with a hint. Errors of a remote get no hint, since they are retried.
+/// Formats an error on one line, with a hint. Remote errors get no hint, since they are retried.
 fn error_line(error: &SyncError) -> String {
     let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
     let hint = error.hint().filter(|_| !matches!(error, SyncError::Remote(_)));

@@ -1,4 +1,4 @@
-//! The calls that write. Each applies the decision of the same name. All interfaces write through them.
+//! Calls that write. Each call applies the decision of the same name. All interfaces write through these calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use crate::ruleset::builtin;
 use crate::store::Transacted;
 
 impl Service {
-    /// Starts an investigation by the named ruleset, or by the default ruleset. Returns it with warnings.
+    /// Starts an investigation with the named or the default ruleset. Returns the investigation with any warnings.
     ///
     /// # Errors
     ///
-    /// Returns `UNKNOWN_RULESET`, the decision's rejection, or an error of the store.
+    /// Returns `UNKNOWN_RULESET`, the decision's rejection, or a store error.
     pub fn start(
         &self,
         ruleset: Option<&str>,
@@ -67,19 +67,20 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, now| {
             propose(investigation, rules, request.clone(), now)
         })
     }
 
-    /// Stores results, if any, and proposes nodes: the given ones, or else the tasks of a plan. If all results belong
-    /// to the given nodes, the proposal comes first. Both are decided before either is written.
+    /// Stores results, if any, and proposes the given nodes, or the tasks of a plan if no nodes are given. If all
+    /// results belong to the given nodes, the nodes are proposed first. Both steps are decided before either is
+    /// written.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn step(
         &self,
         session: &str,
@@ -125,7 +126,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn claim_next(
         &self,
         session: &str,
@@ -142,7 +143,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn claim(
         &self,
         session: &str,
@@ -157,7 +158,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn release(&self, session: &str, nodes: &[NodeId], caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, _, _| release(investigation, nodes))
     }
@@ -166,7 +167,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn commit(
         &self,
         session: &str,
@@ -183,7 +184,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn reclassify(
         &self,
         session: &str,
@@ -195,11 +196,11 @@ impl Service {
         })
     }
 
-    /// Corrects the texts of a node, or the conclusion.
+    /// Corrects a node's texts or the conclusion.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
         let known = self.look_up(&cited_by_amendment(&request));
         self.write(session, caller, |investigation, rules, now| {
@@ -207,11 +208,11 @@ impl Service {
         })
     }
 
-    /// Stores a comment, under the name in git's configuration.
+    /// Stores a comment under the name in git's configuration.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
         let author = self.commenter(&path, caller)?;
@@ -221,11 +222,11 @@ impl Service {
         })
     }
 
-    /// Stores runs of commands, under the name in git's configuration.
+    /// Stores command runs under the name in git's configuration.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn record(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
         let author = self.commenter(&path, caller)?;
@@ -244,7 +245,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn attach(
         &self,
         session: &str,
@@ -257,11 +258,11 @@ impl Service {
         })
     }
 
-    /// Checks whether a call would end the investigation. Returns its state if so. Writes nothing.
+    /// Returns the state of the investigation if a call would end it. Writes nothing.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Standing>, Refusal> {
         let standing = self.read(session)?;
         let ended = standing.investigation().end_in_force().is_some();
@@ -276,7 +277,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::write`].
+    /// Returns the same errors as [`Service::write`].
     pub fn end(&self, session: &str, request: End, caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, now| {
             end(investigation, rules, request.clone(), now)

@@ -1,4 +1,4 @@
-//! Notifications about the writes of this server.
+//! Notifications about writes by this server.
 //!
 //! Guarantee: every listener that exists when a write is accepted receives the change once. A listener that lags too
 //! far behind receives [`Missed`] and must assume that everything has changed. Limit: writes by other processes and
@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 
 use crate::domain::{Change, Investigation, NodeId, SessionId};
 
-/// The number of changes that a listener may lag behind.
+/// The maximum number of changes by which a listener may lag behind.
 pub(super) const BEHIND: usize = 256;
 
 /// The effect of one write.
@@ -16,7 +16,7 @@ pub(super) const BEHIND: usize = 256;
 pub struct ServiceChange {
     /// The investigation.
     pub session: SessionId,
-    /// The nodes whose content changed: those that were written, and their parents, whose lists of children changed.
+    /// The nodes that were written, and their parents, whose lists of children changed.
     pub nodes: Vec<NodeId>,
     /// Whether the investigation is new.
     pub started: bool,
@@ -68,7 +68,7 @@ pub struct Missed;
 /// The channel from the calls to the listeners.
 pub(super) type Changes = broadcast::Sender<ServiceChange>;
 
-/// Receives changes.
+/// A receiver for changes.
 pub struct Listener(pub(super) broadcast::Receiver<ServiceChange>);
 
 impl Listener {

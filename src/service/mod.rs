@@ -1,10 +1,10 @@
 //! The service behind all tools: the store, the clock and the rulesets.
 //!
 //! - [`Service::read`] loads the committed state of an investigation.
-//! - [`Service::write`] decides and commits in one transaction of the store. So a decision is always published on the
-//!   state it was made on.
+//! - [`Service::write`] decides and commits in one store transaction, so every decision is committed on top of the
+//!   state it was based on.
 //!
-//! Both repair what a killed writer left in the repository, even for calls that only read.
+//! Both repair what a killed writer left behind in the repository, even in calls that only read.
 
 pub mod background;
 mod calls;
@@ -67,7 +67,7 @@ pub struct Service {
 pub struct Standing {
     /// The committed state.
     pub snapshot: Snapshot,
-    /// The ruleset that judges it.
+    /// The ruleset that applies to the investigation.
     pub ruleset: Arc<RulesetFile>,
 }
 
@@ -83,11 +83,11 @@ pub struct Unjudged {
 pub struct Written {
     /// The new state.
     pub standing: Standing,
-    /// The state that was decided on.
+    /// The state that the decision was based on.
     pub before: Arc<Investigation>,
-    /// The decision. Without an event, nothing was written.
+    /// The decision. If it has no event, nothing was written.
     pub decision: Decision,
-    /// The tag that marks the end, if the investigation has ended.
+    /// The tag on the conclusion, if the investigation has ended.
     pub tag: Option<String>,
 }
 
@@ -107,12 +107,12 @@ pub struct Turn {
 pub struct Refusal {
     /// All errors, at least one.
     pub errors: Vec<Diagnostic>,
-    /// The state on which the call was judged.
+    /// The state that the call was judged against.
     pub standing: Option<Box<Standing>>,
 }
 
 impl Refusal {
-    /// Formats the errors as one line, each with its suggestion.
+    /// Formats the errors on one line, each with its suggestion.
     pub fn line(&self) -> String {
         let texts = self.errors.iter().flat_map(|error| [Some(&error.message), error.suggestion.as_ref()]);
         texts.flatten().cloned().collect::<Vec<_>>().join(" ")
@@ -163,12 +163,12 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
-    /// Makes the store read-only if `read_only`. Then it does not even repair what a killed writer left.
+    /// Makes the store read-only if `read_only` is true. It then does not even repair what a killed writer left behind.
     pub fn reading_only(self, read_only: bool) -> Self {
         Service { store: self.store.reading_only(read_only), ..self }
     }
 
-    /// If `reject`, refuses texts that look like credentials, whatever the ruleset says.
+    /// Sets whether to refuse texts that look like credentials, regardless of the ruleset.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
     }
@@ -221,7 +221,7 @@ impl Service {
 
     /// Sends a change to all listeners. Does not block.
     pub fn tell(&self, change: ServiceChange) {
-        // Fails only without listeners.
+        // Sending fails only if there are no listeners.
         let _ = self.changes.send(change);
     }
 
@@ -264,7 +264,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, or an error of the store.
+    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, or a store error.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
         self.look(session)?.map_err(|unjudged| unjudged.error.into())
     }
@@ -273,7 +273,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or an error of the store.
+    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or a store error.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
         let (path, snapshot) = self.find(session)?;
         let snapshot = match snapshot {
@@ -289,20 +289,21 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Service::look`].
+    /// Returns the same errors as [`Service::look`].
     pub fn snapshot(&self, session: &str) -> Result<Snapshot, Refusal> {
         self.look(session)
             .map(|seen| seen.map_or_else(|unjudged| unjudged.snapshot, |standing| standing.snapshot))
     }
 
-    /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each is returned once.
+    /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each warning is returned
+    /// once.
     pub fn moves(&self, session: SessionId) -> Vec<Diagnostic> {
         // If the repository cannot be read, the next call reports the error.
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
-    /// Returns an investigation's folder and the state read there. The folder may meanwhile contain a different
-    /// investigation than the store remembers, so this checks the id.
+    /// Returns an investigation's folder, and its state if read. Checks the id, since the folder may now contain a
+    /// different investigation than the store remembers.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
         /// The minimum length of a part of an id. Shorter parts soon become ambiguous.
         const SHORTEST: usize = 4;
@@ -313,19 +314,19 @@ impl Service {
         }
         for _ in 0..2 {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
-            // The caller reads the folder again and reports the error.
+            // The caller rereads the folder and reports the error.
             let Ok(snapshot) = self.store.load(&path) else { return Ok((path, None)) };
             let id = snapshot.investigation.meta().id;
             let text = id.to_string();
             if text.starts_with(&part) || text.ends_with(&part) {
                 return Ok((path, Some(snapshot)));
             }
-            // Loading has corrected the id of this folder.
+            // Loading has corrected the id that the store remembers for this folder.
         }
         Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
     }
 
-    /// Returns the refusal for an unknown id. It names the newest investigations, since one of them is often meant.
+    /// Returns the refusal for an unknown id. It names the newest investigations, since callers often mean one of them.
     fn not_found(&self, error: FindError) -> Refusal {
         /// The number of investigations to name.
         const NAMED: usize = 3;
@@ -354,8 +355,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the rejection by `decide` with the state it judged, the errors of [`Service::read`], or an error of
-    /// the store.
+    /// Returns the rejection by `decide` with the state that it judged, the same errors as [`Service::read`], or a
+    /// store error.
     pub fn write(
         &self,
         session: &str,
@@ -485,11 +486,11 @@ fn with_rules(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     Err(Unjudged { snapshot, error })
 }
 
-/// Refuses files that exceed the limits of a reader, so that every stored file remains readable.
+/// Refuses files that exceed the limits for reading, so that every stored file remains readable.
 fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
-    /// The maximum size of a file: half of a reader's limit.
+    /// The maximum size of a file, which is half of the limit for reading.
     const MOST: usize = 8 << 20;
-    /// Smaller files are always within the limits.
+    /// Smaller files never exceed the limits.
     const SMALL: usize = 64 << 10;
     for file in files {
         let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };

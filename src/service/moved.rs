@@ -7,7 +7,7 @@ use crate::text::{counted, shorten};
 /// The maximum length of a commit subject, in characters.
 const SUBJECT: usize = 80;
 
-/// Returns the warning: the commits, where they still exist, and the command that restores them.
+/// Returns the warning, which names the commits, where they still exist, and the command that restores them.
 pub(super) fn warning(moved: &Moved) -> Diagnostic {
     let path = moved.path.display();
     let short = |id: &dyn ToString| id.to_string().chars().take(10).collect::<String>();

@@ -1,10 +1,10 @@
 //! The server's sharing tasks: remotes for new investigations, git maintenance, and messages to the sync thread.
 //!
-//! Guarantees: the reply to a start says if the new investigation could not be given its remote. No other task here
-//! delays a call.
+//! Guarantees: the reply to `tot_start` says if the new investigation could not be given its remote. No other task in
+//! this module delays a call.
 //!
-//! Limit: a call that commits during git's garbage collection waits for its end, as with any `git gc`. The store
-//! cannot tell whether a run spares new objects.
+//! Limit: a call that commits during git's garbage collection waits until the collection has finished, as with any `git
+//! gc`. The store cannot tell whether a collection spares new objects.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,12 @@ const UPKEEP: Duration = Duration::from_secs(600);
 /// The operator's settings for sharing, and the outcomes of syncs.
 #[derive(Default)]
 pub struct Sharing {
-    /// The address for new investigations. `None` uses the address in git's configuration.
+    /// The address for new investigations. If `None`, the address in git's configuration is used.
     address: Option<String>,
     /// The channel to the sync thread.
     syncer: Option<Sender<SyncMessage>>,
     synced: Mutex<HashMap<SessionId, Synced>>,
-    /// The last start of maintenance, by repository.
+    /// The time at which maintenance was last started, by repository.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
 }
 
@@ -43,7 +43,7 @@ pub enum SyncMessage {
     Used {
         /// The investigation.
         session: SessionId,
-        /// Its folder.
+        /// The folder of the investigation.
         path: PathBuf,
         /// The kind of use.
         kind: UseKind,
@@ -55,11 +55,11 @@ pub enum SyncMessage {
 /// The kind of use of an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseKind {
-    /// A call read it.
+    /// A call read the investigation.
     Read,
-    /// A call wrote to it.
+    /// A call wrote to the investigation.
     Wrote,
-    /// A call ended it.
+    /// A call ended the investigation.
     Ended,
 }
 
@@ -70,7 +70,7 @@ pub struct Synced {
     /// The time of the last complete sync.
     #[serde(rename = "lastSynced")]
     pub last: Option<Timestamp>,
-    /// The error, if the last sync was incomplete. It is retried.
+    /// The error, if the last sync was incomplete. The sync is retried.
     pub error: Option<String>,
     /// The latest notice for people: changed rules, manual edits, forged names.
     pub notice: Option<String>,
@@ -82,17 +82,17 @@ pub struct Synced {
 pub struct RemoteStanding {
     /// The address, without a password.
     pub remote: String,
-    /// The number of local commits that the remote lacked when last seen; absent before the first sync.
+    /// The number of local commits that the remote lacked when last seen. Absent before the first sync.
     pub ahead: Option<usize>,
     /// The number of remote commits that are missing locally.
     pub behind: Option<usize>,
-    /// The outcome of this server's last sync.
+    /// The outcome of the last sync by this server.
     #[serde(flatten)]
     pub synced: Synced,
 }
 
 impl Sharing {
-    /// Gives new investigations a remote at `address`, or else at the address in git's configuration.
+    /// Gives new investigations a remote at `address`, or at the address in git's configuration if `address` is `None`.
     pub fn to(address: Option<String>) -> Self {
         Sharing { address, ..Sharing::default() }
     }
@@ -136,7 +136,7 @@ impl Service {
         lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
     }
 
-    /// Notifies the sync thread of the use of an investigation.
+    /// Notifies the sync thread that an investigation was used.
     pub(super) fn used(&self, snapshot: &Snapshot, kind: UseKind) {
         if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
             let session = snapshot.investigation.meta().id;
@@ -191,7 +191,7 @@ impl Service {
         }
         maintained.insert(path.to_owned(), now);
         drop(maintained);
-        // Failure is harmless: the repository only stays larger than necessary.
+        // Failure is harmless: the repository only remains larger than necessary.
         if let Ok(git) = GitProgram::find(false) {
             let _ = git.maintain(&[path.to_owned()]);
         }

@@ -1,4 +1,4 @@
-//! Withholds the texts of some nodes from publication, and replaces each with a note on who withholds it.
+//! Withholds the texts of some nodes from publication, and replaces each text with a note on who withholds it.
 //!
 //! Ids, states and times remain, with everything derived from them. The texts are replaced in the input of a report, so
 //! every page, drawing, index, feed and file is covered.
@@ -20,8 +20,8 @@
 //! # Limits
 //!
 //! - Agents, clients, sessions, commit authors and times are not withheld.
-//! - Copies of the texts elsewhere are not detected, such as in the conclusion, the question or other nodes. Nothing is
-//!   removed from the repository.
+//! - Copies of the texts elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing
+//!   is removed from the repository.
 //! - A message counts as a quotation if it contains `RUN` consecutive words of a text, or all of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -41,12 +41,13 @@ use crate::yaml::YamlError;
 
 /// The maximum length of a replacement, in characters.
 const LENGTH: usize = 300;
-/// The replacement for a meaningless text, which must remain meaningless: it lowers the worth of a confirmation.
+/// The replacement for a meaningless text. It must also be meaningless, since a meaningless text lowers the value of a
+/// confirmation.
 const NOTHING: &str = "–";
-/// The number of consecutive words that make a quotation.
+/// The number of consecutive words that count as a quotation.
 const RUN: usize = 5;
-/// The minimum number of letters that make a shorter text a quotation. With fewer letters, the line must also name the
-/// node.
+/// The minimum number of letters in a shorter text that counts as a quotation. If the text has fewer letters, the line
+/// must also name the node.
 const LETTERS: usize = 12;
 
 /// The replacement for each node's texts, by id.
@@ -95,11 +96,11 @@ impl WithheldError {
 }
 
 impl List {
-    /// Parses the content of [`layout::WITHHELD`]. Without such a file, the list is empty.
+    /// Parses the content of [`layout::WITHHELD`]. If there is no such file, the list is empty.
     ///
     /// # Errors
     ///
-    /// The text is not a list of withheld nodes.
+    /// Returns an error if the text is not a list of withheld nodes.
     pub fn read(text: Option<&str>) -> Result<List, WithheldError> {
         let mut list = List::default();
         let read = text.map(withheld_file::read).transpose().map_err(WithheldError::Yaml)?;
@@ -120,11 +121,12 @@ impl List {
         self.0.is_empty()
     }
 
-    /// Finds the listed nodes in the history that led to `snapshot`. The states in `beside` may contain them, too.
+    /// Finds the listed nodes in the history that led to `snapshot`. The states in `beside` may also contain them.
     ///
     /// # Errors
     ///
-    /// A listed id never existed. It may be misspelt, and the intended node would then be published.
+    /// Returns an error if a listed id never existed. It may be misspelt, and the intended node would then be
+    /// published.
     pub fn follow(
         self,
         snapshot: &Snapshot,
@@ -184,9 +186,9 @@ impl List {
 pub struct Withheld {
     /// The nodes, as listed.
     listed: Labels,
-    /// The listed nodes in each of their forms in the history, under any id.
+    /// The replacements for the listed nodes, under every id that they had in the history.
     nodes: HashMap<NodeIdentity, String>,
-    /// The other nodes of the state in which the nodes are listed.
+    /// All other nodes in the state that the list refers to.
     public: HashSet<NodeIdentity>,
     quotes: Quotes,
 }
@@ -315,7 +317,7 @@ impl Withheld {
             state.nodes().filter_map(|node| Some((node.id.clone(), self.nodes.get(&key(node))?.clone())));
         let mut labels: Labels = known.collect();
         for (id, label) in &self.listed {
-            // Unless a merge assigned the id to another node.
+            // A merge may have assigned the id to another node.
             if !state.node(id).is_some_and(|node| self.public.contains(&key(node))) {
                 labels.entry(id.clone()).or_insert_with(|| label.clone());
             }
@@ -435,15 +437,15 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> A
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
 }
 
-/// Returns the replacements for the texts of runs, by run id. This covers runs of withheld nodes, runs that their
-/// results cite, and all repetitions and judgements of these.
+/// Returns the replacements for the texts of runs, by run id. This covers the runs of withheld nodes, the runs that
+/// their results cite, and all repetitions and judgements of those runs.
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
         let results = investigation.node(id).into_iter().flat_map(|node| node.results());
         hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
     }
-    // In the order of time, so that a run precedes its repetitions, and those precede their judgements.
+    // Runs are in chronological order, so a run precedes its repetitions, and those precede their judgements.
     for run in investigation.runs() {
         let label = run.node.as_ref().and_then(|node| labels.get(node));
         let label = label.or_else(|| hidden.get(&run.of()?)).cloned();
@@ -454,7 +456,7 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
 
 fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
     let mut texts = TextWithholder { label, seen };
-    // Names every field, so that a new one can't be forgotten.
+    // Names every field so that a new one can't be forgotten.
     let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
     texts.texts(&mut note);
     match &mut what {
@@ -471,7 +473,7 @@ fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Replaced) -> Attac
 
 fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
     let mut texts = TextWithholder { label, seen };
-    // Names every field, so that a new one can't be forgotten.
+    // Names every field so that a new one can't be forgotten.
     let Node {
         id,
         parent,
@@ -496,7 +498,7 @@ fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
 
 /// Comments, with the nodes that they are about.
 struct CommentLabels<'a> {
-    /// The labels of comments on a withheld node, at any time.
+    /// The labels of comments that were on a withheld node at any time.
     said: HashMap<CommentId, String>,
     known: HashMap<CommentId, &'a Arc<Comment>>,
 }
@@ -665,7 +667,7 @@ impl TextWithholder<'_> {
     }
 
     fn warnings(&mut self, warnings: &mut [Warning]) {
-        // The words are those of the rules. Other messages use them for other nodes, so they do not identify a
+        // The wording comes from the rules. Messages about other nodes use the same wording, so it does not identify a
         // quotation.
         for Warning { code: _, message } in warnings {
             message.clone_from(self.label);

@@ -58,7 +58,7 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     })
 }
 
-/// Returns whether a call wrote the page, and only calls have changed facts since then.
+/// Returns whether the page was written by a call and only calls have changed facts since then.
 fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     let is_call = |entry: &HistoryEntry| entry.gaps.is_empty() && entry.is_of_call();
     let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
@@ -107,7 +107,7 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
             .at(&fault.path, fault.line)
             .suggest("`tot merge --resolve` merges both sides by node.");
     }
-    // A readable file without a place in the tree: the problem is its id or its parent.
+    // The file is readable but has no place in the tree, so the problem is its id or its parent.
     let text = subject.text(&fault.path);
     match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
         Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
@@ -167,7 +167,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Compares paths rather than ids, to include unreadable nodes.
+/// Reports paths that differ only in letter case. Compares paths rather than ids to include unreadable nodes.
 fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     let faulty = subject.snapshot.faults.iter().map(|fault| fault.path.as_str());
     let attachments = subject.snapshot.investigation.attachments().iter();
@@ -194,7 +194,7 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Checks that reading and writing the file again reproduces its bytes.
+/// Checks that reading the file and writing it back reproduces its bytes.
 fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
     let written = match layout::place(path) {
         Place::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),

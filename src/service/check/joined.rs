@@ -1,7 +1,7 @@
 //! Recognizes states that only a merge can cause, such as a proposal below a node that was closed on the other side.
 //!
-//! Each of the merged histories is valid by itself. The next call need not repair such a state, so it stays in the tree
-//! and is not an error.
+//! Each of the merged histories is valid by itself. Calls need not repair such a state, so it stays in the tree and is
+//! not an error.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,11 +19,11 @@ pub(super) struct MergeEffects<'h> {
     is_merged: bool,
     /// Whether part of the history is unknown.
     is_cut: bool,
-    /// Nodes that have not been allowed below their parents since a merge.
+    /// Nodes that became misplaced below their parents in a merge and still are.
     misfits: HashSet<&'h NodeId>,
     /// Roots added by neither a call nor a merge.
     roots_by_hand: HashSet<&'h NodeId>,
-    /// Changes from a state to itself that were not added by a merge.
+    /// Reclassifications to the same state that were not added by a merge.
     repeated: Vec<&'h Reclassification>,
     /// Whether a merge wrote the conclusion or came after it.
     since_end: bool,
@@ -94,7 +94,7 @@ impl<'h> MergeEffects<'h> {
         self.is_merged && !self.repeated.contains(&change)
     }
 
-    /// Returns whether a merge may have added facts that were unknown when the investigation was ended.
+    /// Returns whether a merge may have added facts that were unknown when the investigation ended.
     pub(super) fn since_end(&self) -> bool {
         self.since_end
     }

@@ -1,10 +1,10 @@
 //! An fsck for investigations: reports problems with file and line.
 //!
 //! 1. [`read`] loads the committed state, its history and its files.
-//! 2. [`check`] examines them. It is pure: equal inputs produce equal findings.
+//! 2. [`check`] examines them. It is pure: identical inputs produce identical findings.
 //!    - `files`: unreadable files, and files that differ from this program's format.
-//!    - `tree`: states, ids, parents, times, roots and the conclusion, by the investigation's own ruleset. `joined`
-//!      recognizes the problems that a merge has caused.
+//!    - `tree`: checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
+//!      `joined` recognizes the problems that a merge has caused.
 //!    - `story`: checks that each commit is one call, and that the calls form a consistent sequence.
 //!    - `stored`: checks that no commit removed data stored by an earlier call.
 //!
@@ -38,22 +38,22 @@ pub struct Subject {
     pub history: Vec<HistoryEntry>,
     /// The readable files, by path.
     pub files: BTreeMap<String, String>,
-    /// Committed files that are not written to the work tree.
+    /// Committed files that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
     /// Whether the git configuration asks for signed commits.
     pub wants_signatures: bool,
     /// git objects that do not match their ids, each with the reason. Empty if not requested.
     pub damaged: Vec<(String, String)>,
-    /// Commits made by calls that are not on any branch. Empty if not requested.
+    /// Commits that were made by calls but are not on any branch. Empty if not requested.
     pub lost: Vec<LostChain<LostCommit>>,
 }
 
-/// Optional checks. Each of them reads every git object.
+/// Optional checks. Each check reads every git object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects {
     /// Verify the ids of objects.
     pub damaged: bool,
-    /// Find commits made by calls that are not on any branch.
+    /// Find commits that were made by calls but are not on any branch.
     pub lost: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Finding {
     pub commit: Option<CommitId>,
     /// The finding in one sentence.
     pub message: String,
-    /// A hint on what to do about it.
+    /// A hint on how to resolve the finding.
     pub suggestion: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub struct Finding {
 ///
 /// # Errors
 ///
-/// Returns the errors of [`Store::load`] and [`Store::history`].
+/// Returns the same errors as [`Store::load`] and [`Store::history`].
 pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, StoreError> {
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
@@ -103,7 +103,7 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
 }
 
-/// Returns all findings about an investigation: those about files by path and line, then those about commits, oldest first.
+/// Returns all findings: those about files, sorted by path and line, followed by those about commits, oldest first.
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let rules = subject.snapshot.rules();
     let mut findings = files::findings(subject, rules.as_ref());
@@ -137,7 +137,7 @@ pub fn check_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<F
     tree::findings(&subject, &rules)
 }
 
-/// Findings about the repository itself.
+/// Returns findings about the repository itself.
 fn repository(subject: &Subject) -> Vec<Finding> {
     let damaged = subject.damaged.iter().map(|(id, reason)| {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
@@ -153,7 +153,7 @@ fn repository(subject: &Subject) -> Vec<Finding> {
 
 /// Reports commits that are not on any branch, and how to restore them. The suggested merge preserves all commit ids.
 fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
-    /// The maximum number of subjects shown, of nodes shown, and of characters per subject.
+    /// The limits for the subjects shown, the nodes shown, and the characters per subject.
     const SUBJECTS: usize = 3;
     const NODES: usize = 10;
     const SUBJECT: usize = 80;
@@ -188,7 +188,7 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     finding.in_commit(chain.tip)
 }
 
-/// Returns the history, oldest first. The flag is true for a merge, and for a commit that resolves the conflicts of one.
+/// Returns the history, oldest first. The flag is true for merges and for commits that resolve merge conflicts.
 fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry, bool)> {
     let mut unreadable: HashSet<&str> = HashSet::new();
     history.iter().rev().map(move |entry| {
@@ -284,7 +284,7 @@ fn key_line(text: &str, key: &str) -> Option<u64> {
     Some(at as u64 + 1)
 }
 
-/// Returns the line of an entry in a top-level list, or the line of the list if its layout is not this program's.
+/// Returns the line of an entry in a top-level list, or the line of the list if it is not in this program's layout.
 fn entry_line(text: &str, list: &str, number: usize) -> Option<u64> {
     let begin = key_line(text, list)?;
     let entries = text.lines().enumerate().skip(usize::try_from(begin).ok()?);

@@ -22,7 +22,7 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut findings: Vec<Option<Finding>> = Vec::new();
     for (entry, is_join) in oldest_first(history) {
         if !entry.gaps.is_empty() {
-            // The state after it is unknown.
+            // The state after this commit is unknown.
             stored = StoredState::default();
         }
         let written = WrittenNodes { entry, is_join, nodes: OnceCell::new() };
@@ -42,16 +42,16 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// A commit, with the nodes that it wrote.
+/// A commit with the nodes that it wrote.
 struct WrittenNodes<'a> {
     entry: &'a HistoryEntry,
-    /// Whether the commit is a merge, or resolves the conflicts of one.
+    /// Whether the commit is a merge or resolves merge conflicts.
     is_join: bool,
     nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
 
 impl<'a> WrittenNodes<'a> {
-    /// Returns whether one of the written nodes contains all texts of this node. A merge may have changed its id.
+    /// Returns whether one of the written nodes contains all texts of `node`. A merge may have changed the node's id.
     fn contains_texts_of(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let entry: &'a HistoryEntry = self.entry;
         let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
@@ -107,7 +107,7 @@ struct StoredState {
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
     runs: HashMap<RunId, Arc<Run>>,
-    /// Nodes that have been removed or have become unreadable, each with the index of the finding about it.
+    /// Nodes that have been removed or have become unreadable, each with the index of its finding.
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
@@ -175,7 +175,7 @@ impl StoredState {
             }
             Happening::CommentEdited(comment) => {
                 let before = self.comments.insert(comment.id, Arc::clone(comment))?;
-                // A merge may have renamed its node.
+                // The merge may have renamed the node.
                 let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
                 (!written.is_join || moved != **comment).then(|| {
                     let message = format!("It changed the {} {}.", comment.kind.label(), comment.id);
@@ -193,7 +193,7 @@ impl StoredState {
             }
             Happening::RunEdited(run) => {
                 let before = self.runs.insert(run.id, Arc::clone(run))?;
-                // A merge may have renamed its node.
+                // The merge may have renamed the node.
                 let moved = Run { node: run.node.clone(), ..(*before).clone() };
                 (!written.is_join || moved != **run)
                     .then(|| lost(format!("It changed the run {}.", run.id), entry, &layout::run(run.id)))
@@ -203,7 +203,7 @@ impl StoredState {
                 Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
-            // A merge moves the attachments of a renamed node, and keeps both files of the same name.
+            // A merge moves the attachments of a renamed node and keeps both files if their names are identical.
             Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("It changed the attachment {name} of {node}.");
@@ -217,14 +217,14 @@ impl StoredState {
     }
 }
 
-/// The texts of a conclusion and its alternatives, including their texts before amendments.
+/// Returns the texts of a conclusion and its alternatives, including texts before amendments.
 fn texts_of(end: &Conclusion) -> HashSet<&str> {
     let ends = || std::iter::once(end).chain(&end.other_conclusions);
     let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());
     ends().filter_map(|end| end.conclusion.as_deref()).chain(before).collect()
 }
 
-/// Checks an edit of a committed node that is not a reclassification.
+/// Checks an edit, other than a reclassification, to a committed node.
 fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Option<Finding> {
     let entry = written.entry;
     let before = before?;

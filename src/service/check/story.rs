@@ -1,4 +1,4 @@
-//! Checks that each commit is one call, both by itself and after the earlier commits.
+//! Checks that each commit is one call, both on its own and as a continuation of the earlier commits.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
                 Happening::Proposed(node) => {
                     pending.insert(node.id.clone());
                 }
-                // A merge has renamed a committed node, and put a proposal in its place.
+                // A merge has renamed a committed node and put a proposal in its place.
                 Happening::Edited(node) if node.is_pending() => {
                     pending.insert(node.id.clone());
                 }
@@ -114,7 +114,7 @@ fn one_commit(
     }
 }
 
-/// Checks the tags on conclusions. The next tot_end writes a missing tag.
+/// Checks the tags on conclusions. The next `tot_end` call writes a missing tag.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
     let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());

@@ -1,4 +1,4 @@
-//! Checks states, ids, parents, times, roots and the conclusion by the investigation's own ruleset.
+//! Checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
 //!
 //! Each finding has the code with which a call would have been rejected.
 
@@ -59,7 +59,7 @@ impl TreeCheck<'_> {
         self.findings.push(finding.at(path, line));
     }
 
-    /// Checks the settings that `tot_start` would have rejected.
+    /// Checks for settings that `tot_start` would have rejected.
     fn meta(&mut self) {
         let meta = self.investigation.meta();
         let ruleset = self.rules.ruleset();
@@ -110,7 +110,7 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks for comments on missing nodes. The node may have been withdrawn since, or its file may be missing.
+    /// Checks for comments on missing nodes. A node may have been withdrawn since, or its file may be missing.
     fn comments(&mut self) {
         for comment in self.investigation.comments() {
             let path = layout::comment(comment.id);
@@ -393,7 +393,8 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks for nodes whose state should follow from their children but doesn't, as a merge of two clones can cause.
+    /// Checks for nodes whose state should follow from their children but doesn't, which a merge of two clones can
+    /// cause.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
         for missed in confirmations(self.investigation, self.rules, now) {
@@ -424,8 +425,8 @@ impl TreeCheck<'_> {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let subject = self.subject;
         let line = |key: &str| subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
-        // A conclusion that stopped early records its skipped steps itself. Only a merge can add research from after the
-        // end.
+        // An early conclusion records its skipped steps itself. Only a merge can add research done after the
+        // conclusion.
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
         let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
@@ -498,7 +499,7 @@ fn enough(evidence: Option<&str>, least: u32) -> bool {
     evidence.is_some_and(|text| text.chars().count() >= least as usize)
 }
 
-/// Returns the state at the given time, or `None` before the commit.
+/// Returns the state at the given time, or `None` if the node was not committed yet.
 fn state_at(classification: &Classification, at: Timestamp) -> Option<&StateName> {
     if classification.committed_at > at {
         return None;

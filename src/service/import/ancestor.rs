@@ -1,8 +1,8 @@
 //! The file format of this program's ancestor, a TypeScript server that stored each investigation as one JSON file. Its
 //! generations differ in their node states. Each generation corresponds to a built-in ruleset.
 //!
-//! A file contains its start time and the times of pending proposals, but no times of committed nodes. Nodes are listed
-//! in commit order, so each step is dated one millisecond after the previous one, beginning at the start time.
+//! A file contains the start time and the times of pending proposals, but no times for committed nodes. Nodes are
+//! listed in commit order, so each step is dated one millisecond after the previous one, beginning at the start time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -67,11 +67,11 @@ struct ProposalEntry {
     other: Map<String, Value>,
 }
 
-/// Fields that can be derived from others.
+/// Fields that can be derived from other fields.
 const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "children"];
 
-/// Reads a file by the built-in ruleset of the given name. Without a name, uses the first of those rulesets that have all
-/// states in the file and produce the fewest errors.
+/// Reads a file with the named built-in ruleset. Without a name, considers the built-in rulesets that have all states
+/// in the file, and uses the first one that produces the fewest errors.
 pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
     let mut file: AncestorFile = typed(value, "")?;
     let id = match new {
@@ -104,7 +104,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> 
     Ok(facts)
 }
 
-/// Reads committed and pending nodes, with times in file order.
+/// Reads committed and pending nodes, and assigns times in file order.
 fn nodes(
     file: &mut AncestorFile,
     began: Timestamp,
@@ -113,7 +113,7 @@ fn nodes(
     let agents: HashMap<&str, &str> =
         file.used_agent_ids.iter().map(|(agent, node)| (node.as_str(), agent.as_str())).collect();
     let (mut nodes, mut clock) = (Vec::<Node>::new(), began);
-    // Consecutive nodes of one round are proposed and committed in one step.
+    // Consecutive nodes in the same round are proposed and committed in one step.
     let (mut proposed_at, mut committed_at) = (began, began);
     for (key, value) in std::mem::take(&mut file.nodes) {
         let place = format!("nodes.{key}");
@@ -178,7 +178,7 @@ fn under(
     let request = Start { query: file.query.clone(), ..Start::default() };
     let mut meta = start(request, &ruleset.ruleset, None, id, began)
         .map_err(|rejection| invalid("query", rejection.errors.first().map_or("", |error| &error.message)))?;
-    // Retained even if it could not be chosen today. A check reports it.
+    // The mode is retained even if it could not be chosen today. Checks report it.
     meta.mode = file.mode.clone().unwrap_or(meta.mode);
     meta.min_rounds = file.min_rounds.unwrap_or(meta.min_rounds);
     meta.allow_early_terminal = file.allow_early_terminal.unwrap_or(meta.allow_early_terminal);
@@ -193,8 +193,8 @@ fn under(
     Facts::new(meta, ruleset.clone(), nodes, None, place)
 }
 
-/// Reconstructs promotions, of which the file contains only the final state. A node in a closed state that has a
-/// deciding child must have been waiting for that child.
+/// Reconstructs promotions, since the file contains only the final states. A node in a closed state that has a deciding
+/// child must have been waiting for that child.
 fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
     let mut children: HashMap<NodeId, Vec<(Timestamp, NodeId, StateName)>> = HashMap::new();
     for node in &nodes {
@@ -231,7 +231,7 @@ fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
     left_out.extend(names.map(|(name, _)| name.clone()));
 }
 
-/// Returns notes on the import for a person.
+/// Returns notes about the import, for people.
 fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
     let mut notes = vec![format!("Imported with the ruleset {}.", facts.meta.ruleset)];
     if facts.nodes.iter().any(|node| !node.is_pending()) {

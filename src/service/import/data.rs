@@ -16,7 +16,7 @@ use crate::ruleset::{RulesetFile, builtin};
 
 type JsonFields = Map<String, Value>;
 
-/// The imported fields. All others are derived from these.
+/// The imported fields. All other fields are derived from these.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExportedInvestigation {
@@ -99,7 +99,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     Ok(Facts { notes, comments, runs, attachments, ..facts })
 }
 
-/// Parses a list of comments or runs, and sorts it by id.
+/// Parses a list of comments or runs and sorts it by id.
 fn records<T: Record<Id: Ord> + DeserializeOwned>(
     values: Vec<Value>,
     list: &str,
@@ -114,13 +114,14 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
     Ok(records)
 }
 
-/// Converts fields to the form of stored files: without derived fields or `null`.
+/// Converts fields to the form used in stored files, which omits derived fields and `null`.
 fn file_fields(fields: JsonFields, derived: &[&str]) -> Value {
     let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
     Value::Object(fields.into_iter().filter(is_stored).collect())
 }
 
-/// Converts a node, or another result of it, to the form of stored files, in which `state` is the committed state.
+/// Converts a node, or one of its other results, to the form used in stored files, in which `state` is the committed
+/// state.
 fn result_fields(mut fields: JsonFields) -> JsonFields {
     for derived in ["role", "contested"] {
         fields.shift_remove(derived);

@@ -3,18 +3,18 @@
 //!
 //! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].
 //!    - `data`: `investigation.json`, which contains all facts and the ruleset.
-//!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of every generation.
+//!    - `ancestor`: `investigations/<id>.json`, as written by any generation of the TypeScript server.
 //! 2. [`steps`] reconstructs the history: one [`ImportStep`] for each call, ordered by the times in the facts.
 //!
 //! # Guarantees
 //!
-//! - The result depends on the file alone: equal files produce equal commits on every machine.
-//! - An invalid file is reported as an error with the location. It never produces a partial investigation.
-//! - Violations of the rules are imported. `tot check` reports them.
+//! - The result depends only on the file: identical files produce identical commits on every machine.
+//! - An invalid file results in an error that names the location, and never in a partial investigation.
+//! - Rule violations are imported, and `tot check` reports them.
 //!
 //! # Limits
 //!
-//! A file contains only the final state, without withdrawn proposals and without conclusions that were reopened.
+//! A file contains only the final state. Withdrawn proposals and reopened conclusions are missing.
 
 mod ancestor;
 mod data;
@@ -35,7 +35,7 @@ use crate::ruleset::{RulesetError, RulesetFile};
 /// The contents of an investigation file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The settings fixed at the start.
+    /// The settings that were fixed when the investigation started.
     pub meta: Meta,
     /// The ruleset.
     pub ruleset: RulesetFile,
@@ -49,11 +49,11 @@ pub struct Facts {
     pub runs: Vec<Arc<Run>>,
     /// The attachments of all nodes.
     pub attachments: Vec<Arc<Attached>>,
-    /// Notes on assumptions and omissions, for a person.
+    /// Notes about assumptions and omissions, for people.
     pub notes: Vec<String>,
 }
 
-/// Why a file can't be read.
+/// The reason why a file can't be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -96,7 +96,7 @@ fn of(name: &Option<String>) -> String {
 pub struct ImportOptions<'a> {
     /// Import as a new investigation, with an id derived from the text.
     pub as_new: bool,
-    /// The built-in ruleset for a file of the ancestor. By default, the one with the fewest violations.
+    /// The built-in ruleset for a file of the ancestor. Defaults to the ruleset with the fewest violations.
     pub ruleset: Option<&'a str>,
 }
 

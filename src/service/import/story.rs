@@ -22,15 +22,15 @@ pub struct ImportStep {
     pub message: String,
 }
 
-/// The time of an event, and its order among events of the same time.
+/// The time of an event, and its order among simultaneous events.
 type EventKey = (Timestamp, u8);
 
-/// Returns the order among events of the same time. A call stores results before it proposes the next nodes.
+/// Returns the order of an event among simultaneous events. A call stores results before it proposes the next nodes.
 fn order(event: &Event) -> u8 {
     match event {
         Event::Committed { .. } => 0,
         Event::Amended { .. } | Event::Reclassified { transition: Transition { by: None, .. }, .. } => 1,
-        // An effect of a child belongs to the call that gave the child its state.
+        // A reclassification caused by a child belongs to the call that gave the child its state.
         Event::Reclassified { .. } => 2,
         Event::Proposed { .. } => 3,
         Event::Claimed { .. } | Event::Released { .. } => 4,
@@ -40,8 +40,8 @@ fn order(event: &Event) -> u8 {
     }
 }
 
-/// Returns the calls after the start, ordered by time. Events of the same time become one call if possible. Each node
-/// follows its parent, even if its times disagree.
+/// Returns all calls after the one that started the investigation, ordered by time. Simultaneous events become one call
+/// if possible. Each node follows its parent, even if their times say otherwise.
 pub fn steps(facts: &Facts) -> Vec<ImportStep> {
     let start: EventKey = (facts.meta.started_at, 0);
     let mut calls: Vec<(EventKey, Event)> = Vec::new();
@@ -74,11 +74,11 @@ pub fn steps(facts: &Facts) -> Vec<ImportStep> {
         let event = Event::Ran { runs: vec![Arc::clone(run)], attachments: Vec::new() };
         calls.push((since(run.node.as_ref(), &committed).max((run.at, order(&event))), event));
     }
-    // The sort is stable, so events of one node at the same time stay in order.
+    // The sort is stable, so simultaneous events of a node stay in order.
     calls.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
-    // Attachments of a run are added with that run. Files contain no times of other attachments, so those are added with
-    // the node's first result.
+    // Attachments of a run are added with that run. Files contain no times for other attachments, so those are added
+    // with the node's first result.
     let mut put_by: HashMap<(&NodeId, &AttachmentName), RunId> = HashMap::new();
     for run in &facts.runs {
         if let (RunKind::Captured(ran), Some(node)) = (&run.what, &run.node) {
@@ -116,7 +116,7 @@ pub fn steps(facts: &Facts) -> Vec<ImportStep> {
     with_messages(facts, events)
 }
 
-/// Adds an event to the previous one if both fit in one call, or else returns it.
+/// Adds an event to the previous one if both fit in one call. Otherwise returns the event.
 fn add_to(last: &mut Event, event: Event, limit: usize) -> Option<Event> {
     match (last, event) {
         (Event::Proposed { nodes, .. }, Event::Proposed { nodes: new, .. }) if nodes.len() < limit => {
@@ -144,7 +144,7 @@ fn add_to(last: &mut Event, event: Event, limit: usize) -> Option<Event> {
     None
 }
 
-/// Adds the commit messages to the events.
+/// Adds commit messages to the events.
 fn with_messages(facts: &Facts, events: Vec<(Timestamp, Event)>) -> Vec<ImportStep> {
     let rules = EffectiveRules::new(&facts.ruleset.ruleset, &facts.meta);
     let mut investigation = Investigation::new(facts.meta.clone());
@@ -199,7 +199,7 @@ fn is_by_same(one: &Node, other: &Node) -> bool {
     agent(one) == agent(other)
 }
 
-/// Returns the events of a node in order, each with the node's state after it.
+/// Returns the events of a node in order, each with the resulting state of the node.
 fn events_of(node: &Arc<Node>) -> Vec<(Timestamp, Event)> {
     let proposed = |node: Node| {
         (node.proposed_at, Event::Proposed { nodes: vec![Arc::new(node)], withdrawn: Vec::new() })
@@ -207,7 +207,7 @@ fn events_of(node: &Arc<Node>) -> Vec<(Timestamp, Event)> {
     let mut stage = Node::clone(node);
     let mut events = Vec::new();
     if let Some(end) = &node.classification {
-        // Restores the state before the first change. Afterwards each amendment contains its new text.
+        // Restores the state before the first change. After this, each amendment contains its new text.
         let mut amendments = end.amended.clone();
         amendments.iter_mut().rev().for_each(|amendment| amendment.swap(&mut stage));
         if let Some(result) = &mut stage.classification {
@@ -245,7 +245,7 @@ fn committed(node: &Node) -> Event {
     Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() }
 }
 
-/// Returns the later events of a committed node: each list in order, the lists merged by time.
+/// Returns the events after a node was committed, merging its lists by time. Each list stays in order.
 fn changes_of(
     mut stage: Node,
     end: &Classification,
@@ -280,7 +280,7 @@ fn changes_of(
     })
 }
 
-/// Returns the conclusion as each call wrote it.
+/// Returns each version of the conclusion, as written by the calls.
 fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
     let mut first = end.clone();
     let mut amendments = std::mem::take(&mut first.amended);

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::domain::{Lines, Pin};
 
-/// How a cited passage has changed since it was cited.
+/// The change to a cited passage since it was cited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum Drift {
     /// The passage is unchanged and in the same place.
     Unchanged,
-    /// The passage is unchanged, but elsewhere: once in the same file, or in a file that replaced it.
+    /// The passage is unchanged but elsewhere: once in the same file, or in a file that replaced it.
     Moved {
         /// The new path.
         path: String,
@@ -22,14 +22,14 @@ pub enum Drift {
     Changed,
     /// The file is missing, and no other file has replaced it.
     Gone,
-    /// The file is too large now, or its content is unavailable, as in a partial clone.
+    /// The file is now too large, or its content is unavailable, as in a partial clone.
     Unchecked,
 }
 
 /// The current content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileContent {
-    /// The git ids of the content, if known: unmodified, and with the line endings that git may store.
+    /// The git ids of the content, if known, both unmodified and with the line endings that git may store.
     pub blobs: Vec<String>,
     /// The text, or `None` if the file is binary or was not read.
     pub text: Option<String>,
@@ -64,8 +64,8 @@ impl Drift {
     }
 }
 
-/// Compares a citation with the current content at its path. If the file is missing, compares it with the files that may
-/// have replaced it: those with the same content, and those with the same name.
+/// Compares a citation with the current content at its path. If the file is missing, compares the citation with files
+/// that may have replaced it because they have the same content or the same name.
 ///
 /// Lines count as moved only if they occur once. A citation without stored lines refers to the whole file.
 pub fn judge(pin: &Pin, here: Option<&FileContent>, elsewhere: &[(String, FileContent)]) -> Drift {

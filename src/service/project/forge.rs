@@ -8,7 +8,7 @@ use crate::domain::{Lines, Pin};
 
 /// The name that forges use for the newest commit.
 const NEWEST: &str = "HEAD";
-/// The placeholders of a template.
+/// The placeholders in a template.
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 const LAST: &str = "{last}";
@@ -32,7 +32,7 @@ enum ForgeKind {
     Template,
 }
 
-/// Why a URL template is invalid.
+/// The reason why a URL template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: give a URL such as https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
 pub struct SourceUrlError(String);
@@ -44,7 +44,7 @@ impl FromStr for Forge {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |reason: &str| Err(SourceUrlError(reason.to_owned()));
         let text = text.trim();
-        // Validates a sample URL, to report an invalid template at once.
+        // Validates a sample URL to report an invalid template at once.
         let filled = [(PATH, "a"), (LINE, "1"), (LAST, "1"), (COMMIT, NEWEST)]
             .iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
@@ -66,7 +66,7 @@ impl FromStr for Forge {
         if !url.username().is_empty() || url.password().is_some() {
             return wrong("it contains a user name or password, which every page would show");
         }
-        // A citation must not choose the host.
+        // A citation must not determine the host.
         let host_ends = text.match_indices('/').nth(2).map_or(text.len(), |(at, _)| at);
         if text[..host_ends].contains('{') {
             return wrong("the host name can't contain a placeholder");
@@ -76,7 +76,8 @@ impl FromStr for Forge {
 }
 
 impl Forge {
-    /// Returns the forge of a remote's URL, or `None` if the forge is unknown. Ignores a user name or password in the URL.
+    /// Returns the forge for a remote's URL, or `None` if the forge is unknown. Ignores a user name or password in the
+    /// URL.
     pub fn of(remote: &str) -> Option<Forge> {
         let remote = remote.trim();
         let rest =
@@ -145,7 +146,7 @@ impl Forge {
         Some(place + &lines.unwrap_or_default())
     }
 
-    /// Fills in a template. Without lines, omits a fragment that needs them, and uses line 1 elsewhere.
+    /// Fills in a template. If there are no lines, omits a fragment that needs them and uses line 1 elsewhere.
     fn filled(&self, path: &str, lines: Option<Lines>, commit: &str) -> String {
         let needs_lines = |part: &str| part.contains(LINE) || part.contains(LAST);
         let template = match self.base.split_once('#') {

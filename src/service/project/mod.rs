@@ -8,15 +8,17 @@
 //!   folder are neither read nor reported.
 //! - Only regular files of at most 8 MiB are read, so a pipe or a device can't block a call.
 //! - Nothing is written or executed. git objects are read in place, with the repository's own settings.
-//! - A file that git ignores, by the rules of the repository or of the user, is cited by name without being read. The
-//!   same applies if this is unknown.
-//! - Lines that seem to contain a credential are not quoted, nor are lines of a hidden, untracked file such as `.env`.
+//! - A file that git ignores, by the repository's or the user's rules, is cited by name without being read. So is a
+//!   file whose ignore status is unknown.
+//! - Lines that seem to contain a credential are not quoted, nor are lines from a hidden, untracked file such as
+//!   `.env`.
 //!
 //! # Limits
 //!
 //! - git filters are not applied. A file counts as uncommitted if its committed and checked-out forms differ in more than
 //!   line endings.
-//! - A file that has become too large is not compared, nor is one missing from both a sparse work tree and a partial clone.
+//! - Files that have become too large are not compared, nor are files missing from both a sparse work tree and a
+//!   partial clone.
 //! - A local process that replaces a file with a symbolic link between two checks can cause the link's target to be read.
 //! - SHA-256 repositories and bare repositories are not supported.
 
@@ -40,20 +42,20 @@ pub use drift::{Drift, FileContent, judge};
 pub use forge::{Forge, SourceUrlError};
 use quote::{QuotePlace, locate};
 
-/// The maximum size of a file that is read, in bytes.
+/// The maximum size of a file to read, in bytes.
 const FILE_MAX: u64 = 8 << 20;
 /// The maximum number of lines in a quote.
 const LINES_MAX: usize = 40;
 /// The maximum size of a quote, in bytes.
 const QUOTE_MAX: usize = 4 << 10;
-/// The maximum number of characters of a quote in a message.
+/// The maximum length of a quote in a message, in characters.
 const QUOTE_SHOWN: usize = 80;
 /// The maximum number of lines in a credential. A private key has about 50.
 const KEY_LINES: u64 = 100;
 /// The maximum number of files compared with a missing file.
 const CANDIDATES: usize = 20;
 
-/// The file that marks an investigation, which is not a project.
+/// The file that marks a repository as an investigation rather than a project.
 const INVESTIGATION: &str = "investigation.yaml";
 
 /// The repository around a folder.
@@ -74,7 +76,7 @@ pub struct ProjectEvidence {
     pub forge: Option<Forge>,
 }
 
-/// Why a folder can't be used as a project.
+/// The reason why a folder can't be used as a project.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// The folder does not exist.
@@ -85,7 +87,7 @@ pub enum ProjectError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The folder is not in a repository, or only in that of an investigation.
+    /// The folder is not in a repository, or only in an investigation's repository.
     #[error("{path} is not in the git repository of a project: give the project's folder")]
     NoRepository {
         /// The folder.
@@ -121,7 +123,7 @@ impl Project {
         }
     }
 
-    /// Returns the project that contains the current folder, if there is a readable one.
+    /// Returns the project that contains the current folder, or `None` if there is no readable project.
     pub fn here() -> Option<Project> {
         Project::around(&std::env::current_dir().ok()?).ok()
     }
@@ -131,8 +133,8 @@ impl Project {
         &self.root
     }
 
-    /// Returns the path of the working folder relative to the root, separated by `/`. It is empty for the root, and `None`
-    /// if the path is not UTF-8.
+    /// Returns the path of the working folder relative to the root, separated by `/`. The path of the root is empty.
+    /// Returns `None` if the path is not UTF-8.
     pub fn folder(&self) -> Option<String> {
         path_in(&self.root, &self.folder)
     }
@@ -175,7 +177,7 @@ impl Project {
         ProjectEvidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
-    /// Returns what is wrong with each quote, or `None` if the quote is accurate or the cited content is unavailable.
+    /// Describes the error in each quote. Returns `None` if the quote is accurate or the cited content is unavailable.
     pub fn misquoted<'p>(&self, cited: impl IntoIterator<Item = (&'p Pin, &'p str)>) -> Vec<Option<String>> {
         let repository = self.open().ok();
         let misquoted = |(pin, quote): (&Pin, &str)| {
@@ -193,7 +195,7 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
-    /// Returns whether a file is untracked and ignored. Returns true if unknown.
+    /// Returns whether a file is untracked and ignored. Returns true if this cannot be determined.
     fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
         let excluded = || -> Result<bool, gix::Error> {
             let index = repository.index_or_empty()?;
@@ -217,7 +219,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// Returns `None` if the path leads outside the project, or is not a readable regular file.
+    /// Looks up a path. Returns `None` if the path leads outside the project or is not a readable regular file.
     fn look_up_one(
         &self,
         repository: &gix::Repository,
@@ -287,8 +289,8 @@ impl Project {
         (!path.is_empty()).then_some(path)
     }
 
-    /// Resolves symbolic links, and returns the resulting path relative to the root. Returns `None` if there is no regular
-    /// file at that path, or it is outside the project.
+    /// Resolves symbolic links and returns the resulting path relative to the root. Returns `None` if there is no
+    /// regular file at that path, or if the path is outside the project.
     fn plain_file(&self, path: &str) -> Option<String> {
         let real = fs::canonicalize(self.root.join(path)).ok()?;
         let path = path_in(&self.root, &real)?;
@@ -307,7 +309,7 @@ impl Project {
         }
     }
 
-    /// Returns the files that may have replaced a missing one: those with the same content, and those with the same name.
+    /// Returns files that may have replaced a missing file because they have the same content or the same name.
     fn elsewhere(
         &self,
         repository: &gix::Repository,
@@ -338,7 +340,7 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_MAX).then_some(bytes)
 }
 
-/// Returns the content of a file with these bytes, or an unread content without bytes.
+/// Returns the content of a file with these bytes, or content marked as unread if there are no bytes.
 fn content_of(bytes: Option<&[u8]>) -> FileContent {
     let Some(bytes) = bytes else { return FileContent { blobs: Vec::new(), text: None, is_read: false } };
     let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
@@ -386,7 +388,7 @@ fn commit_of(repository: &gix::Repository, name: &str) -> Option<gix::ObjectId> 
     Some(object.peel_to_kind(Kind::Commit).ok()?.id)
 }
 
-/// Returns the first of these paths that is a file in a commit, and the blob of that file.
+/// Returns the first of these paths that is a file in a commit, together with the file's blob.
 fn committed(
     repository: &gix::Repository,
     commit: gix::ObjectId,
@@ -444,7 +446,7 @@ fn found(
     })
 }
 
-/// Says what is wrong with a quote, in a clause. Returns `None` if its words occur in the given lines.
+/// Describes the error in a quote, as a clause. Returns `None` if its words occur in the given lines.
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
     let place = match (locate(text, lines, quote), lines) {
         (QuotePlace::Expected, _) => return None,
@@ -454,7 +456,7 @@ fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option
     Some(format!("“{}” is not {place}", shorten(&one_line(quote), QUOTE_SHOWN)))
 }
 
-/// Quotes these lines, within the size limits. Returns `None` if they are missing or may contain a credential.
+/// Quotes the given lines within the size limits. Returns `None` if they are missing or may contain a credential.
 fn quoted(text: &str, lines: Lines) -> Option<String> {
     let (first, last) = (u64::from(lines.first), u64::from(lines.last));
     let is_near = |line: u64| first.saturating_sub(KEY_LINES) <= line && line <= last;

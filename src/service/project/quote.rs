@@ -16,7 +16,7 @@ pub enum QuotePlace {
     Nowhere,
 }
 
-/// Locates the words of a quote. Without lines, any location is expected.
+/// Locates the words of a quote. If no lines are given, any location is expected.
 pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuotePlace {
     let quote = quote.replace("...", "…");
     let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();
@@ -75,9 +75,9 @@ mod tests {
         {
             assert_eq!(at(1, 4, quote), QuotePlace::Expected, "{quote}");
         }
-        // It begins at the given line, and continues below.
+        // The quote begins at the given line and continues below it.
         assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), QuotePlace::Expected);
-        // In another order it does not occur.
+        // The words do not occur in this order.
         assert_eq!(at(1, 6, "let m … let n"), QuotePlace::Nowhere);
     }
 }

@@ -1,5 +1,5 @@
-//! The user's editor and pager, as git finds them: `GIT_EDITOR`, `core.editor`, `VISUAL`, `EDITOR`; `GIT_PAGER`, `core.pager`,
-//! `PAGER`; or git's own defaults.
+//! The user's editor and pager, which are found as git finds them: from `GIT_EDITOR`, `core.editor`, `VISUAL` and
+//! `EDITOR`, or from `GIT_PAGER`, `core.pager` and `PAGER`, or from git's own defaults.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,8 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// There is no editor, as on a dumb terminal, or the editor fails. Users cancel that way.
+    /// Returns an error if there is no editor, as on a dumb terminal, or if the editor fails, which is how users
+    /// cancel.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
         let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
         // The setting may contain arguments. git runs it in the same way.
@@ -33,9 +34,9 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// The pager can't be started.
+    /// Returns an error if the pager can't be started.
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
-        // A folder in a cloned investigation may look like a bare repository with a configuration from a stranger.
+        // A folder in a cloned investigation may look like a bare repository with a stranger's configuration.
         let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(&pager).stdin(Stdio::piped());

@@ -1,26 +1,29 @@
-//! Everything that runs the `git` program: fetch, push, clone, configuration of remotes, signatures, and maintenance.
+//! Runs the `git` program for fetching, pushing, cloning, remote configuration, signatures, and maintenance.
 //!
-//! gix cannot push, and users configure credentials, ssh aliases, proxies and rewritten addresses for git. Therefore the user's
-//! git does everything that needs the network. The files: `process` (running git), `place` (the name of an investigation on
-//! a remote), `settings` (git's configuration of remotes), `transfer` (listing, fetch, push), `objects` (local objects),
-//! `signature` (signed tags), `editor` (the user's editor and pager), `worktree` (a project and its work trees).
+//! gix cannot push, and users configure credentials, ssh aliases, proxies and rewritten addresses for git. Therefore
+//! the user's git does everything that needs the network. The modules are `process` (running git), `place` (the place
+//! of an investigation on a remote), `settings` (remotes in git's configuration), `transfer` (listing, fetching and
+//! pushing), `objects` (local objects), `signature` (signed tags), `editor` (the user's editor and pager), and
+//! `worktree` (a project and its work trees).
 //!
 //! # Guarantees
 //!
-//! - Never `--force`, `--mirror`, `--prune` or `--no-verify`, and local references move only forward: a rewritten
-//!   remote is noticed, not followed. A fast-forward push is itself the compare-and-swap.
+//! - `--force`, `--mirror`, `--prune` and `--no-verify` are never used, and local references only move forward. A
+//!   rewritten remote is noticed, not followed. A fast-forward push itself acts as the compare-and-swap.
 //! - A push counts only if the remote confirms it, reference by reference.
-//! - Without a person there is no prompt for a password. A child that exceeds its time limit is ended with all its children.
+//! - Passwords are prompted for only if a person is present. A child that exceeds its time limit is ended with all its
+//!   children.
 //! - Data from a remote never starts a program: no hook runs on a fetch, and no address runs a command.
 //! - A repository cannot choose the programs that sign and check signatures, or the allowed keys.
-//! - Errors contain the remote's own words, without control characters and without git's advice to force.
+//! - Errors contain the remote's own words, without control characters or git's advice to force.
 //!
 //! # Limits
 //!
-//! - The configuration of a repository is trusted as git trusts it: `core.sshCommand`, credential helpers, the hook
-//!   `pre-push`. Unpacking a stranger's `.git` folder gives the stranger control over git commands in it.
-//! - With a person at the terminal there is no time limit, because git may wait for a password. Ctrl-C ends everything.
-//! - Without process groups (Windows), only git itself is ended at the time limit. Its children may remain.
+//! - A repository's configuration is trusted as much as git trusts it, including `core.sshCommand`, credential helpers
+//!   and the `pre-push` hook. Unpacking a stranger's `.git` folder gives the stranger control over git commands in it.
+//! - There is no time limit if a person is at the terminal, because git may wait for a password. Ctrl-C ends
+//!   everything.
+//! - On systems without process groups (Windows), only git itself is ended at the time limit. Its children may remain.
 
 mod editor;
 mod objects;
@@ -44,7 +47,7 @@ pub use transfer::{Advertised, Fetched, Pushed};
 
 use crate::store::CommitId;
 
-/// Errors of remotes and of git.
+/// An error from a remote or from git.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
@@ -54,10 +57,10 @@ pub enum RemoteError {
     /// git is too old.
     #[error("git {found} is too old: {least} or later is needed", least = LEAST_VERSION)]
     TooOld {
-        /// Its version, as it reports it.
+        /// The version that git reports.
         found: String,
     },
-    /// An invalid address, or an address that git could misinterpret.
+    /// The address is invalid, or git could misinterpret it.
     #[error("`{address}` is not the address of a repository: {reason}")]
     Address {
         /// The rejected text.
@@ -65,7 +68,7 @@ pub enum RemoteError {
         /// The problem.
         reason: &'static str,
     },
-    /// An invalid name of a remote or of a branch.
+    /// The name is invalid for a remote or a branch.
     #[error("`{name}` can't be {what}")]
     Name {
         /// The rejected text.
@@ -76,9 +79,9 @@ pub enum RemoteError {
     /// The remote already has another address.
     #[error("the remote {name} already exists, with the address {address}")]
     Taken {
-        /// The name.
+        /// The name of the remote.
         name: String,
-        /// Its current address, without a password.
+        /// The remote's current address, without a password.
         address: String,
     },
     /// The time limit was exceeded.
@@ -89,7 +92,7 @@ pub enum RemoteError {
         /// The limit.
         seconds: u64,
     },
-    /// The server shut down first.
+    /// The server shut down before the action finished.
     #[error("{what} was not finished before the server ended")]
     Ending {
         /// The action.
@@ -114,7 +117,7 @@ pub enum RemoteError {
     Unreadable {
         /// The action.
         what: String,
-        /// The start of the output.
+        /// The beginning of the output.
         answer: String,
     },
     /// A file or a process failed.
@@ -122,13 +125,13 @@ pub enum RemoteError {
     Io {
         /// The action that failed.
         action: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl RemoteError {
-    /// Returns the hint, if there is one.
+    /// Returns a hint for resolving the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         let said = match self {
             RemoteError::NoGit(_) => return Some("Install git, or add it to PATH".to_owned()),
@@ -174,12 +177,12 @@ impl RemoteError {
 
 pub(crate) type Result<T> = std::result::Result<T, RemoteError>;
 
-/// The id of any object, as git prints it.
+/// An object id, as printed by git.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName(String);
 
 impl ObjectName {
-    /// Returns the name as the id of a commit.
+    /// Returns the name as a commit id.
     pub fn commit(&self) -> Option<CommitId> {
         self.0.parse().ok()
     }

@@ -1,4 +1,4 @@
-//! Local references, and queries about commits and files that only exchanges with remotes need.
+//! Local references, and queries about commits and files that are needed only for exchanges with remotes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
-/// The maximum size of a text file. An investigation contains no larger ones.
+/// The filter that excludes files larger than any text file in an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
 /// The number of bytes of text read by one call, unless a single file is larger.
 const TEXTS_AT_ONCE: u64 = 8 << 20;
@@ -17,19 +17,19 @@ const TEXTS_AT_ONCE: u64 = 8 << 20;
 /// The local references.
 #[derive(Clone, Debug, Default)]
 pub struct LocalReferences {
-    /// The branch of HEAD, without `refs/heads/`. Absent if HEAD is detached or the branch unborn.
+    /// The branch of HEAD, without `refs/heads/`. Absent if HEAD is detached or the branch is unborn.
     pub branch: Option<String>,
     /// The branches, tags and remote branches by their full names.
     pub refs: BTreeMap<String, ObjectName>,
 }
 
 impl LocalReferences {
-    /// The tags, by their short names.
+    /// Returns the tags by their short names.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &ObjectName)> {
         self.refs.iter().filter_map(|(name, object)| Some((name.strip_prefix("refs/tags/")?, object)))
     }
 
-    /// The commit of a branch or a remote branch.
+    /// Returns the commit of a branch or a remote branch.
     pub fn commit(&self, reference: &str) -> Option<CommitId> {
         self.refs.get(reference)?.commit()
     }
@@ -38,11 +38,11 @@ impl LocalReferences {
 /// The location of a text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
-    /// A file at that path. A tag can refer to a file without a path.
+    /// A file at the given path. A tag can refer to a file without a path.
     File(String),
     /// The message of a commit.
     Commit(ObjectName),
-    /// The message of the tag with this name in the tag object.
+    /// The message in a tag object that contains this tag name.
     Tag(String),
 }
 
@@ -54,7 +54,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
         let what = "git update-ref";
         let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
@@ -71,7 +71,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn references(&self, repository: &Path) -> Result<LocalReferences> {
         let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
         let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
@@ -99,7 +99,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn has_commit(&self, repository: &Path, commit: CommitId) -> Result<bool> {
         let ran = self.here(repository, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?;
         Ok(ran.status == Some(0))
@@ -109,7 +109,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn is_ancestor(&self, repository: &Path, earlier: CommitId, later: CommitId) -> Result<bool> {
         let (earlier, later) = (earlier.to_string(), later.to_string());
         let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
@@ -119,11 +119,11 @@ impl GitProgram {
         }
     }
 
-    /// Returns the number of commits of `tip` that `without` does not contain.
+    /// Returns the number of commits in `tip` that are not in `without`.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?;
@@ -132,23 +132,24 @@ impl GitProgram {
         text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
     }
 
-    /// Returns the short id and the subject of the newest of these commits.
+    /// Returns the short id and the subject of the newest commit in `tip` that is not in `without`.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Passes every text that these tips add to the known commits: each version of each file, and the messages of commits and
-    /// tags. Deleted texts are included, because the commits contain them. Invalid UTF-8 is replaced. Memory use is bounded.
+    /// Calls `see` with every text that `tips` add to `known`: each version of each file, and the commit and tag
+    /// messages. Deleted texts are included, because the commits contain them. Invalid UTF-8 is replaced. Memory use is
+    /// bounded.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn each_text(
         &self,
         repository: &Path,
@@ -164,7 +165,8 @@ impl GitProgram {
             let arguments = [&["rev-list", "--stdin"], filters].concat();
             Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
         };
-        // The tips are listed with the files. Tags have a name there. Commits have none and are listed above.
+        // The tips are listed along with the files. Tags have a name in this list. Commits have none and are listed
+        // above.
         let files = listed(&["--objects", "--filter=object:type=blob", TEXTS_ONLY])?;
         let files = files.lines().filter_map(|line| line.split_once(' '));
         let commits = listed(&[])?;
@@ -194,7 +196,7 @@ impl GitProgram {
                         see(&TextPlace::Commit(id.parse().map_err(|()| unreadable(id))?), message);
                     }
                     "tag" => see(&TextPlace::Tag((*name).to_owned()), message),
-                    // A tree to which a tag refers.
+                    // A tree that a tag refers to.
                     _ => {}
                 }
             }
@@ -202,11 +204,11 @@ impl GitProgram {
         if rest.is_empty() { Ok(()) } else { Err(unreadable("the sizes")) }
     }
 
-    /// Returns the missing objects of HEAD's history, as in a partial clone.
+    /// Returns the objects missing from HEAD's history, as in a partial clone.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn missing(&self, repository: &Path) -> Result<Vec<ObjectName>> {
         let ran = self.here(repository, &["rev-list", "--objects", "--missing=print", "HEAD"])?;
         let text = ran.succeeded("git rev-list")?.text();
@@ -217,19 +219,19 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn create_branch(&self, repository: &Path, name: &str, commit: CommitId) -> Result<bool> {
-        // All zeros as the old value: the branch must not exist.
+        // The old value of all zeros means that the branch must not exist.
         let (reference, zeros) = (format!("refs/heads/{name}"), "0".repeat(40));
         let ran = self.here(repository, &["update-ref", &reference, &commit.to_string(), &zeros])?;
         Ok(ran.status == Some(0))
     }
 
-    /// Moves a reference from `from`.
+    /// Moves a reference from one commit to another.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn move_reference(&self, repository: &Path, name: &str, from: CommitId, to: CommitId) -> Result<()> {
         let (from, to) = (from.to_string(), to.to_string());
         self.here(repository, &["update-ref", name, &to, &from])?.succeeded("git update-ref").map(drop)
@@ -239,7 +241,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn remove_reference(&self, repository: &Path, name: &str) -> Result<()> {
         self.here(repository, &["update-ref", "-d", name])?.succeeded("git update-ref")?;
         Ok(())
@@ -249,7 +251,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn bundle(&self, repository: &Path, branch: &str) -> Result<Vec<u8>> {
         let branch = format!("refs/heads/{branch}");
         let ran = self.here(repository, &["bundle", "create", "--quiet", "-", &branch, "--tags"])?;
@@ -260,17 +262,17 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn file(&self, repository: &Path, commit: CommitId, path: &str) -> Result<Option<String>> {
         let ran = self.here(repository, &["cat-file", "blob", &format!("{commit}:{path}")])?;
         Ok((ran.status == Some(0)).then(|| ran.text()))
     }
 
-    /// Creates a commit with a single file, without a branch.
+    /// Creates a commit with a single file, without creating a branch.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn commit_file(
         &self,
         repository: &Path,
@@ -307,11 +309,11 @@ impl GitProgram {
         commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
     }
 
-    /// Returns the changes to these files in HEAD and in another commit since their merge base, as git shows them.
+    /// Returns the changes to the given files since the merge base, in HEAD and in another commit, as shown by git.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn both_changes(&self, repository: &Path, theirs: CommitId, files: &[&str]) -> Result<[String; 2]> {
         let theirs = theirs.to_string();
         let changes = |from: &str, to: &str| -> Result<String> {
@@ -322,12 +324,12 @@ impl GitProgram {
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
 
-    /// Commits all tracked files of the work tree as a merge of HEAD with these commits, without a branch. The work tree and the
-    /// index stay unchanged.
+    /// Commits all tracked files in the work tree as a merge of HEAD with the given commits, without updating a branch.
+    /// The work tree and the index stay unchanged.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn commit_work(&self, repository: &Path, theirs: &[CommitId], message: &str) -> Result<CommitId> {
         let folder = repository.join(".git");
         let index = folder.join(format!("tot-index-{}", std::process::id()));
@@ -350,11 +352,11 @@ impl GitProgram {
         made
     }
 
-    /// Returns the tracked files of the work tree that differ from HEAD.
+    /// Returns the tracked files in the work tree that differ from HEAD.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn changed_files(&self, repository: &Path) -> Result<Vec<String>> {
         let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
         // Otherwise a file with a new timestamp counts as changed.
@@ -367,7 +369,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn abort_merge(&self, repository: &Path) -> Result<()> {
         self.here(repository, &["merge", "--abort"])?.succeeded("git merge --abort").map(drop)
     }
@@ -376,19 +378,19 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn init(&self, folder: &Path, name: &str) -> Result<()> {
         let arguments = ["init", "--quiet", "--template=", "--initial-branch=main", "--", name];
         self.here(folder, &arguments)?.succeeded("git init")?;
         Ok(())
     }
 
-    /// Sets HEAD, the index and the work tree of a new repository to a commit. The work tree omits the files of `left_out`, and
-    /// git treats them as in a sparse checkout.
+    /// Sets HEAD, the index and the work tree of a new repository to a commit. The work tree omits the files in
+    /// `left_out`, which git treats as in a sparse checkout.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
         let commit = commit.to_string();
         if left_out.is_empty() {
@@ -404,13 +406,13 @@ impl GitProgram {
     }
 }
 
-/// The arguments of `rev-list` for the commits of `tip` that another commit does not contain.
+/// Returns the `rev-list` arguments for the commits in `tip` that are not in `without`.
 fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
     // git accepts an empty list after `--not`.
     [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
 }
 
-/// Returns the number of objects in each batch for these sizes, one size per line.
+/// Returns the number of objects in each batch, given their sizes, one per line.
 fn at_once(sizes: &str) -> Vec<usize> {
     let mut groups: Vec<(usize, u64)> = Vec::new();
     // A missing object has no size. Reading the object reports the error.
@@ -425,7 +427,8 @@ fn at_once(sizes: &str) -> Vec<usize> {
     groups.into_iter().map(|(number, _)| number).collect()
 }
 
-/// Parses the type and the content of the first object in the output of `cat-file --batch`. Also returns the rest.
+/// Parses the type and content of the first object in the output of `cat-file --batch`. Also returns the remaining
+/// output.
 fn one_of_batch(bytes: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (kind, size) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?.1.split_once(' ')?;

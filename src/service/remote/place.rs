@@ -1,4 +1,4 @@
-//! The name of an investigation on a remote: in its own repository, or as one of many in a hub.
+//! The place of an investigation on a remote: in its own repository or among others in a hub.
 //!
 //! Only branches and tags are used. Other references are not cloned, and hosts refuse them.
 
@@ -12,22 +12,23 @@ use crate::domain::SessionId;
 pub struct RemotePlace {
     /// The branch, without `refs/heads/`.
     pub branch: String,
-    /// The prefix of its tags: empty, or the branch and `/`, so that the tags of two investigations differ.
+    /// The prefix of the investigation's tags: empty, or the branch and `/`. It distinguishes the tags of
+    /// investigations in a hub.
     tags: String,
 }
 
 impl RemotePlace {
-    /// Returns the place in its own repository, with unprefixed tags.
+    /// Returns the place of an investigation in its own repository, with unprefixed tags.
     pub fn own(branch: &str) -> RemotePlace {
         RemotePlace { branch: branch.to_owned(), tags: String::new() }
     }
 
-    /// Returns the place in a hub: the branch `tot/<id>` and the tags `tot/<id>/<name>`.
+    /// Returns the place of an investigation in a hub: the branch `<prefix>/<id>` and the tags `<prefix>/<id>/<name>`.
     pub fn in_hub(prefix: &str, id: SessionId) -> RemotePlace {
         RemotePlace::of_branch(&format!("{prefix}/{id}"))
     }
 
-    /// Returns the place of a branch: in a hub if its name ends with an id.
+    /// Returns the place that uses a branch. The place is in a hub if the branch name ends with an id.
     pub fn of_branch(branch: &str) -> RemotePlace {
         match id_of(branch) {
             Some(_) => RemotePlace { branch: branch.to_owned(), tags: format!("{branch}/") },
@@ -35,7 +36,7 @@ impl RemotePlace {
         }
     }
 
-    /// Returns the id in the name of the branch, in a hub.
+    /// Returns the id in the branch name, if the place is in a hub.
     pub fn id(&self) -> Option<SessionId> {
         id_of(&self.branch)
     }
@@ -55,7 +56,7 @@ impl RemotePlace {
         reference.strip_prefix("refs/tags/")?.strip_prefix(&self.tags)
     }
 
-    /// Returns the patterns for `ls-remote` that match the branches and tags of this place and of its neighbours in a hub.
+    /// Returns the `ls-remote` patterns that match the branches and tags of this place and of its neighbours in a hub.
     pub fn patterns(&self) -> [String; 2] {
         match self.branch.rsplit_once('/').filter(|_| self.id().is_some()) {
             Some((prefix, _)) => [format!("refs/heads/{prefix}/*"), format!("refs/tags/{prefix}/*")],
@@ -68,11 +69,11 @@ fn id_of(branch: &str) -> Option<SessionId> {
     branch.rsplit_once('/').and_then(|(_, id)| id.parse().ok())
 }
 
-/// Rejects an address that git could mistake for an option or for a command.
+/// Rejects an address that git could mistake for an option or a command.
 ///
 /// # Errors
 ///
-/// Such an address, or an empty one.
+/// Returns an error if the address is empty or could be mistaken for an option or a command.
 pub fn is_address(address: &str) -> Result<()> {
     let reason = if address.trim().is_empty() {
         "it is empty"
@@ -109,7 +110,7 @@ pub fn whole_address(address: &str) -> String {
     }
 }
 
-/// A reference of a remote.
+/// A reference on a remote.
 pub(super) type RemoteReference = (String, ObjectName);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! git as a child process, isolated from other repositories in the environment, with limits for time and output.
+//! Runs git as a child process, isolated from repositories in the environment, with time and output limits.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,10 +14,11 @@ use super::{RemoteError, Result, Settings};
 use crate::base::platform;
 use crate::text::visible;
 
-/// The minimum git version: it can list the files of commits only (2.32), and fetch without writing `FETCH_HEAD` (2.29).
+/// The minimum git version, needed to list only the files in commits (2.32) and to fetch without writing `FETCH_HEAD`
+/// (2.29).
 pub const LEAST_VERSION: &str = "2.32";
 
-/// The time limits for local git calls, and for one exchange with a remote.
+/// The time limits for a local git call and for one exchange with a remote.
 const LOCAL: Duration = Duration::from_secs(120);
 const EXCHANGE: Duration = Duration::from_secs(1_800);
 /// The time between asking git to end and killing it.
@@ -27,7 +28,7 @@ const REST: Duration = Duration::from_secs(1);
 /// The intervals for polling the child: short at first, because most calls take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
 
-/// The maximum number of bytes read from git's output, and kept of its errors.
+/// The maximum numbers of bytes read from git's output and kept from its standard error.
 const MAX_OUTPUT: usize = 256 << 20;
 const KEPT_ERRORS: usize = 64 << 10;
 /// The maximum number of lines and bytes in an error message.
@@ -58,7 +59,7 @@ const CLEARED: [&str; 20] = [
     "GIT_WORK_TREE",
 ];
 
-/// The settings of every call. They override the configuration.
+/// The settings for every call, which override the configuration.
 const SETTINGS: [&str; 6] = [
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
@@ -67,12 +68,12 @@ const SETTINGS: [&str; 6] = [
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
 ];
-/// Additional settings of every call but [`GitProgram::maintain`], which runs when nobody waits for it.
+/// Additional settings for every call except [`GitProgram::maintain`], which runs when nobody waits for it.
 const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
-/// The setting in which [`GitProgram::maintain`] passes the folders to git.
+/// The setting through which [`GitProgram::maintain`] passes the folders to git.
 const FOLDERS: &str = "tot.maintained";
 
-/// The user's git.
+/// The user's git program.
 #[derive(Clone, Debug)]
 pub struct GitProgram {
     /// Whether a person can be asked for a password.
@@ -83,15 +84,15 @@ pub struct GitProgram {
     settings: Arc<Mutex<BTreeMap<PathBuf, Arc<Settings>>>>,
 }
 
-/// The output of `git version`: read once per process.
+/// The output of `git version`, which is read once per process.
 static VERSION: OnceLock<String> = OnceLock::new();
 
-/// A time after which all calls are ended and no call starts. Clones share it.
+/// A time at which all running calls are ended, and after which no call starts. Clones share the deadline.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Arc<Mutex<Option<Instant>>>);
 
 impl Deadline {
-    /// Sets the deadline that far in the future, unless an earlier one is set.
+    /// Sets the deadline to `from_now` in the future, unless an earlier deadline is set.
     pub fn set(&self, from_now: Duration) {
         let (at, mut set) =
             (Instant::now() + from_now, self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -104,45 +105,45 @@ impl Deadline {
     }
 }
 
-/// The properties of a call, without its arguments.
+/// The properties of a git call other than its arguments.
 #[derive(Default)]
 pub(super) struct GitCall<'a> {
-    /// A description for errors: `fetch from origin`.
+    /// A description for errors, such as `fetch from origin`.
     pub what: &'a str,
-    /// Its input; empty if `None`.
+    /// The standard input; empty if `None`.
     pub input: Option<Vec<u8>>,
     /// The index file, if it is not the repository's own.
     pub index: Option<&'a Path>,
-    /// Whether it contacts a remote.
+    /// Whether the call contacts a remote.
     pub exchange: bool,
-    /// Whether it may prompt for the passphrase of a key.
+    /// Whether the call may prompt for the passphrase of a key.
     pub asks: bool,
-    /// Whether it runs the user's hooks.
+    /// Whether the call runs the user's hooks.
     pub hooks: bool,
-    /// Whether it may start maintenance of the repository.
+    /// Whether the call may start repository maintenance.
     pub upkeep: bool,
     /// The maximum number of bytes of output, if below the usual limit.
     pub most: Option<usize>,
 }
 
-/// The result of a call.
+/// The result of a git call.
 pub(super) struct GitOutput {
     /// The exit status, or `None` if a signal ended git.
     pub status: Option<i32>,
     pub output: Vec<u8>,
-    /// Its standard error, cleaned for display.
+    /// The standard error, cleaned for display.
     pub said: String,
-    /// Its raw standard error.
+    /// The raw standard error.
     pub errors: String,
 }
 
 impl GitOutput {
-    /// The output as text.
+    /// Returns the output as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
     }
 
-    /// Returns an error unless it succeeded.
+    /// Returns an error if git failed.
     pub(super) fn succeeded(self, what: &str) -> Result<GitOutput> {
         if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
     }
@@ -160,11 +161,11 @@ impl GitOutput {
 }
 
 impl GitProgram {
-    /// Finds git on the PATH. `person`: whether a person at a terminal can be asked for a password.
+    /// Finds git on the `PATH`. `person` is true if a person at a terminal can be asked for a password.
     ///
     /// # Errors
     ///
-    /// git is missing or too old.
+    /// Returns an error if git is missing or too old.
     pub fn find(person: bool) -> Result<GitProgram> {
         let (deadline, settings) = Default::default();
         let git = GitProgram { person, exchange: EXCHANGE, deadline, settings };
@@ -175,7 +176,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// git is missing or too old.
+    /// Returns an error if git is missing or too old.
     pub fn version(&self) -> Result<&'static str> {
         if let Some(known) = VERSION.get() {
             return Ok(known);
@@ -200,25 +201,25 @@ impl GitProgram {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the limit for one exchange with a remote.
+    /// Sets the time limit for one exchange with a remote.
     pub fn with_limit(self, exchange: Duration) -> GitProgram {
         GitProgram { exchange, ..self }
     }
 
-    /// Ends every call at the deadline.
+    /// Sets the deadline at which every call is ended.
     pub fn until(self, deadline: Deadline) -> GitProgram {
         GitProgram { deadline, ..self }
     }
 
-    /// Starts git's maintenance of these repositories, one after the other, if git considers it necessary. Returns at once. The
-    /// maintenance continues after this process ends.
+    /// Starts git maintenance of the given repositories, one after another, if git considers it necessary. Returns at
+    /// once. The maintenance continues after this process ends.
     ///
     /// # Errors
     ///
-    /// git can't be started.
+    /// Returns an error if git can't be started.
     pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
         let Some(first) = folders.first() else { return Ok(()) };
-        // Users can prevent it with the hook `pre-auto-gc`.
+        // Users can prevent maintenance with the `pre-auto-gc` hook.
         let mut command = self.command(first, &GitCall { hooks: true, upkeep: true, ..GitCall::default() });
         for folder in folders {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
@@ -229,7 +230,7 @@ impl GitProgram {
         command.arg("for-each-repo").arg(format!("--config={FOLDERS}"));
         command.args(["maintenance", "run", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        // A signal to our group does not end it.
+        // In its own group, the maintenance is not ended by a signal to this process's group.
         platform::begin_group(&mut command);
         let mut child = command.spawn().map_err(RemoteError::NoGit)?;
         // A thread must wait for the child. If no thread can be started, the child remains a zombie.
@@ -237,7 +238,7 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Runs git in that folder.
+    /// Runs git in the given folder.
     pub(super) fn run(
         &self,
         folder: &Path,
@@ -262,7 +263,7 @@ impl GitProgram {
         run(command, call.what, call.input, &limit, is_group)
     }
 
-    /// Whether the user has configured an ssh command, which takes precedence.
+    /// Returns whether the user has configured an ssh command, which takes precedence.
     fn has_ssh_command(&self, folder: &Path) -> bool {
         ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some())
             || self.settings(folder).is_ok_and(|settings| settings.last("core.sshcommand").is_some())
@@ -305,7 +306,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The limits of a call's time and output.
+/// The time and output limits of a call.
 struct CallLimit<'a> {
     time: Option<Duration>,
     deadline: &'a Deadline,
@@ -386,7 +387,7 @@ fn threads(
     Ok((output, errors))
 }
 
-/// Ends the child, at first gracefully, so that git can remove its locks.
+/// Ends the child, first gracefully, so that git can remove its locks.
 fn end(child: &mut Child, is_group: bool) {
     if is_group {
         platform::ask_group_to_end(child);
@@ -441,7 +442,7 @@ impl PipeReader {
     }
 }
 
-/// Cleans messages of git and the remote for display: removes control characters, progress and git's advice.
+/// Cleans messages from git and the remote for display. Removes control characters, progress and git's advice.
 fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";

@@ -1,4 +1,4 @@
-//! The remotes of a repository in git's configuration, so that a plain `git pull` and `git push` work the same way.
+//! The remotes of a repository, configured so that plain `git pull` and `git push` commands work the same way.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,13 @@ use super::{GitProgram, RemoteError, RemotePlace, Result, is_address};
 /// The effective configuration of a folder, as git reads it from all configuration files.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// In file order. The last value of a key wins.
+    /// The settings in file order. The last value of a key wins.
     entries: Vec<Setting>,
 }
 
 #[derive(Debug)]
 struct Setting {
-    /// The key. Section and name are in lower case.
+    /// The key, with section and name in lowercase.
     key: String,
     /// The value. Absent for a key without `=`, which means true.
     value: Option<String>,
@@ -32,11 +32,11 @@ struct Setting {
 pub struct Upstream {
     /// The name of the remote.
     pub remote: String,
-    /// Its address, as configured.
+    /// The address of the remote, as configured.
     pub address: String,
-    /// The branch and the tags there.
+    /// The branch and the tags on the remote.
     pub place: RemotePlace,
-    /// The local reference to the last known commit there.
+    /// The local reference to the last known commit of the remote branch.
     pub tracking: String,
 }
 
@@ -64,7 +64,7 @@ impl Settings {
         Some(entry.value.as_deref().unwrap_or("true"))
     }
 
-    /// Returns the user's own settings without the repository's: key, value, and file.
+    /// Returns the key, the value and the file of each of the user's own settings, which exclude the repository's.
     pub(super) fn users_own(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let own = self.entries.iter().filter(|entry| !entry.is_local);
         own.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_deref()?, entry.origin.as_str())))
@@ -92,7 +92,7 @@ impl Settings {
         })
     }
 
-    /// Returns the place of an investigation on the remote, from the push settings.
+    /// Returns the place of an investigation on the remote, as given by the push settings.
     pub fn place(&self, remote: &str) -> Option<RemotePlace> {
         let key = format!("remote.{remote}.push");
         let specs = self.entries.iter().filter(|entry| entry.key == key);
@@ -108,11 +108,12 @@ impl Settings {
 }
 
 impl GitProgram {
-    /// Returns the configuration of the folder. It is cached until this program or one of its clones changes it.
+    /// Returns the configuration of the folder. It is cached until this program or one of its clones changes the
+    /// configuration.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn settings(&self, folder: &Path) -> Result<Arc<Settings>> {
         if let Some(known) = self.known().get(folder) {
             return Ok(Arc::clone(known));
@@ -125,11 +126,12 @@ impl GitProgram {
         Ok(settings)
     }
 
-    /// Writes a value to the configuration of the repository around the folder. Returns whether such a repository exists.
+    /// Writes a value to the configuration of the repository that contains the folder. Returns false if there is no
+    /// such repository.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn set(&self, folder: &Path, key: &str, value: &str) -> Result<bool> {
         let is_inside = self.run(folder, &["rev-parse", "--git-dir"], GitCall::default())?.status == Some(0);
         if is_inside {
@@ -138,12 +140,12 @@ impl GitProgram {
         Ok(is_inside)
     }
 
-    /// Adds a remote with the investigation at `place`. The local branch is synced with the remote, unless it already has one.
-    /// Adding the same remote again changes nothing.
+    /// Adds a remote with the investigation at `place`. Syncs the local branch with this remote, unless the branch
+    /// already has another. Adding the same remote again changes nothing.
     ///
     /// # Errors
     ///
-    /// An invalid address, a name in use, or any git error.
+    /// Returns an error if the address is invalid, the name is in use, or git fails.
     pub fn add_remote(
         &self,
         repository: &Path,
@@ -163,7 +165,7 @@ impl GitProgram {
         let (here, there) = (format!("refs/heads/{branch}"), place.branch_ref());
         let (here_tags, there_tags) = ("refs/tags/*", place.tag_ref("*"));
         let (fetch, push) = (key("fetch"), key("push"));
-        // Without `+`: a rewritten branch is refused.
+        // Without `+`, a rewritten branch is refused.
         let mut entries = vec![
             (key("url"), address),
             (fetch.clone(), format!("{there}:refs/remotes/{name}/{branch}")),
@@ -200,7 +202,7 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Checks names by git's rules.
+    /// Checks names against git's rules.
     fn is_name(&self, folder: &Path, remote: &str, place: &RemotePlace) -> Result<()> {
         let is_reference = |name: String| {
             let ran = self.run(

@@ -1,8 +1,8 @@
-//! Signed tags, which git creates and verifies with the user's configuration.
+//! Signed tags, which git creates and verifies according to the user's configuration.
 //!
-//! Only the user's configuration determines the programs that sign and verify, and the allowed keys. The repository's must not:
-//! otherwise a folder from a stranger could start a program that accepts every signature. The repository may choose the
-//! signing key and its format.
+//! Only the user's configuration determines the programs that sign and verify, and the allowed keys. If the
+//! repository's configuration could do so, a stranger's folder could start a program that accepts every signature. The
+//! repository may choose the signing key and its format.
 
 use std::path::Path;
 
@@ -27,30 +27,30 @@ const USERS_OWN: [(&str, &str); 8] = [
 
 /// A tag to create.
 pub struct NewTag<'a> {
-    /// Its name, without `refs/tags/`.
+    /// The name, without `refs/tags/`.
     pub name: &'a str,
     /// The tagged commit.
     pub commit: CommitId,
     /// The message.
     pub message: &'a str,
-    /// Whether to sign it.
+    /// Whether to sign the tag.
     pub is_signed: bool,
 }
 
 /// The result of verifying the signature of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// Valid, with an allowed key.
+    /// The signature is valid, and its key is allowed.
     Good {
         /// The owner of the key, from the allowed signers file or the keyring.
         signer: String,
     },
-    /// Not verifiable.
+    /// The signature can't be verified.
     Unchecked {
         /// The reason.
         why: String,
     },
-    /// Invalid, or with a key that is not allowed.
+    /// The signature is invalid, or its key is not allowed.
     Bad {
         /// The reason.
         why: String,
@@ -62,7 +62,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// No signing key, a name in use, or any git error.
+    /// Returns an error if there is no signing key, the name is in use, or git fails.
     pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
         let commit = tag.commit.to_string();
         let mut arguments = self.users_own(repository, None)?;
@@ -80,7 +80,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// git can't be started.
+    /// Returns an error if git can't be started.
     pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
         let mut arguments = self.users_own(repository, allowed)?;
         arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
@@ -106,8 +106,8 @@ impl GitProgram {
     }
 }
 
-/// Resolves a path in a user's setting. git runs in the repository, so a relative path is resolved from the file that contains
-/// the setting, or else from the current folder.
+/// Resolves a path in a user setting. git runs in the repository, so a relative path is resolved from the file that
+/// contains the setting, or from the current folder if there is no such file.
 fn from_its_file(key: &str, origin: &str, value: &str) -> String {
     let is_file = key.ends_with("file");
     // A bare program name is looked up on the PATH.
@@ -121,7 +121,7 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
 }
 
 impl RemoteError {
-    /// Returns the hint for a failed signing.
+    /// Returns a hint if signing failed.
     pub fn without_key(&self) -> Option<&'static str> {
         matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
             "Set your key with `git config --global user.signingkey KEY`, for an SSH key also `git config --global \
@@ -130,7 +130,7 @@ impl RemoteError {
     }
 }
 
-/// Parses the output of git and the verifying program. Unknown output means that the signature is bad.
+/// Parses the output of git and the verifying program. Unknown output counts as a bad signature.
 fn read(succeeded: bool, said: &str) -> Signature {
     let status = |word: &str| {
         let is = |line: &&str| line.split(' ').next() == Some(word);

@@ -13,7 +13,7 @@ use crate::text::shorten;
 pub struct Advertised {
     /// The requested branches and tags, by full name.
     pub refs: BTreeMap<String, ObjectName>,
-    /// The full name of the branch of its HEAD.
+    /// The full name of the branch that the remote's HEAD refers to.
     pub head: Option<String>,
 }
 
@@ -38,8 +38,8 @@ pub enum Pushed {
     Refused {
         /// The messages of git and of the remote.
         said: String,
-        /// Whether each refusal may be a lost race: the reference was locked or at another commit. False if a hook or a host
-        /// refused.
+        /// Whether every refusal may be a lost race, in which the reference was locked or at another commit. False if a
+        /// hook or a host refused.
         may_pass: bool,
     },
 }
@@ -58,7 +58,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// The remote can't be reached, or is not a repository.
+    /// Returns an error if the remote can't be reached or is not a repository.
     pub fn ls_remote(&self, folder: &Path, remote: &str, patterns: &[String]) -> Result<Advertised> {
         is_address(remote)?;
         let what = format!("reading {}", shown_address(remote));
@@ -72,7 +72,7 @@ impl GitProgram {
             let (value, name) = line.split_once('\t').ok_or_else(unreadable)?;
             if let Some(branch) = value.strip_prefix("ref: ") {
                 advertised.head = (name == "HEAD").then(|| branch.to_owned()).or(advertised.head);
-            // The target of an annotated tag is on a line of its own.
+            // The target of an annotated tag is on a separate line.
             } else if (name.starts_with("refs/heads/") || name.starts_with("refs/tags/"))
                 && !name.ends_with("^{}")
             {
@@ -86,7 +86,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// The remote can't be reached, or its objects are damaged.
+    /// Returns an error if the remote can't be reached or its objects are damaged.
     pub fn fetch(&self, repository: &Path, remote: &str, refs: &[(String, String)]) -> Result<Fetched> {
         is_address(remote)?;
         let what = format!("fetch from {}", shown_address(remote));
@@ -97,7 +97,7 @@ impl GitProgram {
             "--no-prune",
             "--no-recurse-submodules",
             "--no-write-fetch-head",
-            // A shallow remote cannot send more.
+            // A shallow remote cannot send a complete history.
             "--update-shallow",
             // Fetch only the named references, not others from the configuration.
             "--refmap=",
@@ -111,17 +111,17 @@ impl GitProgram {
         let ran =
             self.run(repository, &arguments, GitCall { what: &what, exchange: true, ..GitCall::default() })?;
         match ran.status {
-            // The status of rejected references; other errors end with 128.
+            // git exits with 1 for rejected references, and with 128 for other errors.
             Some(1) => Ok(Fetched::Rejected { said: ran.said }),
             _ => ran.succeeded(&what).map(|_| Fetched::All),
         }
     }
 
-    /// Fetches missing objects, in one exchange.
+    /// Fetches missing objects in one exchange.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`GitProgram::fetch`].
+    /// Returns the same errors as [`GitProgram::fetch`].
     pub fn fetch_objects(&self, repository: &Path, remote: &str, objects: &[ObjectName]) -> Result<()> {
         is_address(remote)?;
         let what = format!("fetch of {} objects from {}", objects.len(), shown_address(remote));
@@ -152,7 +152,8 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// The remote can't be reached, or the connection was cut. In that case the state of the remote is unknown.
+    /// Returns an error if the remote can't be reached or the connection is cut. In the latter case, the state of the
+    /// remote is unknown.
     pub fn push(&self, repository: &Path, remote: &str, refs: &[RemoteReference]) -> Result<Pushed> {
         is_address(remote)?;
         let what = format!("push to {}", shown_address(remote));

@@ -7,10 +7,10 @@ use super::process::{GitCall, GitOutput};
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
-/// The maximum number of bytes of a patch, and of the untracked files that it contains.
+/// The maximum sizes of a patch, and of the untracked files that it contains, in bytes.
 const PATCH_MAX: usize = 64 << 10;
 const UNTRACKED_MAX: u64 = 1 << 20;
-/// The maximum number of files listed.
+/// The maximum number of files to list.
 const CHANGED_MAX: usize = 1_000;
 
 impl GitProgram {
@@ -19,12 +19,12 @@ impl GitProgram {
         self.run(folder, arguments, GitCall { what: &what, ..call })?.succeeded(&what)
     }
 
-    /// Returns the state of the project with that root: its commit, the changed files, and their patch. `index` is the path of
-    /// a new file for a separate index.
+    /// Returns the state of the project at `root`: its commit, the changed files, and their patch. `index` is the path
+    /// for a new file with a separate index.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
         let commit = self.resolve(root, "HEAD")?;
         // Without optional locks, git does not write the index.
@@ -44,7 +44,7 @@ impl GitProgram {
         let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
         let is_whole = entries().count() == changed.len()
             && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
-            // A patch cannot contain files of another repository.
+            // A patch cannot contain files from another repository.
             && !changed.iter().any(|path| root.join(path).is_dir());
         let patch = match commit.is_some() && is_whole && !changed.is_empty() {
             true => self.patch(root, index, &untracked)?,
@@ -58,7 +58,8 @@ impl GitProgram {
         let own = self.local(root, &["rev-parse", "--git-path", "index"], GitCall::default())?.text();
         let own = root.join(own.trim_end_matches('\n'));
         let aside = || GitCall { index: Some(index), ..GitCall::default() };
-        // With the timestamps of the index, git need not read unchanged files. No index exists before the first `git add`.
+        // A copy of the index has the timestamps that let git skip unchanged files. No index exists before the first
+        // `git add`.
         if own.exists() {
             // The timestamp of the index matters too: git rereads files that are newer.
             let copied = fs::copy(&own, index).and_then(|_| {
@@ -91,11 +92,11 @@ impl GitProgram {
         }
     }
 
-    /// Returns the commit with that name, or `None` if unknown.
+    /// Returns the commit with the given name, or `None` if unknown.
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
@@ -107,7 +108,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
         let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
@@ -126,7 +127,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
         let folder = folder.to_string_lossy();
         let arguments = ["worktree", "remove", "--force", "--force", &folder];
@@ -137,7 +138,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.local(root, &["worktree", "list", "--porcelain"], GitCall::default())?.text();
         Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
@@ -147,7 +148,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
         let input = Some(patch.as_bytes().to_vec());
         let arguments = ["apply", "--whitespace=nowarn", "-"];
@@ -158,7 +159,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any git error.
+    /// Returns an error if git fails.
     pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
         let text =
             self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], GitCall::default())?.text();

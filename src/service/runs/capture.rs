@@ -23,7 +23,7 @@ use crate::domain::run::{Ended, Expectation, Output, Seconds};
 const TO_END: Duration = Duration::from_secs(2);
 /// How long to wait for more output after the command has exited. A background process may keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
-/// The maximum number of bytes in a pipe when the command exits. Any more comes from another process.
+/// The maximum number of bytes in a pipe when the command exits. Any further output comes from another process.
 const PIPE_MAX: u64 = 1 << 20;
 /// The polling interval. Many commands take only milliseconds.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -53,7 +53,7 @@ pub struct CaptureRequest<'a> {
     pub input: CommandInput,
     /// The destinations of standard output and standard error.
     pub sinks: [Option<Sink>; 2],
-    /// Expectations of the output.
+    /// The expectations to check against the output.
     pub expected: Vec<Expected>,
     /// The time limit.
     pub timeout: Option<Duration>,
@@ -78,8 +78,8 @@ pub struct Captured {
 
 /// Runs a command.
 ///
-/// `asked` returns a signal that has asked this process to exit since the last call. The first such signal is sent to the
-/// command, which is killed after a grace period, or at once on the second signal.
+/// `asked` returns the signal, if any, that has asked this process to exit since the last call. The first such signal
+/// is sent to the command, which is killed after a grace period, or at once on the second signal.
 pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
     let mut captured = Captured {

@@ -8,7 +8,7 @@ use crate::text::shorten;
 
 /// The maximum size of a compiled regular expression, in bytes.
 const EXPRESSION_MAX: usize = 256 << 10;
-/// The maximum number of characters stored of a matching line.
+/// The maximum number of characters stored from a matching line.
 const FOUND_MAX: usize = 500;
 
 /// An expectation, with the last match so far.
@@ -34,11 +34,11 @@ impl Expected {
         }
     }
 
-    /// Creates the expectation of an earlier run, to check it again.
+    /// Recreates the expectation of an earlier run to check it again.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the expectation is invalid. It may have been written by hand.
+    /// Returns the reason why the expectation is invalid. A stored expectation may have been written by hand.
     pub fn from_stored(stored: &Expectation) -> Result<Expected, String> {
         Expected::new(&stored.pattern, stored.range.as_deref())
     }
@@ -122,7 +122,7 @@ mod tests {
             ("error in line 3", "error in line 3", None),
             ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
             ("a in b in 1..x", "a in b in 1..x", None),
-            // Only finite numbers are bounds.
+            // Bounds must be finite numbers.
             ("in inf..NaN", "in inf..NaN", None),
         ] {
             let expected = Expected::parse(text).unwrap().finish();

@@ -7,7 +7,7 @@
 //!
 //! - Memory use and stored output are bounded, however much a command prints.
 //! - A command that reaches its time limit or is interrupted is killed with its process group.
-//! - A process that has left the group, or keeps a pipe open in the background, does not delay the end of a run.
+//! - A process that has left the group, or keeps a pipe open in the background, does not prevent a run from ending.
 //! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.
 //! - No project hook or filter runs while a workspace is created.
 //!

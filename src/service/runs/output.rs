@@ -11,9 +11,9 @@ use super::expect::Expected;
 use crate::domain::run::{Expectation, Output};
 use crate::text::{first_bytes, last_bytes, visible};
 
-/// The maximum size of the stored beginning, and of the stored end, in bytes.
+/// The maximum size of each stored part, the beginning and the end, in bytes.
 const HALF: usize = 32 << 10;
-/// The maximum number of bytes of a line that are matched.
+/// The maximum number of bytes per line that are matched against expectations.
 const LINE_MAX: usize = 64 << 10;
 
 /// Records the output of a command on its two streams.
@@ -123,7 +123,7 @@ fn sum(streams: [Stream; 2]) -> String {
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the text if it is short enough, or else its beginning and end.
+/// Returns the whole text if it is short enough. Otherwise returns its beginning and end.
 fn halves(text: String) -> (String, Option<String>) {
     match text.len() <= 2 * HALF {
         true => (text, None),

@@ -1,4 +1,5 @@
-//! Runs commands in Bubblewrap: without network, with write access to a single folder, and killed when this process exits.
+//! Runs commands in Bubblewrap: without network access, with write access to a single folder, and killed when this
+//! process exits.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +20,7 @@ pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 ///
-/// Returns the reason why it is unavailable, for people.
+/// Returns the reason why the sandbox is unavailable, for people.
 pub fn try_sandbox(folder: &Path) -> Result<(), String> {
     let starter = sandbox(folder, folder);
     let tried = Command::new(&starter[0]).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();

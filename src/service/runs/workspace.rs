@@ -11,7 +11,7 @@ use crate::text::{causes, one_line, shorten};
 
 /// The prefix of temporary folder names.
 const PREFIX: &str = "tot-rerun-";
-/// The name of the work tree in such a folder.
+/// The name of the work tree in a temporary folder.
 const NAME: &str = "tot-rerun";
 /// The maximum depth of nested submodules.
 const DEPTH: usize = 8;
@@ -20,7 +20,7 @@ const DEPTH: usize = 8;
 ///
 /// # Errors
 ///
-/// Returns git errors and I/O errors.
+/// Returns an error if git or the file system fails.
 pub fn project_state(
     git: &GitProgram,
     project: &Project,
@@ -40,7 +40,7 @@ pub struct Workspace<'a> {
 }
 
 impl<'a> Workspace<'a> {
-    /// Checks out a commit with its submodules, and applies the patch if given.
+    /// Checks out a commit with its submodules and applies the patch, if given.
     ///
     /// # Errors
     ///

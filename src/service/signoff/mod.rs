@@ -6,8 +6,8 @@
 //!
 //! # Guarantees
 //!
-//! - A sign-off is [`SignOffState::Valid`] only if git accepts its signature by a key that the reader allows, and the tag has its
-//!   signed name and covers the state shown.
+//! - A sign-off is [`SignOffState::Valid`] only if git accepts its signature, the reader allows the key, and the tag
+//!   has its signed name and covers the state shown.
 //! - This program never signs on its own. A person signs with `tot approve` or `git tag -s`.
 
 mod judge;
@@ -25,7 +25,7 @@ pub use statement::{SignOffDecision, Statement, open_points, statement, tag_name
 use crate::service::remote::{GitProgram, RemoteError, Signature};
 use crate::store::{Snapshot, Store, StoreError};
 
-/// Why sign-offs could not be read.
+/// The reason why sign-offs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SignOffError {
     /// The tags could not be read.
@@ -50,7 +50,7 @@ pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreEr
 /// The settings for checking signatures.
 #[derive(Clone, Debug)]
 pub struct Signers {
-    /// The git program that checks them.
+    /// The git program that checks signatures.
     pub git: GitProgram,
     /// A file of allowed signers that replaces the one in git's configuration.
     pub allowed: Option<PathBuf>,

@@ -55,7 +55,7 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
 }
 
 impl SignOff {
-    /// Returns the changes since the signed commit, in a sentence.
+    /// Describes the changes since the signed commit in a sentence.
     pub fn changed_since(&self) -> Option<String> {
         let Since::Later { commits, nodes, files } = &self.since else { return None };
         let names: Vec<String> = nodes.iter().map(ToString::to_string).chain(files.iter().cloned()).collect();
@@ -66,7 +66,7 @@ impl SignOff {
         Some(format!("{} since then; {changed}.", counted(*commits, "commit")))
     }
 
-    /// Returns the open points when it was signed, in a sentence.
+    /// Describes the points that were open at signing in a sentence.
     pub fn open_then(&self) -> Option<String> {
         let open = &self.statement.as_ref()?.open;
         Some(match open.as_slice() {

@@ -63,12 +63,12 @@ pub struct Statement {
     pub text: String,
     /// The blobs of the conclusion and the ruleset.
     pub files: SignedFiles,
-    /// The open points at that time.
+    /// The points that were open at signing.
     pub open: Vec<String>,
 }
 
 /// Returns a tag name such as `approved/anna-1a2b3c4d5e-07f3`. The commit and the random number prevent two clones from
-/// using the same name for different tags, of which a sync could keep only one.
+/// using the same name for different tags, since a sync could keep only one of them.
 pub fn tag_name(decision: SignOffDecision, person: &str, commit: CommitId, random: u16) -> String {
     let mut plain = String::new();
     for c in person.chars() {
@@ -87,8 +87,8 @@ fn short(commit: CommitId) -> String {
     commit.to_string().chars().take(SHORT).collect()
 }
 
-/// Returns the open points of a state: whatever blocks its conclusion or should have blocked it, warnings, and uncertain
-/// answers.
+/// Returns the open points of a state: anything that blocks its conclusion or should have blocked it, warnings, and
+/// uncertain answers.
 pub fn open_points(snapshot: &Snapshot) -> Vec<String> {
     let investigation = snapshot.investigation.as_ref();
     let mut open = Vec::new();
@@ -160,7 +160,7 @@ pub fn statement(
 }
 
 impl Statement {
-    /// Parses a message. Returns `None` without the trailers for conclusion and ruleset, as in a manually created tag.
+    /// Parses a message. Returns `None` if it lacks the conclusion or ruleset trailers, as in a manually created tag.
     pub(super) fn read(message: &str) -> Option<Statement> {
         let (before, last) = message.trim_end().rsplit_once("\n\n")?;
         let trailers: Option<Vec<(&str, &str)>> = last.lines().map(|line| line.split_once(": ")).collect();

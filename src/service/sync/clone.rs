@@ -1,6 +1,7 @@
 //! Clones investigations from a remote: a repository with one investigation, or a hub.
 //!
-//! Each is built in `.tmp-…` of the root, read, and renamed into place. It appears complete or not at all.
+//! Each investigation is built in a `.tmp-…` folder in the root, read, and renamed into place, so it appears completely
+//! or not at all.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
@@ -13,31 +14,32 @@ use crate::store::{self, FindError, LeftOut, Store};
 /// The local branch.
 const BRANCH: &str = "main";
 
-/// The outcome for one investigation of a remote.
+/// The outcome for one investigation on a remote.
 #[derive(Debug)]
 pub struct Cloned {
     /// The branch on the remote.
     pub branch: String,
-    /// Its folder, or the error.
+    /// The folder of the investigation, or the error.
     pub outcome: Result<ClonedFolder, SyncError>,
 }
 
 /// The folder of a cloned investigation.
 #[derive(Debug)]
 pub struct ClonedFolder {
-    /// Its path.
+    /// The path of the folder.
     pub path: PathBuf,
-    /// Whether it is new. Otherwise it already existed.
+    /// Whether the folder is new. False if the investigation already existed.
     pub is_new: bool,
-    /// The files of the newest commit that are left out of its work tree.
+    /// The files in the newest commit that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Clones all investigations of a remote, or those whose ids have one of these prefixes or suffixes.
+/// Clones all investigations on a remote, or those whose ids start or end with one of `ids`.
 ///
 /// # Errors
 ///
-/// The remote can't be listed, or has no match. Errors of one investigation are in its outcome.
+/// Returns an error if the remote can't be listed or has no match. Errors for a single investigation are in its
+/// outcome.
 pub fn clone(
     store: &Store,
     git: &GitProgram,
@@ -59,7 +61,7 @@ pub fn clone(
     }))
 }
 
-/// Returns the branches with investigations: those of a hub, or the only one of another repository.
+/// Returns the branches that contain investigations: those in a hub, or the only one in another repository.
 pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<RemotePlace>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let places: Vec<RemotePlace> = branches.map(RemotePlace::of_branch).collect();
@@ -120,8 +122,8 @@ pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     }
 }
 
-/// Builds the investigation in a folder of the root. If `is_remote`, configures the source as its remote. Returns its id and
-/// the files left out of its work tree.
+/// Builds the investigation in a folder in the root. If `is_remote` is true, configures the source as its remote.
+/// Returns the id and the files left out of the work tree.
 pub(super) fn build(
     store: &Store,
     git: &GitProgram,
@@ -153,7 +155,7 @@ pub(super) fn build(
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
     let id = store.inspect(&aside, tip)?.investigation.meta().id;
-    // Otherwise an investigation could replace another by using its name.
+    // Otherwise, an investigation could replace another one by using its name.
     if place.id().is_some_and(|named| named != id) {
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
     }

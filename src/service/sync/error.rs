@@ -1,4 +1,4 @@
-//! The errors of a sync.
+//! Sync errors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use crate::domain::SessionId;
 use crate::service::remote::RemoteError;
 use crate::store::{LeftOut, StoreError};
 
-/// The error of syncing one investigation. Nothing is lost, and the local state is unchanged.
+/// An error that prevented an investigation from being synced. Nothing is lost, and the local state is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
-    /// It has no remote.
+    /// The investigation has no remote.
     #[error("{path} has no remote for its branch {branch}")]
     NoRemote {
         /// The folder.
@@ -19,12 +19,12 @@ pub enum SyncError {
         /// The branch that HEAD is on.
         branch: String,
     },
-    /// The remote has no such investigation.
+    /// The remote does not have the investigation.
     #[error("{} has no investigation{}", crate::service::remote::shown_address(.address), of(.id))]
     NotThere {
         /// The address.
         address: String,
-        /// The id or a part of it. Empty if the remote has no investigation at all.
+        /// The id or a part of it. Empty if the remote has no investigations at all.
         id: String,
     },
     /// The remote branch has the name of another investigation.
@@ -42,7 +42,7 @@ pub enum SyncError {
     Misnamed {
         /// The branch on the remote.
         branch: String,
-        /// The id of its investigation.
+        /// The id of the investigation in the branch.
         id: SessionId,
     },
     /// HEAD is detached.
@@ -67,7 +67,7 @@ pub enum SyncError {
         /// The remote's own message.
         said: String,
     },
-    /// Others were faster at each attempt.
+    /// Others pushed first at every attempt.
     #[error("gave up after {tries} attempts: others keep pushing to {remote}")]
     LostRaces {
         /// The name of the remote.
@@ -88,24 +88,24 @@ pub enum SyncError {
     Unreadable {
         /// File, line and reason.
         faults: Vec<String>,
-        /// Whether some of them have conflict markers.
+        /// Whether some of the files have conflict markers.
         is_marked: bool,
     },
     /// A push would contain files that are left out of work trees.
     #[error("not pushed: a clone would not get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unfit {
-        /// The files, and why.
+        /// The files, each with the reason.
         files: Vec<LeftOut>,
     },
     /// Another investigation has the same id.
     #[error("{path} already has the id {id}, with another history")]
     AlreadyHere {
-        /// Its folder.
+        /// The folder of the other investigation.
         path: PathBuf,
         /// The id.
         id: SessionId,
     },
-    /// An error of git or of the network.
+    /// A git or network error.
     #[error("{0}")]
     Remote(Arc<RemoteError>),
     /// Both sides changed a file that only a person can merge.
@@ -113,9 +113,9 @@ pub enum SyncError {
     BothChanged {
         /// The error that names the files.
         error: Arc<StoreError>,
-        /// The difference from the common ancestor to ours, as git shows it.
+        /// The local changes since the common ancestor, as shown by git.
         here: String,
-        /// The difference from the common ancestor to theirs.
+        /// The remote changes since the common ancestor, as shown by git.
         there: String,
     },
     /// The fetched commits can't be merged, or the investigation is unreadable.
@@ -148,7 +148,7 @@ impl From<StoreError> for SyncError {
 }
 
 impl SyncError {
-    /// The code of the error, for programs.
+    /// Returns the error code, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             SyncError::NoRemote { .. } => "NO_REMOTE",
@@ -167,7 +167,7 @@ impl SyncError {
         }
     }
 
-    /// Returns the hint, if there is one.
+    /// Returns a hint for resolving the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),

@@ -1,4 +1,4 @@
-//! Refusals to push: credentials, unreadable files, and files that are left out of work trees.
+//! Refuses to push credentials, unreadable files, and files that are left out of work trees.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use crate::secrets::suspects;
 use crate::service::remote::{ObjectName, TextPlace};
 use crate::store::{CommitId, Snapshot};
 
-/// The maximum number of places listed.
+/// The maximum number of places to list.
 const NAMED: usize = 10;
 
 impl Syncing<'_> {
-    /// Refuses to push the branch at `tip` if it must not be shared. `known` are the remote's commits, and `theirs` is its branch.
+    /// Refuses to push the branch at `tip` if it must not be shared. `known` lists the remote's commits, and `theirs`
+    /// is the commit of its branch.
     pub(super) fn guard(
         &self,
         subject: &SyncSubject,
@@ -38,8 +39,8 @@ impl Syncing<'_> {
         self.refuse_secrets(subject, &[tip.into()], known)
     }
 
-    /// Refuses credentials that these tips, of a branch or of tags, would add to the remote, in files or in messages of commits
-    /// and tags.
+    /// Refuses to push if these branch or tag tips would add credentials to the remote, in files or in commit or tag
+    /// messages.
     pub(super) fn refuse_secrets(
         &self,
         subject: &SyncSubject,

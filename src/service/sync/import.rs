@@ -1,7 +1,8 @@
 //! Imports investigations from files: facts read by [`crate::service::import`], or git bundles.
 //!
-//! Each is built in `.tmp-…` of the root, checked, and renamed into place. It appears complete or not at all. Commits of facts
-//! have a fixed author and the times of the facts, so two imports of one file have the same history and can be merged.
+//! Each investigation is built in a `.tmp-…` folder in the root, checked, and renamed into place, so it appears
+//! completely or not at all. Commits made from facts have a fixed author and the times in the facts, so two imports of
+//! the same file have the same history and can be merged.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -31,9 +32,9 @@ pub struct Imported {
     pub nodes: usize,
     /// The number of its commits.
     pub commits: usize,
-    /// Whether it existed before, with the same history.
+    /// Whether the investigation already existed, with the same history.
     pub is_present: bool,
-    /// Violations of the rules, and doubtful parts.
+    /// Rule violations and doubtful parts.
     pub findings: Vec<Finding>,
 }
 
@@ -46,11 +47,12 @@ pub struct Unbundled {
     pub outcome: Result<Imported, SyncError>,
 }
 
-/// Writes facts as an investigation in the root. With `dry_run`, only returns the result.
+/// Writes facts as an investigation in the root. If `dry_run` is true, only returns the result.
 ///
 /// # Errors
 ///
-/// The id belongs to another history, the facts exceed a limit, or the file system fails. Nothing is left behind.
+/// Returns an error if the id belongs to another history, the facts exceed a limit, or the file system fails. Nothing
+/// is left behind.
 pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
     store.prepare()?;
     let aside = Aside::new(store, &facts.meta.id.to_string());
@@ -69,11 +71,12 @@ pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, Sy
     settle(store, &begun.path, dry_run)
 }
 
-/// Imports the investigations of a bundle of one investigation or of a hub.
+/// Imports the investigations in a bundle, which contains one investigation or a hub.
 ///
 /// # Errors
 ///
-/// The file is not a bundle, or contains no investigation. Errors of one investigation are in its outcome.
+/// Returns an error if the file is not a bundle or contains no investigation. Errors for a single investigation are in
+/// its outcome.
 pub fn bundle(
     store: &Store,
     git: &GitProgram,
@@ -81,7 +84,7 @@ pub fn bundle(
     dry_run: bool,
 ) -> Result<Vec<Unbundled>, SyncError> {
     store.prepare()?;
-    // Absolute, so that git takes the path neither for a host nor for an option, in any folder.
+    // The path is absolute, so that git can't mistake it for a host or an option, in any folder.
     let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
     let address = whole.to_string_lossy();
     let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
@@ -118,7 +121,7 @@ impl Drop for Aside {
     }
 }
 
-/// Checks the result and moves it into place, unless the investigation exists.
+/// Checks the result and moves it into place, unless the investigation already exists.
 fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncError> {
     let reading = Store::new(built);
     let subject = check::read(&reading, built, Objects::default())?;

@@ -1,8 +1,8 @@
-//! `tot sync --index`: writes the branch `tot-index` of a hub. Its README.md lists the investigations for the front page of a
-//! forge.
+//! `tot sync --index`: writes the `tot-index` branch of a hub. Its README.md lists the investigations for the front
+//! page of a forge.
 //!
-//! The lines of local investigations are computed. The lines of all others are kept as their owners wrote them. The branch is
-//! updated by an ordinary push, and rewritten if somebody was faster.
+//! Lines for local investigations are computed. All other lines are kept as their owners wrote them. The branch is
+//! updated by an ordinary push, and rewritten if somebody else pushed first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,30 +15,30 @@ use crate::secrets::suspects;
 use crate::service::remote::{ObjectName, Pushed, RemotePlace, Upstream};
 use crate::text::counted;
 
-/// The branch.
+/// The branch that contains the list.
 const BRANCH: &str = "tot-index";
-/// The file in it.
+/// The file that contains the list.
 const PAGE: &str = "README.md";
-/// The maximum number of attempts if others are faster.
+/// The maximum number of attempts if others push first.
 const TRIES: usize = 5;
-/// The maximum number of characters of a question and of an answer in a line.
+/// The maximum length of a question or an answer in a line, in characters.
 const LENGTH: usize = 160;
 
 /// The outcome for the list of one repository.
 #[derive(Debug)]
 pub struct Index {
-    /// Its address.
+    /// The address of the repository.
     pub address: String,
     /// The number of listed investigations.
     pub listed: usize,
-    /// Whether the list was written, because the previous one differed.
+    /// Whether the list was written because it differed from the previous one.
     pub is_new: bool,
     /// The error, if any.
     pub error: Option<SyncError>,
 }
 
 impl Syncing<'_> {
-    /// Writes the list of each hub with which these investigations were synced.
+    /// Writes the list of each hub with which the given investigations were synced.
     pub fn index(&self, outcomes: &[SyncOutcome]) -> Vec<Index> {
         let mut hubs: BTreeMap<&str, (&Path, &Upstream)> = BTreeMap::new();
         for outcome in outcomes {
@@ -55,7 +55,7 @@ impl Syncing<'_> {
         hubs.into_iter().map(one).collect()
     }
 
-    /// Writes one list. `path` is one of its investigations. Its repository stores the objects.
+    /// Writes one list. `path` is the folder of a listed investigation, whose repository stores the objects.
     fn write_index(&self, path: &Path, upstream: &Upstream, index: &mut Index) -> Result<(), SyncError> {
         let (git, remote) = (self.git, upstream.remote.as_str());
         let (there, here) = (format!("refs/heads/{BRANCH}"), format!("refs/remotes/{remote}/{BRANCH}"));
@@ -83,7 +83,7 @@ impl Syncing<'_> {
             }
             // Lines describe the local state, which may not be pushed yet.
             let new: String = lines.iter().filter(|line| !before.contains(line.as_str())).cloned().collect();
-            // Checked before Markdown escaping.
+            // Checked without Markdown escapes.
             if let Some(suspect) =
                 suspects(&new.replace('\\', "")).first().filter(|_| !self.options.allow_secrets)
             {
@@ -108,7 +108,7 @@ impl Syncing<'_> {
         Err(SyncError::LostRaces { remote: remote.to_owned(), tries: TRIES as u32 })
     }
 
-    /// Returns the line of a local, readable investigation.
+    /// Returns the line for a local, readable investigation.
     fn line(&self, id: SessionId, place: &RemotePlace) -> Option<String> {
         let path = self.store.find(&id.to_string()).ok()?;
         let investigation = self.store.load(&path).ok()?.investigation;
@@ -132,7 +132,7 @@ fn line(title: &str, place: &RemotePlace, stands: &str, answer: &str, begun: &st
     format!("| [{title}](<../../tree/{branch}>) | {stands} | {answer} | {begun} | `{branch}` |\n")
 }
 
-/// Returns the previous line of an investigation that is not local.
+/// Returns the previous line for an investigation that is not local.
 fn line_before(page: &str, place: &RemotePlace) -> String {
     let ending = format!("| `{}` |", place.branch);
     let found = page.lines().find(|line| line.ends_with(&ending)).map(|line| format!("{line}\n"));

@@ -1,15 +1,15 @@
-//! Sharing investigations with a remote: merges fetched commits and pushes local ones. Neither side loses commits.
+//! Shares investigations with a remote by merging fetched commits and pushing local ones. Neither side loses commits.
 //!
-//! [`Syncing::run`] syncs several at once:
+//! [`Syncing::run`] syncs several investigations at once:
 //!
-//! 1. Reads the remote of each from git's configuration.
-//! 2. Lists each remote once, regardless of its number of investigations.
+//! 1. Reads the remote of each investigation from git's configuration.
+//! 2. Lists each remote once, regardless of how many investigations it has.
 //! 3. `one` syncs one investigation: fetch, fast-forward or merge, check, push. After a lost race it retries with jitter, up to
 //!    a maximum number of attempts.
 //!
-//! Guarantees: a failure of one investigation does not affect the others. A rewritten remote changes nothing here. A refused
-//! push is reported in the remote's own words, and its commits remain here. A server may write at any time: merges are
-//! ordinary store transactions, and a push sends exactly the commit that was checked, by its id.
+//! Guarantees: a failure of one investigation does not affect the others. A rewritten remote changes nothing locally.
+//! If a push is refused, the remote's own words are reported, and the local commits are kept. A server may write at any
+//! time, since merges are ordinary store transactions, and a push sends exactly the commit that was checked, by its id.
 
 pub mod clone;
 mod error;
@@ -33,8 +33,9 @@ use crate::store::{CommitId, LeftOut, Store, StoreError};
 
 /// The number of parallel syncs. Hosts refuse more than about ten connections per user.
 const AT_ONCE: usize = 4;
-/// The git settings for investigations without a remote: the address and name of the remote, and the branch prefix.
+/// The git setting for the address of the default remote.
 pub const REMOTE_SETTING: &str = "tot.remote";
+/// The git settings for the name of the default remote and for the prefix of branches in a hub.
 const NAME_SETTING: &str = "tot.remoteName";
 const PREFIX_SETTING: &str = "tot.prefix";
 /// The default name of the remote.
@@ -45,7 +46,7 @@ pub const DEFAULT_PREFIX: &str = "tot";
 /// Options of a sync.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SyncOptions {
-    /// Only report the planned transfer.
+    /// Report the planned transfer without making it.
     pub dry_run: bool,
     /// Merge even with a rewritten remote.
     pub rejoin: bool,
@@ -81,7 +82,7 @@ struct SyncSubject {
 pub struct SyncOutcome {
     /// Its folder.
     pub path: PathBuf,
-    /// Its remote and branch there, if known.
+    /// Its remote and its branch on the remote, if known.
     pub upstream: Option<Upstream>,
     /// The transferred commits, even if the sync failed later.
     pub done: Done,
@@ -100,7 +101,7 @@ pub struct Done {
     pub tags_came: Vec<String>,
     /// The pushed tags.
     pub tags_went: Vec<String>,
-    /// The merge, if any, with its decisions.
+    /// The merge commit, if any, with the merge decisions.
     pub joined: Option<(CommitId, Vec<crate::merge::MergeDecision>)>,
     /// Fetched changes that a person should know about.
     pub notices: Vec<Notice>,
@@ -116,8 +117,8 @@ impl Done {
 }
 
 impl Syncing<'_> {
-    /// Syncs the investigations in these folders. With `all`, skips investigations without a remote. Reports progress to `tell`.
-    /// The outcomes are in the order of the folders.
+    /// Syncs the investigations in these folders. If `all` is true, skips investigations without a remote. Reports
+    /// progress to `tell`. Returns the outcomes in the order of the folders.
     pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<SyncOutcome> {
         tell("reading the investigations");
         let subjects = at_once(folders, |path| self.subject(path, all));
@@ -160,7 +161,7 @@ impl Syncing<'_> {
     fn subject(&self, path: &Path, all: bool) -> Result<Option<SyncSubject>, SyncError> {
         let here = self.git.references(path)?;
         let Some(branch) = here.branch.clone() else {
-            // During a rebase, HEAD is detached, and git refuses to switch.
+            // During a rebase, HEAD is detached, and git refuses to switch branches.
             self.store.refuse_in_progress(path)?;
             return Err(SyncError::Detached { path: path.to_owned() });
         };
@@ -190,7 +191,7 @@ impl Syncing<'_> {
     }
 }
 
-/// Lists a remote once for all these investigations.
+/// Lists a remote once for all given investigations.
 fn ask(git: &GitProgram, group: &[&SyncSubject]) -> Result<Advertised, SyncError> {
     let Some(first) = group.first() else { return Ok(Advertised::default()) };
     let mut patterns: Vec<String> =
@@ -208,11 +209,12 @@ pub fn note(left_out: &LeftOut) -> String {
 /// The prefix of branches that keep otherwise unreachable commits.
 const KEPT: &str = "tot-kept";
 
-/// Creates a branch at that commit, named after today's date, or returns the existing one.
+/// Creates a branch at the commit, named after today's date, and returns its name. Reuses an existing branch at the
+/// commit.
 ///
 /// # Errors
 ///
-/// Any git error.
+/// Returns an error if git fails.
 pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> Result<String, RemoteError> {
     let here = git.references(path)?;
     let kept = here.refs.iter().find(|(name, object)| {
@@ -232,14 +234,14 @@ pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> R
     Ok(commit.to_string())
 }
 
-/// A remote for investigations without one.
+/// A remote for investigations that have none.
 #[derive(Clone, Debug)]
 pub struct DefaultRemote {
-    /// Its name.
+    /// The name of the remote.
     pub name: String,
-    /// Its address.
+    /// The address of the remote.
     pub address: String,
-    /// The prefix of their branches there.
+    /// The prefix of investigation branches on the remote.
     pub prefix: String,
 }
 
@@ -248,7 +250,7 @@ impl DefaultRemote {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`GitProgram::add_remote`].
+    /// Returns the same errors as [`GitProgram::add_remote`].
     pub fn add_to(
         &self,
         git: &GitProgram,
@@ -260,11 +262,11 @@ impl DefaultRemote {
     }
 }
 
-/// Returns the remote for investigations of the root without one, from git's configuration.
+/// Returns the default remote for investigations in the root, if one is set in git's configuration.
 ///
 /// # Errors
 ///
-/// Any git error.
+/// Returns an error if git fails.
 pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
     let settings = git.settings(root)?;
     let address = settings.last(&REMOTE_SETTING.to_lowercase());
@@ -275,7 +277,7 @@ pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRem
 ///
 /// # Errors
 ///
-/// Any git error.
+/// Returns an error if git fails.
 pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<DefaultRemote, RemoteError> {
     let settings = git.settings(root)?;
     let or = |key: &str, default: &str| settings.last(&key.to_lowercase()).unwrap_or(default).to_owned();
@@ -286,11 +288,12 @@ pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<Defau
     })
 }
 
-/// Makes this the remote of new investigations of the root. Returns false if no repository around the root can store the setting.
+/// Sets the default remote for new investigations in the root. Returns false if no repository around the root can store
+/// the setting.
 ///
 /// # Errors
 ///
-/// Any git error.
+/// Returns an error if git fails.
 pub fn set_default_remote(
     git: &GitProgram,
     root: &Path,
@@ -306,7 +309,7 @@ pub fn set_default_remote(
     Ok(true)
 }
 
-/// Runs `each` on several items in parallel and returns the results in order.
+/// Calls `each` on the items in parallel and returns the results in order.
 pub fn at_once<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     parallel::each(items, AT_ONCE, each)
 }

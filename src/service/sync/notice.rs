@@ -1,5 +1,5 @@
-//! Notices after a sync: changed rules, manual edits, false names, and attachments renamed by a merge. Pure: compares the states
-//! before and after.
+//! Notices after a sync: changed rules, manual edits, false names, and attachments renamed by a merge. Pure: compares
+//! the states before and after the sync.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::format::layout;
 use crate::store::{Fault, Snapshot};
 use crate::text::counted;
 
-/// The maximum number of files or problems of one kind listed.
+/// The maximum number of files or problems of one kind to list.
 const NAMED: usize = 10;
 
 /// A fetched change that a person should know about.
@@ -24,11 +24,11 @@ pub struct Notice {
     pub message: String,
 }
 
-/// The kind of a notice.
+/// The kind of notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeKind {
-    /// The rules or terms differ from those at the start.
+    /// The rules or terms have changed since the investigation started.
     RulesChanged,
     /// A file names a person who is not the author of the git commit.
     AuthorDiffers,

@@ -12,21 +12,22 @@ use crate::service::remote::{Advertised, Fetched, LocalReferences, ObjectName, P
 use crate::store::{CommitId, Joined};
 use crate::text::{causes, counted};
 
-/// The maximum number of attempts when others push in between.
+/// The maximum number of attempts if others push in between.
 const TRIES: u32 = 10;
-/// The number of refused pushes, without pushes by others, after which the cause is not a temporary lock.
+/// The number of refused pushes, without pushes by others, after which a temporary lock is ruled out as the cause.
 const UNMOVED: u32 = 3;
 /// The maximum wait before the second attempt. It doubles with each further attempt.
 const JITTER: Duration = Duration::from_millis(200);
 const MOST_JITTER: Duration = Duration::from_secs(10);
-/// The maximum number of reported findings of a check.
+/// The maximum number of check findings to report.
 const FINDINGS: usize = 10;
 
 /// Tags by their local names.
 type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
 
 impl Syncing<'_> {
-    /// Syncs one investigation, given the remote's references. Returns the transfer, and the error if it is incomplete.
+    /// Syncs one investigation, given the remote's references. Returns the transfer, and the error if the sync is
+    /// incomplete.
     pub(super) fn one(&self, subject: &SyncSubject, advertised: &Advertised) -> (Done, Option<SyncError>) {
         let mut done = Done::default();
         let error = self.try_one(subject, advertised, &mut done).err();
@@ -51,7 +52,7 @@ impl Syncing<'_> {
         let is_settled = advertised.refs.get(&upstream.place.branch_ref()) == subject.here.refs.get(&branch);
         if !is_settled {
             if !dry_run {
-                // The lock of a killed server would block git.
+                // A lock left by a killed server would block git.
                 self.store.recover(path);
             }
             let id = self.store.id(path)?;
@@ -133,7 +134,7 @@ impl Syncing<'_> {
         done.tags_came.extend(tags);
         let Some(mut theirs) = theirs else {
             let Some(seen) = seen else { return Ok(None) };
-            // List the remote again to be sure: git takes a truncated answer for an empty repository.
+            // List the remote again to be sure, since git mistakes a truncated answer for an empty repository.
             let again = super::ask(self.git, &[subject])?;
             if again.refs.contains_key(&upstream.place.branch_ref()) {
                 return self.take_in(subject, &again, here, done);
@@ -176,7 +177,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps fetched but unmerged commits of a rewritten remote, to which no other reference leads.
+    /// Keeps fetched but unmerged commits of a rewritten remote that no other reference leads to.
     fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
@@ -223,7 +224,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Keeps the current commits of a rewritten remote and reports the missing earlier ones.
+    /// Keeps the current commits of a rewritten remote, and reports the earlier commits that are missing.
     fn rewritten(
         &self,
         subject: &SyncSubject,
@@ -267,8 +268,8 @@ impl Syncing<'_> {
         suspected.map_or(Ok(()), Err)
     }
 
-    /// Returns the tags that the remote lacks after the branch is pushed. Tags that must not be shared are left out and named by
-    /// the error.
+    /// Returns the tags that the remote lacks after the branch is pushed. Tags that must not be shared are left out and
+    /// named in the error.
     fn tags_to_push<'h>(
         &self,
         subject: &SyncSubject,
@@ -341,7 +342,7 @@ impl Syncing<'_> {
     }
 }
 
-/// The known commits of the remote: its branch, and the tags that both sides share.
+/// Returns the known commits on the remote: its branch, and the tags that both sides share.
 fn known(
     subject: &SyncSubject,
     advertised: &Advertised,
@@ -353,7 +354,7 @@ fn known(
     branch.map(ObjectName::from).into_iter().chain(same.map(|(_, object)| object.clone())).collect()
 }
 
-/// The remote tags of the investigation that are missing here.
+/// Returns the investigation's tags on the remote that are missing locally.
 fn new_tags(
     subject: &SyncSubject,
     advertised: &Advertised,
