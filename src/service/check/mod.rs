@@ -269,7 +269,7 @@ impl Subject {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Returns the path of a node's file, and the line of one of its keys.
+    /// Returns the path of a node's file and the line of one of its keys.
     fn node_key(&self, id: &NodeId, key: &str) -> (String, Option<u64>) {
         let path = layout::node(id);
         let line = self.text(&path).and_then(|text| key_line(text, key));

@@ -59,7 +59,7 @@ impl<'a> WrittenNodes<'a> {
         let before = pieces(node);
         let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
         match self.is_join {
-            // git may have merged texts of one node into the file of another. The resolution moves them back.
+            // git may have merged texts from one node into another node's file. The resolution moves them back.
             true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
             false => places.any(|after| before.is_subset(after)),
         }
@@ -124,7 +124,7 @@ impl StoredState {
         (is_join && (is_another || last >= Some(end.ended_at))) || (is_end && last > Some(end.ended_at))
     }
 
-    /// Records an event, and returns a finding if it removed stored data.
+    /// Records an event and returns a finding if the event removed stored data.
     fn apply(&mut self, happening: &Happening, written: &WrittenNodes<'_>) -> Option<Finding> {
         let entry = written.entry;
         match happening {

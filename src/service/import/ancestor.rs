@@ -70,8 +70,8 @@ struct ProposalEntry {
 /// Fields that can be derived from other fields.
 const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "children"];
 
-/// Reads a file with the named built-in ruleset. Without a name, considers the built-in rulesets that have all states
-/// in the file, and uses the first one that produces the fewest errors.
+/// Reads a file with the named built-in ruleset. Without a name, uses the built-in ruleset that has all states in the
+/// file and produces the fewest errors. Ties go to the first.
 pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
     let mut file: AncestorFile = typed(value, "")?;
     let id = match new {

@@ -22,7 +22,7 @@ type JsonFields = Map<String, Value>;
 struct ExportedInvestigation {
     version: u32,
     meta: JsonFields,
-    /// Absent in files of earlier versions of this program.
+    /// Absent in files from earlier versions of this program.
     #[serde(default)]
     ruleset_file: Option<String>,
     #[serde(default)]
@@ -30,12 +30,12 @@ struct ExportedInvestigation {
     #[serde(default)]
     faults: Vec<String>,
     nodes: Vec<JsonFields>,
-    /// Absent in files of earlier versions of this program.
+    /// Absent in files from earlier versions of this program.
     #[serde(default)]
     comments: Vec<Value>,
     #[serde(default)]
     runs: Vec<Value>,
-    /// Absent in files of earlier versions of this program.
+    /// Absent in files from earlier versions of this program.
     #[serde(default)]
     attachments: Vec<Value>,
     #[serde(default)]

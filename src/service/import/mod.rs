@@ -1,5 +1,5 @@
-//! Reads investigations from `investigation.json` files, and from files of this program's ancestor. Pure: it converts
-//! text to facts and steps, and [`crate::service::sync::import`] writes them.
+//! Reads investigations from `investigation.json` files and from files written by this program's ancestor. Pure: it
+//! converts text to facts and steps, and [`crate::service::sync::import`] writes them.
 //!
 //! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].
 //!    - `data`: `investigation.json`, which contains all facts and the ruleset.
@@ -96,7 +96,7 @@ fn of(name: &Option<String>) -> String {
 pub struct ImportOptions<'a> {
     /// Import as a new investigation, with an id derived from the text.
     pub as_new: bool,
-    /// The built-in ruleset for a file of the ancestor. Defaults to the ruleset with the fewest violations.
+    /// The built-in ruleset for an ancestor file. Defaults to the ruleset with the fewest violations.
     pub ruleset: Option<&'a str>,
 }
 
