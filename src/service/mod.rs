@@ -59,7 +59,7 @@ pub struct Service {
     sharing: Option<Sharing>,
     /// The project that the investigations are about, if known. Cited files are looked up there.
     project: Option<Project>,
-    /// The size limit of an attachment, in bytes.
+    /// The maximum size of an attachment, in bytes.
     attachment_max: u64,
 }
 
@@ -105,7 +105,7 @@ pub struct Turn {
 
 /// The reasons why a call was refused, with the state of the investigation if known.
 pub struct Refusal {
-    /// All errors, at least one.
+    /// The errors. There is at least one.
     pub errors: Vec<Diagnostic>,
     /// The state that the call was judged against.
     pub standing: Option<Box<Standing>>,
@@ -153,7 +153,7 @@ impl Service {
         }
     }
 
-    /// Sets the rulesets for new investigations. Existing ones keep their own copies.
+    /// Sets the rulesets for new investigations. Existing investigations keep their own copies.
     pub fn with_rulesets(self, rulesets: Library) -> Self {
         Service { rulesets, ..self }
     }
@@ -208,7 +208,7 @@ impl Service {
         &self.site
     }
 
-    /// Returns a listener to all later writes of this service.
+    /// Returns a listener for all later writes by this service.
     pub fn listen(&self) -> Listener {
         Listener(self.changes.subscribe())
     }
@@ -231,7 +231,7 @@ impl Service {
         if self.reject_secrets { rules.refusing_secrets() } else { rules }
     }
 
-    /// Returns how to react to suspected credentials under a ruleset.
+    /// Returns the enforcement level for suspected credentials under a ruleset.
     fn secrets(&self, ruleset: &Ruleset) -> Enforcement {
         if self.reject_secrets { Enforcement::Reject } else { ruleset.checks.secret_suspected }
     }
@@ -260,7 +260,7 @@ impl Service {
         &self.world
     }
 
-    /// Returns the committed state of the investigation with the given id, or part of an id.
+    /// Returns the committed state of the investigation with the given full or partial id.
     ///
     /// # Errors
     ///
@@ -302,10 +302,10 @@ impl Service {
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
-    /// Returns an investigation's folder, and its state if read. Checks the id, since the folder may now contain a
-    /// different investigation than the store remembers.
+    /// Returns an investigation's folder, and its state if the lookup had to read it. Checks the id, since the folder
+    /// may now contain a different investigation than the store remembers.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
-        /// The minimum length of a part of an id. Shorter parts soon become ambiguous.
+        /// The minimum length of a partial id. Shorter parts soon become ambiguous.
         const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
         if part.len() < SHORTEST {

@@ -45,14 +45,14 @@ pub enum SyncMessage {
         session: SessionId,
         /// The folder of the investigation.
         path: PathBuf,
-        /// The kind of use.
+        /// The kind of access.
         kind: UseKind,
     },
     /// The server is shutting down. No message follows.
     Shutdown,
 }
 
-/// The kind of use of an investigation.
+/// The kind of access to an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseKind {
     /// A call read the investigation.
@@ -63,7 +63,7 @@ pub enum UseKind {
     Ended,
 }
 
-/// The outcome of the last sync of an investigation.
+/// The outcome of an investigation's last sync.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Synced {
@@ -145,12 +145,13 @@ impl Service {
         }
     }
 
-    /// Gives a new investigation its remote. Returns failures as a warning, since the investigation itself is stored.
+    /// Gives a new investigation its remote. Returns any failure as a warning, since the investigation itself is
+    /// stored.
     pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
         let sharing = self.sharing.as_ref()?;
         let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
         let error = match given.err()? {
-            // Without git there is no configuration that could require a remote.
+            // If there is no git, no configuration can require a remote.
             RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
             error => error,
         };
@@ -180,7 +181,7 @@ impl Service {
         }
     }
 
-    /// Starts git maintenance of the repository in the background, at most once every ten minutes.
+    /// Starts git maintenance for the repository in the background, at most once every ten minutes.
     pub fn maintain(&self, path: &Path) {
         let (Some(sharing), Ok(now)) = (&self.sharing, self.world.now()) else { return };
         let since = |last: &Timestamp| now.milliseconds().abs_diff(last.milliseconds());

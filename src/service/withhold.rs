@@ -10,19 +10,19 @@
 //!
 //! # Replaced texts
 //!
-//! - Every text of the nodes, past and present, including texts before amendments.
-//! - Their attachments, including the names.
+//! - All past and present texts of the nodes, including texts before amendments.
+//! - Attachments of the nodes, including the file names.
 //! - Comments on the nodes, and answers to these comments.
-//! - Their runs.
-//! - Messages of commits that touched one of the nodes or quote one of the texts.
-//! - Errors in their files.
+//! - Runs of the nodes.
+//! - Commit messages that quote one of the texts or belong to commits that touched one of the nodes.
+//! - Errors in the nodes' files.
 //!
 //! # Limits
 //!
 //! - Agents, clients, sessions, commit authors and times are not withheld.
 //! - Copies of the texts elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing
 //!   is removed from the repository.
-//! - A message counts as a quotation if it contains `RUN` consecutive words of a text, or all of a shorter text.
+//! - A message counts as a quotation if it contains `RUN` consecutive words of a text, or the whole of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl List {
         Ok(list)
     }
 
-    /// Adds a node, with the person and the reason.
+    /// Adds a node, with the person who withholds it and the reason.
     pub fn add(&mut self, node: NodeId, by: &str, why: Option<&str>) {
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         self.0.insert(node, shorten(&one_line(&format!("Withheld by {by}{why}")), LENGTH));
@@ -310,7 +310,7 @@ impl Withheld {
         }
     }
 
-    /// Returns the labels of the withheld nodes of a state, by their ids in it.
+    /// Returns the labels of the withheld nodes in a state, by their ids in that state.
     fn labels(&self, snapshot: &Snapshot) -> Labels {
         let state = &snapshot.investigation;
         let known =
@@ -521,7 +521,7 @@ impl CommentLabels<'_> {
 /// The replaced texts, for recognizing messages that quote them.
 #[derive(Clone, Debug, Default)]
 struct Quotes {
-    /// Sequences of words, joined by spaces, with their labels.
+    /// Word sequences, joined by spaces, each with its label.
     runs: HashMap<String, String>,
     /// Sequences that are too short to count as a quotation by themselves.
     short: HashMap<String, String>,
@@ -623,7 +623,7 @@ impl TextWithholder<'_> {
         }
     }
 
-    /// Replaces the texts of a run. Removes its output with its size, but keeps the outcome and the duration.
+    /// Replaces the texts of a run. Removes the output and its size, but keeps the outcome and the duration.
     fn ran(&mut self, it: &mut Ran) {
         let Ran {
             command,

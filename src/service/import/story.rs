@@ -245,7 +245,7 @@ fn committed(node: &Node) -> Event {
     Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() }
 }
 
-/// Returns the events after a node was committed, merging its lists by time. Each list stays in order.
+/// Returns the later events of a committed node. Merges its lists by time and keeps each list in order.
 fn changes_of(
     mut stage: Node,
     end: &Classification,

@@ -58,7 +58,7 @@ impl Drift {
         }
     }
 
-    /// Returns whether the cited passage was not found anywhere.
+    /// Returns true if the cited passage was not found anywhere.
     pub fn is_lost(&self) -> bool {
         matches!(self, Drift::Changed | Drift::Gone)
     }

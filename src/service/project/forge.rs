@@ -18,7 +18,7 @@ const COMMIT: &str = "{commit}";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
     kind: ForgeKind,
-    /// `https://github.com/owner/name`, or a complete template.
+    /// A URL such as `https://github.com/owner/name`, or a complete template.
     base: String,
 }
 

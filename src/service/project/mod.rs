@@ -108,7 +108,8 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// Returns an error if the folder does not exist or is not in such a repository, or if the repository is unreadable.
+    /// Returns an error if the folder does not exist or is not in a project's repository, or if the repository is
+    /// unreadable.
     pub fn around(folder: &Path) -> Result<Project, ProjectError> {
         let folder = fs::canonicalize(folder)
             .map_err(|source| ProjectError::NotFound { path: folder.to_owned(), source })?;
@@ -139,7 +140,7 @@ impl Project {
         path_in(&self.root, &self.folder)
     }
 
-    /// Looks up cited paths in the work tree, or in the cited commits.
+    /// Looks up cited paths in the work tree or in the cited commits.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {
             return LookedUpPaths::new();
@@ -153,7 +154,7 @@ impl Project {
         found.collect()
     }
 
-    /// Returns the drift of each citation, and the website of the cited files. Reads each file only once, one at a time.
+    /// Returns the drift of each citation and the website that shows the files. Reads each file only once, one at a time.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> ProjectEvidence {
         let Ok(repository) = self.open() else { return ProjectEvidence::default() };
         let all = OnceCell::new();
@@ -263,8 +264,8 @@ impl Project {
         missing(format!("{} is not in the project{like}", cited.path))
     }
 
-    /// Returns the possible meanings of a path, relative to the root. Returns `None` if the path leads outside the project
-    /// or into git's folder. Does not access files.
+    /// Returns the paths, relative to the root, that a cited path may refer to. Returns `None` if the path leads
+    /// outside the project or into git's folder. Does not access files.
     fn candidates(&self, path: &str) -> Option<Vec<String>> {
         let path = path.replace('\\', "/");
         let found: Vec<String> =
@@ -297,8 +298,8 @@ impl Project {
         fs::symlink_metadata(&real).ok().filter(fs::Metadata::is_file).map(|_| path)
     }
 
-    /// Returns the current content of a file, or `None` if it is missing. Reads a file omitted from a sparse work tree from
-    /// the index.
+    /// Returns the current content of a file, or `None` if it is missing. If the file is omitted from a sparse work
+    /// tree, reads the content from the index.
     fn content(&self, repository: &gix::Repository, path: &str) -> Option<FileContent> {
         match self.plain_file(path) {
             Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),

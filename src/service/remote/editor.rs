@@ -1,5 +1,5 @@
-//! The user's editor and pager, which are found as git finds them: from `GIT_EDITOR`, `core.editor`, `VISUAL` and
-//! `EDITOR`, or from `GIT_PAGER`, `core.pager` and `PAGER`, or from git's own defaults.
+//! The user's editor and pager, chosen in the same way as by git. The editor comes from `GIT_EDITOR`, `core.editor`,
+//! `VISUAL` or `EDITOR`, and the pager from `GIT_PAGER`, `core.pager` or `PAGER`. Otherwise, git's own defaults apply.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +17,7 @@ impl GitProgram {
     /// cancel.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
         let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
-        // The setting may contain arguments. git runs it in the same way.
+        // The setting may contain arguments. git runs the editor in the same way.
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
         let status =

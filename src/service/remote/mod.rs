@@ -104,12 +104,12 @@ pub enum RemoteError {
         /// The action.
         what: String,
     },
-    /// git, or the remote, refused.
+    /// git or the remote refused the action.
     #[error("{what} failed: {said}")]
     Failed {
         /// The action.
         what: String,
-        /// The messages of git and the remote.
+        /// The messages from git and the remote.
         said: String,
     },
     /// git printed unexpected output.

@@ -101,7 +101,8 @@ pub fn shown_address(address: &str) -> String {
     crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
 }
 
-/// Returns an address that is valid in any folder: relative paths become absolute, because git resolves them from the repository.
+/// Returns an address that is valid in any folder. Relative paths become absolute, since git resolves them from the
+/// repository.
 pub fn whole_address(address: &str) -> String {
     let path = Path::new(address);
     match path.canonicalize() {

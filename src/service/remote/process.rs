@@ -21,7 +21,7 @@ pub const LEAST_VERSION: &str = "2.32";
 /// The time limits for a local git call and for one exchange with a remote.
 const LOCAL: Duration = Duration::from_secs(120);
 const EXCHANGE: Duration = Duration::from_secs(1_800);
-/// The time between asking git to end and killing it.
+/// The time between asking git to exit and killing it.
 const TO_END: Duration = Duration::from_secs(2);
 /// The maximum wait for remaining output after git has ended. A child of git may keep the pipe open longer.
 const REST: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const KEPT_ERRORS: usize = 64 << 10;
 const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2_000;
 
-/// Variables that would point git to another repository or part of a repository, or change the transferred objects.
+/// Variables that would point git to another repository or to part of one, or would change the transferred objects.
 const CLEARED: [&str; 20] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
@@ -143,7 +143,7 @@ impl GitOutput {
         String::from_utf8_lossy(&self.output).into_owned()
     }
 
-    /// Returns an error if git failed.
+    /// Returns the output, or an error if git failed.
     pub(super) fn succeeded(self, what: &str) -> Result<GitOutput> {
         if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
     }
@@ -211,7 +211,7 @@ impl GitProgram {
         GitProgram { deadline, ..self }
     }
 
-    /// Starts git maintenance of the given repositories, one after another, if git considers it necessary. Returns at
+    /// Starts git maintenance for the given repositories, one after another, if git considers it necessary. Returns at
     /// once. The maintenance continues after this process ends.
     ///
     /// # Errors
@@ -256,7 +256,7 @@ impl GitProgram {
             (false, true) => Some(self.exchange),
             (false, false) => Some(LOCAL),
         };
-        // In a process group of its own, git could not prompt for a password.
+        // git could not prompt for a password in its own process group.
         let is_group = !asks;
         let limit =
             CallLimit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
@@ -272,7 +272,7 @@ impl GitProgram {
     fn command(&self, folder: &Path, call: &GitCall<'_>) -> Command {
         let mut command = Command::new("git");
         command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
-        // gix reads only these formats. Older versions of git ignore the variables.
+        // gix reads only these formats. Older git versions ignore the variables.
         command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
         for name in CLEARED {
             command.env_remove(name);
@@ -280,7 +280,7 @@ impl GitProgram {
         if let Some(index) = call.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        // An id must refer to the object stored under it, not to a replacement by `git replace`.
+        // An id must refer to the object stored under it, not to a replacement created by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
         for setting in SETTINGS.iter().chain(no_upkeep) {

@@ -1,4 +1,5 @@
-//! The remotes of a repository, configured so that plain `git pull` and `git push` commands work the same way.
+//! A repository's remotes, configured so that plain `git pull` and `git push` commands transfer the same references as
+//! a sync.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,7 +65,7 @@ impl Settings {
         Some(entry.value.as_deref().unwrap_or("true"))
     }
 
-    /// Returns the key, the value and the file of each of the user's own settings, which exclude the repository's.
+    /// Returns the key, value and file of each of the user's own settings, excluding the repository's settings.
     pub(super) fn users_own(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let own = self.entries.iter().filter(|entry| !entry.is_local);
         own.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_deref()?, entry.origin.as_str())))
@@ -140,8 +141,8 @@ impl GitProgram {
         Ok(is_inside)
     }
 
-    /// Adds a remote with the investigation at `place`. Syncs the local branch with this remote, unless the branch
-    /// already has another. Adding the same remote again changes nothing.
+    /// Adds a remote with the investigation at `place`. Makes the local branch sync with this remote, unless it
+    /// already syncs with another. Adding the same remote again changes nothing.
     ///
     /// # Errors
     ///

@@ -37,7 +37,7 @@ pub struct NewTag<'a> {
     pub is_signed: bool,
 }
 
-/// The result of verifying the signature of a tag.
+/// The result of verifying a tag signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signature {
     /// The signature is valid, and its key is allowed.

@@ -36,7 +36,7 @@ pub enum Pushed {
     Accepted,
     /// At least one reference was refused.
     Refused {
-        /// The messages of git and of the remote.
+        /// The messages from git and the remote.
         said: String,
         /// Whether every refusal may be a lost race, in which the reference was locked or at another commit. False if a
         /// hook or a host refused.
@@ -54,7 +54,7 @@ const LOST: [&str; 5] = [
 ];
 
 impl GitProgram {
-    /// Lists the references of a remote that match the patterns, in one call. `remote` is a name or an address.
+    /// Lists the references on a remote that match the patterns, in one call. `remote` is a name or an address.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Pushes objects to references of the remote, which accepts only fast-forwards.
+    /// Pushes objects to references on the remote, which accepts only fast-forwards.
     ///
     /// # Errors
     ///

@@ -155,7 +155,7 @@ impl GitProgram {
         self.local(folder, &arguments, GitCall { input, ..GitCall::default() }).map(drop)
     }
 
-    /// Returns the paths and commits of a commit's submodules.
+    /// Returns the path and the commit of each submodule in a commit.
     ///
     /// # Errors
     ///

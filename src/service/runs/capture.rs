@@ -21,7 +21,7 @@ use crate::domain::run::{Ended, Expectation, Output, Seconds};
 
 /// The time between asking a command to exit and killing it.
 const TO_END: Duration = Duration::from_secs(2);
-/// How long to wait for more output after the command has exited. A background process may keep the pipe open.
+/// The time to wait for more output after the command has exited. A background process may keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
 /// The maximum number of bytes in a pipe when the command exits. Any further output comes from another process.
 const PIPE_MAX: u64 = 1 << 20;
@@ -64,13 +64,13 @@ pub struct CaptureRequest<'a> {
 /// The result of a command.
 #[derive(Debug)]
 pub struct Captured {
-    /// How the command ended.
+    /// The way the command ended.
     pub ended: Ended,
     /// The running time.
     pub seconds: Seconds,
     /// The output.
     pub output: Output,
-    /// The results of the expectations.
+    /// The result of each expectation.
     pub expectations: Vec<Expectation>,
     /// The signal that interrupted the command, if any.
     pub interrupted: Option<i32>,

@@ -1,7 +1,7 @@
 //! Commands as evidence.
 //!
-//! [`capture`] runs a command, [`project_state`] records the project's state, and a [`Workspace`] is used for reruns. Only
-//! `tot run` and `tot rerun` start commands. Stored data never starts one.
+//! [`capture`] runs a command, [`project_state`] records the project's state, and a [`Workspace`] is used for reruns.
+//! Only `tot run` and `tot rerun` start commands. Stored data never starts a command.
 //!
 //! # Guarantees
 //!

@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //!
-//! - Memory is bounded: at most one line of each stream, and 96 KiB of the combined output.
+//! - Memory use is limited to one line of each stream and 96 KiB of the combined output.
 //! - The checksum does not depend on how the two streams are interleaved.
 
 use sha2::{Digest, Sha256};
@@ -42,7 +42,7 @@ impl Recorder {
         Recorder { streams, head: Vec::new(), tail: Vec::new(), bytes: 0, expected }
     }
 
-    /// Records new bytes of one of the streams.
+    /// Records new bytes from one of the streams.
     pub(super) fn record(&mut self, stream: usize, new: &[u8]) {
         let stream = &mut self.streams[stream];
         stream.hash.update(new);
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Returns the output and the results of the expectations.
+    /// Returns the output and the result of each expectation.
     pub(super) fn finish(mut self) -> (Output, Vec<Expectation>) {
         for stream in 0..self.streams.len() {
             let begun = std::mem::take(&mut self.streams[stream].begun);

@@ -79,7 +79,7 @@ impl fmt::Display for SignOffState {
 }
 
 impl SignOffs {
-    /// Returns whether the state shown is approved. That requires a valid approval, no valid rejection, and no invalid or
+    /// Returns whether the state shown is approved. This requires a valid approval, no valid rejection, and no invalid or
     /// unread sign-off.
     pub fn is_approved(&self) -> bool {
         let has =

@@ -15,16 +15,16 @@ use crate::text::{made_visible, one_line, shorten};
 
 /// The maximum number of open points listed.
 const MOST_OPEN: usize = 100;
-/// The number of digits of a commit id in a tag name and in a subject.
+/// The number of commit id digits in a tag name or a subject.
 const SHORT: usize = 10;
 /// The maximum length of a person's name in a tag name.
 const MOST_NAME: usize = 40;
-/// The keys of the trailers.
+/// The trailer keys.
 const CONCLUSION: &str = "Conclusion";
 const RULESET: &str = "Ruleset";
 const OPEN: &str = "Open";
 const RUN: &str = "Run";
-/// The value of a trailer for a missing file, or for an empty list.
+/// The trailer value for a missing file or an empty list.
 const NONE: &str = "none";
 
 /// A person's decision on a commit.

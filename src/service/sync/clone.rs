@@ -1,4 +1,4 @@
-//! Clones investigations from a remote: a repository with one investigation, or a hub.
+//! Clones investigations from a remote, which is a hub or a repository with a single investigation.
 //!
 //! Each investigation is built in a `.tmp-…` folder in the root, read, and renamed into place, so it appears completely
 //! or not at all.

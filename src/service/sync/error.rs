@@ -37,7 +37,7 @@ pub enum SyncError {
         /// The id of the local investigation.
         id: SessionId,
     },
-    /// A branch contains an investigation other than the one in its name.
+    /// A branch contains a different investigation from the one in its name.
     #[error("the branch {branch} contains another investigation, {id}")]
     Misnamed {
         /// The branch on the remote.
@@ -56,7 +56,7 @@ pub enum SyncError {
     Rewritten {
         /// The name of the remote.
         remote: String,
-        /// The missing commits, and the local branch that keeps the new ones.
+        /// The missing commits, and the local branch that keeps the new commits.
         missing: String,
     },
     /// The remote refused the push.
@@ -78,15 +78,15 @@ pub enum SyncError {
     /// A push would contain a likely credential.
     #[error("not pushed: {} to contain {}", seems(.tags), .places.join(", "))]
     SecretSuspected {
-        /// The places: node, file and line.
+        /// The location of each likely credential: node, file and line.
         places: Vec<String>,
-        /// The tags that contain the credential. Empty if the branch does.
+        /// The tags that contain the credential. Empty if the branch contains it.
         tags: Vec<String>,
     },
     /// A push would contain unreadable files.
     #[error("not pushed: it can't be read: {}", .faults.join("; "))]
     Unreadable {
-        /// File, line and reason.
+        /// The file, line and reason for each unreadable file.
         faults: Vec<String>,
         /// Whether some of the files have conflict markers.
         is_marked: bool,

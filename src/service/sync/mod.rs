@@ -33,7 +33,7 @@ use crate::store::{CommitId, LeftOut, Store, StoreError};
 
 /// The number of parallel syncs. Hosts refuse more than about ten connections per user.
 const AT_ONCE: usize = 4;
-/// The git setting for the address of the default remote.
+/// The git setting for the default remote's address.
 pub const REMOTE_SETTING: &str = "tot.remote";
 /// The git settings for the name of the default remote and for the prefix of branches in a hub.
 const NAME_SETTING: &str = "tot.remoteName";
@@ -43,7 +43,7 @@ pub const DEFAULT_NAME: &str = "origin";
 /// The prefix of branches in a hub.
 pub const DEFAULT_PREFIX: &str = "tot";
 
-/// Options of a sync.
+/// Sync options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SyncOptions {
     /// Report the planned transfer without making it.
@@ -56,7 +56,7 @@ pub struct SyncOptions {
 
 /// The context of a sync.
 pub struct Syncing<'a> {
-    /// The store of the investigations.
+    /// The store that contains the investigations.
     pub store: &'a Store,
     /// The user's git.
     pub git: &'a GitProgram,

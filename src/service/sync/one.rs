@@ -86,7 +86,7 @@ impl Syncing<'_> {
                 };
                 if let Some((error, may_pass)) = refused {
                     thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
-                    // List the remote again: somebody else may have been faster, or the connection was cut.
+                    // List the remote again: others may have pushed first, or the connection may have been cut.
                     let now = match super::ask(self.git, &[subject]) {
                         Ok(now) => now,
                         Err(cut) => return Err(if may_pass { cut } else { error }),
@@ -177,7 +177,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps fetched but unmerged commits of a rewritten remote that no other reference leads to.
+    /// Keeps commits that were fetched from a rewritten remote but not merged, if no other reference leads to them.
     fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
