@@ -61,7 +61,7 @@ pub fn clone(
     }))
 }
 
-/// Returns the branches that contain investigations: those in a hub, or the only one in another repository.
+/// Returns the branches that contain investigations: the matching branches of a hub, or HEAD of another repository.
 pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<RemotePlace>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let places: Vec<RemotePlace> = branches.map(RemotePlace::of_branch).collect();

@@ -177,7 +177,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps commits that were fetched from a rewritten remote but not merged, if no other reference leads to them.
+    /// Keeps commits that were fetched from a rewritten remote but not merged, since no other reference leads to them.
     fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
