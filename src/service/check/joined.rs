@@ -19,7 +19,7 @@ pub(super) struct MergeEffects<'h> {
     is_merged: bool,
     /// Whether part of the history is unknown.
     is_cut: bool,
-    /// Nodes that became misplaced below their parents in a merge and still are.
+    /// Nodes that a merge misplaced below their parents and that are still misplaced.
     misfits: HashSet<&'h NodeId>,
     /// Roots added by neither a call nor a merge.
     roots_by_hand: HashSet<&'h NodeId>,

@@ -1,6 +1,6 @@
 //! Checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
 //!
-//! Each finding has the code with which a call would have been rejected.
+//! Each finding has the error code that a rejected call would have returned.
 
 use super::Severity::{Error, Warning};
 use super::joined::MergeEffects;

@@ -11,7 +11,7 @@
 //! - `--force`, `--mirror`, `--prune` and `--no-verify` are never used, and local references only move forward. A
 //!   rewritten remote is noticed, not followed. A fast-forward push itself acts as the compare-and-swap.
 //! - A push counts only if the remote confirms it, reference by reference.
-//! - Passwords are prompted for only if a person is present. A child that exceeds its time limit is ended with all its
+//! - Password prompts appear only if a person is present. A child that exceeds its time limit is ended with all its
 //!   children.
 //! - Data from a remote never starts a program: no hook runs on a fetch, and no address runs a command.
 //! - A repository cannot choose the programs that sign and check signatures, or the allowed keys.

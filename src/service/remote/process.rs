@@ -256,7 +256,7 @@ impl GitProgram {
             (false, true) => Some(self.exchange),
             (false, false) => Some(LOCAL),
         };
-        // git could not prompt for a password in its own process group.
+        // In a separate process group, git could not prompt for a password.
         let is_group = !asks;
         let limit =
             CallLimit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
