@@ -1,4 +1,12 @@
 //! The command lines of the three binaries: argument parsing and exit statuses. No other part of the library prints to stdout.
+//!
+//! # Adding a command
+//!
+//! 1. `src/cli/claim.rs` is a small command to start from: its arguments, examples, and the code that runs it. Logic that a
+//!    tool could also use belongs in [`crate::service`].
+//! 2. `src/cli/mod.rs`: declare the module, and add the variant and its call.
+//! 3. `src/cli/help.rs`: the group in which `tot help` lists it.
+//! 4. `tests/it/look/each.rs`: a call in the session that runs every command.
 
 mod amend;
 mod approve;

@@ -17,7 +17,7 @@ struct Task {
     beside: &'static [&'static str],
 }
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 5] = [
     Task {
         file: "src/mcp/tools/mod.rs",
         heading: "Adding a tool",
@@ -25,6 +25,7 @@ const TASKS: [Task; 4] = [
         // An error tells agents to call it.
         beside: &["src/service/mod.rs"],
     },
+    Task { file: "src/cli/mod.rs", heading: "Adding a command", example: "ClaimArguments", beside: &[] },
     Task {
         file: "src/core/ruleset/rules/mod.rs",
         heading: "Adding a rule kind",
