@@ -18,13 +18,15 @@
 //! Sharing: [`service::sync`] fetches and pushes through [`service::remote`]. [`merge`] decides each merge, node by node, as a
 //! pure function; `store::join` commits the result.
 //!
-//! Other starting points: [`service::check`] is the fsck, [`service::signoff`] judges signatures, [`service::withhold`] removes
-//! withheld texts, and `format::readme` renders the `README.md` of an investigation, which each write commits with its files.
+//! Other starting points: [`service::check`] is the fsck. [`service::signoff`] has git sign a sign-off, through
+//! `service::remote::signature`, and judges signatures. [`service::withhold`] replaces withheld texts in a report; the repository
+//! keeps them. `format::readme` renders the `README.md` of an investigation. [`service`] commits the file with each write that
+//! changes it, [`store`] when it creates or merges an investigation.
 //!
 //! # Layers
 //!
-//! Each module may use those above it. The first twelve are the pure crate `tot-core` in `src/core`, so the compiler ensures
-//! that they know nothing of the rest.
+//! A module may use only modules earlier in this list. The first twelve are the pure crate `tot-core` (`src/core/lib.rs`), so the
+//! compiler ensures that they know nothing of the rest.
 //!
 //! - `text`: shortening, hidden characters, escaping.
 //! - `secrets`: finds credentials in text.
@@ -39,7 +41,7 @@
 //! - `format`: files, commit messages, README.
 //! - `merge`: merge decisions.
 //! - `base`: clock, random ids, platform, threads, temporary folders, HTTP connections.
-//! - `store`: git storage. It writes what it is given: never `decide`, never `assess`.
+//! - `store`: git storage. It writes what it is given. It never names `decide` or `assess`.
 //! - `service`: load, decide, write; remotes, sync, import, check, sign-off, captured runs, the user's project.
 //! - `report`: the static site and its data.
 //! - `mcp`: the server.
