@@ -116,5 +116,5 @@ fn merge_by_node(
 }
 
 fn saved_in(branch: &str) -> String {
-    format!("The manual merge is saved in the branch {branch}")
+    format!("The manual merge is saved on branch {branch}")
 }

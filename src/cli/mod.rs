@@ -171,7 +171,7 @@ Examples:
 /// The MCP server of Tree of Thoughts, over stdio or HTTP.
 ///
 /// Agents start investigations, propose nodes, commit findings and end with a conclusion. Each investigation is a git repository
-/// in the root folder, and each writing call is one commit. Over stdio, standard output carries only the protocol; the log goes to
+/// in the root folder, and each call that writes creates one commit. Over stdio, standard output carries only the protocol; the log goes to
 /// standard error. When its input ends, or at SIGTERM or Ctrl-C, the server finishes the calls in progress and exits with status 0.
 #[derive(Parser)]
 #[command(name = "tot-mcp", version)]

@@ -57,7 +57,7 @@ enum StrategyArgument {
 }
 
 fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
-    let (name, values) = text.split_once('=').ok_or("give a name and its values, as os=linux,mac")?;
+    let (name, values) = text.split_once('=').ok_or("give a name and values, like os=linux,mac")?;
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
     Ok((name.trim().to_owned(), values))
 }

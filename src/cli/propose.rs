@@ -53,7 +53,7 @@ A file is YAML, or the JSON of the tool tot_propose:
     plannedAction: Look for plans that changed.";
 
 const HELP: &str = "\
-One node a line, with or without an id; its task is indented below. R1.A is a root, R2.A1 its child, R3.A1a
+One node per line, ID optional; its task is indented below. R1.A is a root, R2.A1 its child, R3.A1a
 a child of R2.A1. Everything below this line is ignored. If unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {

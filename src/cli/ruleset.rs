@@ -81,7 +81,7 @@ fn width() -> usize {
 
 fn show(library: &Library, name: &str, yaml: bool) -> CommandResult {
     let file = library.get(name).ok_or_else(|| {
-        format!("unknown ruleset {name}: known are {}; --rulesets DIR adds more", library.name_list())
+        format!("unknown ruleset {name} (known: {}); --rulesets DIR adds more", library.name_list())
     })?;
     say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset, width()) })
 }

@@ -3,7 +3,7 @@
 //! 1. The command builds the tool's arguments from options, a file, or text written in an editor.
 //! 2. The tool runs in this process, with the same refusals, messages and codes as for agents. The commit's author comes from
 //!    git, and the stored caller from [`super::caller`].
-//! 3. The reply is printed as lines, or as JSON with `--json`. A refusal exits with status 1.
+//! 3. The reply is printed as lines, or as JSON with `--json`. If the call is refused, the command exits with status 1.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -319,7 +319,7 @@ const SPOKEN: &[(&str, &str)] = &[
         "No required steps remain: `tot end` with your conclusion",
     ),
     (
-        "tot_reclassify of a node to another, open state reopens it",
+        "To reopen it, tot_reclassify a node to an open state",
         "`tot reclassify NODE STATE` with an open state reopens it",
     ),
     ("Call tot_end with `conclusion`: ", "Give it with -m, or as a file: "),

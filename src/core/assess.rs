@@ -175,7 +175,7 @@ pub struct Answer<'a> {
     pub differing: Vec<NodeId>,
     /// Commands run as evidence for the answer, its steps and its confirmations, in the order of the steps.
     pub runs: Vec<RunId>,
-    /// The `runs` whose rerun differed, except those for which somebody judged that the evidence holds.
+    /// The `runs` whose rerun differed, except those whose evidence was judged to hold.
     pub differing_runs: Vec<RunId>,
 }
 

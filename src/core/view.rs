@@ -156,7 +156,7 @@ pub struct AmendmentView<'a> {
     pub evidence: Option<Cow<'a, str>>,
     /// The previous alternatives.
     pub alternatives_considered: Option<Vec<String>>,
-    /// The previous limits of the research.
+    /// The previous limitations of the research.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveats: Option<Vec<String>>,
     /// The previous commands.
@@ -239,11 +239,11 @@ pub struct BackingText<'a> {
     pub body: TextBody<'a>,
 }
 
-/// A single text or a list of texts.
+/// A string or a list of strings.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum TextBody<'a> {
-    /// A text that may be absent.
+    /// An optional string.
     One(Option<Cow<'a, str>>),
     /// A list that may be empty.
     List(Vec<Cow<'a, str>>),

@@ -117,7 +117,7 @@ fn needs_quotes(text: &str) -> bool {
     ambiguous_indentation || unprintable
 }
 
-/// Removes the trailing spaces of blank lines in literal blocks, which a diff would highlight as errors.
+/// Removes trailing spaces from blank lines in literal blocks, which a diff would highlight as errors.
 fn without_trailing_spaces(text: &str) -> String {
     /// The position of a line relative to a literal block.
     enum BlockPosition {

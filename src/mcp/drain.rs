@@ -44,7 +44,7 @@ pub(super) struct Drain<R, W> {
     is_open: bool,
 }
 
-/// The maximum number of requests in progress. Each request ends by itself, so later requests, such as a
+/// The maximum number of requests in progress. Every request eventually finishes on its own, so later requests, such as a
 /// cancellation, wait no longer than the time limit for calls.
 pub(super) const AT_WORK: usize = 256;
 

@@ -208,7 +208,7 @@ enum LogMessage {
     Flush(SyncSender<()>),
 }
 
-/// The writer thread, which the first line starts. If the system cannot create a thread, lines are written directly.
+/// The writer thread, started when the first line is logged. If the system cannot create a thread, lines are written directly.
 #[derive(Debug, Default)]
 struct LogWriter {
     lines: OnceLock<Option<SyncSender<LogMessage>>>,

@@ -97,7 +97,7 @@ impl Tool {
         Tool { about, input, queues: false, call: Arc::new(call) }
     }
 
-    /// Answers a call with the arguments that an agent sent. Panics in the tool propagate.
+    /// Handles a call, given the arguments sent by the agent. Panics in the tool propagate.
     pub async fn answer(&self, arguments: Value, caller: Caller) -> ToolReply {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }

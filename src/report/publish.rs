@@ -214,7 +214,7 @@ pub fn publish(
     Ok(made)
 }
 
-/// A digest of the program file, since the version does not change with each build. `None` if the file can't be read.
+/// A digest of the executable, because the version does not change with every build. `None` if the file can't be read.
 static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
     let program = std::env::current_exe().ok()?;
     Some(parts::digest([std::fs::read(program).ok()?]))

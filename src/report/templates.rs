@@ -214,7 +214,7 @@ impl fmt::Debug for Templates {
     }
 }
 
-/// HTML that is printed without escaping. Only its constructors create it.
+/// HTML that is printed without escaping. It can only be created by its constructors.
 #[derive(Clone, Debug)]
 pub(super) struct SafeHtml(Value);
 

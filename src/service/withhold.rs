@@ -41,7 +41,7 @@ use crate::yaml::YamlError;
 
 /// The maximum length of a replacement, in characters.
 const LENGTH: usize = 300;
-/// The replacement for a meaningless text. It must also be meaningless, since a meaningless text lowers the value of a
+/// The replacement for meaningless text. It must also be meaningless, because meaningless text lowers the value of a
 /// confirmation.
 const NOTHING: &str = "–";
 /// The number of consecutive words that count as a quotation.

@@ -220,7 +220,7 @@ fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     }
 }
 
-/// Returns the record's author if not confirmed by git.
+/// Returns the record's claimed author, if git does not confirm it.
 fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
     Some((T::path(record.id()), record.author().caller.disowned.as_ref()?, record.at()))
 }

@@ -23,7 +23,7 @@ impl HistoryEntry {
         let unreadable = !self.faults.is_empty();
         if !fits && !unreadable {
             return vec![format!(
-                "Its message names a call of {tool}, but it {}.",
+                "Its message names a call to {tool}, but it {}.",
                 summary(&self.happenings)
             )];
         }

@@ -115,7 +115,7 @@ fn of_node(
     let about = request.node_id.unwrap_or_default();
     refuse_if_ended(investigation).map_err(|rejection| {
         let how = format!(
-            "Reopen it with tot_reclassify of {} to an open state, then amend it. Its confirmations lapse; tot_step with \
+            "To reopen it, tot_reclassify {} to an open state, then amend it. Its confirmations lapse; tot_step with \
              `strategy: verify` proposes new checks.",
             quoted(&about)
         );

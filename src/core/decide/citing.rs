@@ -154,7 +154,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
     let ignored = warning(
         Code::ReferenceIgnored,
         ignored,
-        "what git ignores, so only its name is stored",
+        "ignored files, so only the names are stored",
         "If it may be shared, quote what matters in the findings.",
     );
     missing.into_iter().chain(misquoted).chain(ignored).collect()

@@ -62,7 +62,7 @@ pub fn weakened(before: &Investigation, after: &Investigation, rules: &Effective
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
     if investigation.end_in_force().is_some() {
         let next_action =
-            "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
+            "The investigation has ended. To reopen it, tot_reclassify a node to an open state.".into();
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
     let blockers = blockers(investigation, rules);

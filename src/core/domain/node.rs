@@ -258,7 +258,7 @@ pub struct Amendment {
     /// The previous alternatives.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub alternatives_considered: Option<Vec<String>>,
-    /// The previous limits of the research.
+    /// The previous limitations of the research.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub caveats: Option<Vec<String>>,
     /// The previous commands.

@@ -308,7 +308,7 @@ modes:
           line 39: the mode deep is repeated (each mode has one entry)
         "name: quick" -> "name: quick, maxChildrenOwed: 0, minRounds: 0"
           line 39: minRounds is 0 (use 1 to 20)
-          line 39: maxChildrenOwed 0 would let open nodes end an investigation (use at least 1)
+          line 39: maxChildrenOwed 0 would allow an end with open nodes (use at least 1)
         "##);
     }
 

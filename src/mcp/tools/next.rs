@@ -246,7 +246,7 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
 fn for_others(standing: &Standing, otherwise: String) -> String {
     match objections::open(standing.investigation()).first() {
         Some(first) => format!(
-            "Nothing is left for you to do: an objection waits for somebody else. {}.",
+            "Nothing left for you to do: someone else must resolve an objection. {}.",
             first.message()
         ),
         None => otherwise,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cards::{Cards, StateView};
 use crate::ruleset::{EffectiveRules, rules};
 
-/// A ruleset in a form for people.
+/// A ruleset in human-readable form.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Rules {
     pub name: String,

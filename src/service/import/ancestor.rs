@@ -1,4 +1,4 @@
-//! The file format of this program's ancestor, a TypeScript server that stored each investigation as one JSON file. Its
+//! The file format of this program's predecessor, a TypeScript server that stored each investigation as one JSON file. Its
 //! generations differ in their node states. Each generation corresponds to a built-in ruleset.
 //!
 //! A file contains the start time and the times of pending proposals, but no times for committed nodes. Nodes are

@@ -1,4 +1,4 @@
-//! Reads investigations from `investigation.json` files and from files written by this program's ancestor. Pure: it
+//! Reads investigations from `investigation.json` files and from files written by this program's predecessor. Pure: it
 //! converts text to facts and steps, and [`crate::service::sync::import`] writes them.
 //!
 //! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].

@@ -173,7 +173,7 @@ impl SyncError {
             SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),
             SyncError::NotThere { .. } => "List its branches with `git ls-remote`".to_owned(),
             SyncError::AnotherBranch { remote, .. } => {
-                format!("Nothing changed. `tot remote add {remote} URL` switches back to the branch of its own name")
+                format!("Nothing changed. `tot remote add {remote} URL` switches back to its own branch")
             }
             SyncError::Misnamed { .. } => {
                 "Nothing was fetched. Ask its author to push it under its own id".to_owned()

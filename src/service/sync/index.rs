@@ -141,7 +141,7 @@ fn line_before(page: &str, place: &RemotePlace) -> String {
 
 fn page(lines: &[String]) -> String {
     let mut page = format!(
-        "# {}\n\nEach is a branch of this repository; start with its README. `tot clone` takes them all, or some by id; \
+        "# {}\n\nEach is a branch of this repository; start with its README. `tot clone` fetches all, or some by id; \
          `tot sync --index` writes this page.\n\n| question | | answer | begun | branch |\n|---|---|---|---|---|\n",
         counted(lines.len(), "investigation")
     );

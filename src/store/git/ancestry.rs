@@ -11,7 +11,7 @@ use gix::objs::{CommitRefIter, Kind};
 use super::error::{StoreResult, io_error};
 use super::{CommitId, CommitInfo, Git};
 
-/// The maximum number of commits visited by one query. An investigation has fewer.
+/// The maximum number of commits visited by one query. No investigation has this many.
 const MAX_COMMITS: usize = 500_000;
 /// The maximum number of abandoned commits listed individually.
 const NAMED: usize = 5;

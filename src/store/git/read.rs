@@ -238,9 +238,7 @@ impl Git {
             Ok(()) => {}
             Err(gix::diff::tree::Error::Cancelled) => {
                 let limit = format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels");
-                return Err(
-                    self.too_much(&format!("the difference of the trees {before} and {after}"), &limit)
-                );
+                return Err(self.too_much(&format!("the diff between trees {before} and {after}"), &limit));
             }
             Err(gix::diff::tree::Error::Failure(source)) => {
                 return Err(self.library("compare two trees")(source));

@@ -1,4 +1,4 @@
-//! Verifies that objects match their ids. A commit does not reveal a damaged or manipulated object file, and git itself
+//! Verifies that objects match their ids. Committing does not detect a damaged or tampered object file, and git itself
 //! checks object hashes only in `git fsck`.
 
 use super::Git;

@@ -92,7 +92,7 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
     });
     let reply = commit_root(&mut server, &session, fields);
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
-    assert_snapshot!(warnings(&reply, "REFERENCE_IGNORED").join("\n"), @"R1.A cites what git ignores, so only its name is stored: local.txt; my.own; private/notes.md; terraform.tfvars.");
+    assert_snapshot!(warnings(&reply, "REFERENCE_IGNORED").join("\n"), @"R1.A cites ignored files, so only the names are stored: local.txt; my.own; private/notes.md; terraform.tfvars.");
     let stored = references(&mut server, &session);
     let pinned: Vec<&str> =
         stored.as_array().unwrap().iter().filter_map(|it| it["pinned"]["text"].as_str()).collect();

@@ -454,7 +454,7 @@ fn references_to_what_git_ignores() {
     let cited = cited_by_results(std::slice::from_ref(&result));
     table.known = cited.into_iter().map(|path| (path, LookedUp::Ignored("keys.tfvars".into()))).collect();
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    REFERENCE_IGNORED R2.A2: R2.A2 cites what git ignores, so only its name is stored: keys.tfvars. If it may be shared, quote what matters in the findings.
+    REFERENCE_IGNORED R2.A2: R2.A2 cites ignored files, so only the names are stored: keys.tfvars. If it may be shared, quote what matters in the findings.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
 }

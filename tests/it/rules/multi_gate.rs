@@ -195,7 +195,7 @@ fn quality_too_low() {
     table.grow(&[("R3.A1a", "R2.A1", "VALID_PENDING"), ("R3.A1b", "R2.A1", "VERIFY")]);
     table.grow(&[("R4.A1a1", "R3.A1a", "VALID"), ("R4.A1b1", "R3.A1b", "VERIFY")]);
     table.reclassify("R4.A1b1", "VALID");
-    assert_snapshot!(table.end(), @"QUALITY_TOO_LOW: The quality is 0.46, below 0.50: depth 0.80, breadth 0.42, balance 0.00, exploration 0.50. Rule alternatives out, with evidence.");
+    assert_snapshot!(table.end(), @"QUALITY_TOO_LOW: The quality is 0.46, below 0.50: depth 0.80, breadth 0.42, balance 0.00, exploration 0.50. Rule out alternatives, with evidence.");
     table.reclassify("R4.A1b1", "DEAD");
     assert_eq!(table.end(), "");
     assert!(quality(&table.investigation, &table.rules()).composite_score >= 0.5);

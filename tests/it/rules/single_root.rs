@@ -110,7 +110,7 @@ fn what_a_child_may_be() {
 #[test]
 fn breadth_of_round_two() {
     let mut table = tree(1);
-    assert_snapshot!(table.propose(&[("R2.A1", "R1.A"), ("R2.A2", "R1.A")]), @"R2_BREADTH: Round 2 has 2 nodes so far; 5 or more are recommended. Propose more, clearly different directions in this round.");
+    assert_snapshot!(table.propose(&[("R2.A1", "R1.A"), ("R2.A2", "R1.A")]), @"R2_BREADTH: Round 2 has 2 nodes so far; 5 or more are recommended. Propose more directions, all clearly distinct.");
     let more = [("R2.A3", "R1.A"), ("R2.A4", "R1.A"), ("R2.A5", "R1.A")];
     assert_eq!(table.propose(&more), "");
     assert_eq!(tree(2).propose(&[("R3.A1a", "R2.A1")]), "", "only where the batch has nodes of round 2");

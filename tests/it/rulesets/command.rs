@@ -80,7 +80,7 @@ fn a_ruleset_can_be_read() {
       - An agent's result without agentId is refused.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that names none of several answers triggers a warning, which stays in the history.
+      - An end that picks none of several answers triggers a warning, which stays in the history.
       - A text that may contain a credential triggers a warning, which stays in the history.
 
     End
@@ -119,7 +119,7 @@ fn a_ruleset_can_be_read() {
       - An agentId that is already on another node triggers a warning, which stays in the history.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that names none of several answers triggers a warning, which stays in the history.
+      - An end that picks none of several answers triggers a warning, which stays in the history.
       - A text that may contain a credential triggers a warning, which stays in the history.
 
     End

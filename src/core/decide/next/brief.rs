@@ -51,7 +51,7 @@ pub(super) fn title_and_action(
         None if of_roots < 2 => (meta.title.clone(), "Take the question apart: what is known, which directions are open, and which of them look promising.".to_owned()),
         None => (
             format!("{} ({number})", shorten(&meta.title, BASE_MAX)),
-            "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
+            "Approach the question from an angle no other root takes: say which, and why it could be the right one.".to_owned(),
         ),
         Some((parent, state)) => {
             let (base, path) = base(parent.name());

@@ -82,7 +82,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.reused_agent.sentence("An agentId that is already on another node"),
         checks.no_reason.sentence("A change of state without a reason"),
         checks.missing_conclusion.sentence("An end without a conclusion"),
-        checks.conclusion_unbound.sentence("An end that names none of several answers"),
+        checks.conclusion_unbound.sentence("An end that picks none of several answers"),
     ];
     each.into_iter().flatten().collect()
 }

@@ -41,8 +41,8 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
 
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     let sentence = |least| match least {
-        1 => "Needs an alternative that was considered.".to_owned(),
-        least => format!("Needs {least} alternatives that were considered."),
+        1 => "Must list an alternative considered.".to_owned(),
+        least => format!("Must list {least} alternatives considered."),
     };
     rules.alternatives(&state.name).map(sentence).into_iter().collect()
 }
@@ -51,7 +51,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let Some(least) = result.rules.alternatives(result.state) else { return };
     let has = number(result.alternatives);
     if has < least as usize {
-        let message = format!("{} needs {least} in alternativesConsidered; there are {has}.", result.state);
+        let message = format!("{} needs {least} in alternativesConsidered, not {has}.", result.state);
         let how = "Say what else could be the answer, and why it is not, each in a sentence.";
         verdict.refuse(Code::MissingAlternatives, &result.node.id, message, how);
     }

@@ -62,7 +62,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     if ids.len() < recommended as usize {
         let message =
             format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len());
-        let how = "Propose more, clearly different directions in this round.";
+        let how = "Propose more directions, all clearly distinct.";
         verdict.warn(Code::Breadth(round), "", message, how);
     }
 }

@@ -90,7 +90,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
             problem("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
         }
         if mode.max_children_owed == Some(0) {
-            let reason = "maxChildrenOwed 0 would let open nodes end an investigation";
+            let reason = "maxChildrenOwed 0 would allow an end with open nodes";
             problem("maxChildrenOwed", reason.into(), "use at least 1");
         }
     }

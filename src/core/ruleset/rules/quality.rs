@@ -132,7 +132,7 @@ fn weakest(figures: &Quality) -> &'static str {
     let parts = [
         (0.3 * (1.0 - figures.depth_score), "Go deeper."),
         (0.3 * (1.0 - figures.breadth_score), "Give open nodes more children."),
-        (0.2 * (1.0 - figures.balance_score), "Rule alternatives out, with evidence."),
+        (0.2 * (1.0 - figures.balance_score), "Rule out alternatives, with evidence."),
         (0.2 * figures.exploration_score, "Close open nodes."),
     ];
     parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, advice)| advice)

@@ -40,7 +40,7 @@ pub fn check<'a>(
         return;
     }
     let how = match enforcement {
-        Enforcement::Reject => "Nothing was written. Leave the credential out, or name where it is kept.",
+        Enforcement::Reject => "Nothing was written. Leave the credential out, or say where it is kept.",
         _ => "If it is real, have it revoked: git keeps what was committed, even after it is edited out.",
     };
     for (field, text) in texts {
