@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use std::sync::Arc;
 
-use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
@@ -66,9 +66,7 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
     let blockers = blockers(investigation, rules);
-    let mut parents = rules.incomplete(investigation);
-    let lowest = parents.first().map(|(node, _)| node.round());
-    parents.retain(|(node, _)| Some(node.round()) == lowest);
+    let parents = rules.incomplete_rounds(investigation).next().unwrap_or_default();
     let next_round = next_round(investigation, rules, &parents);
     let next_action = next_action(investigation, rules, next_round.as_ref(), &parents, blockers.first());
     Outlook { blockers, next_round, next_action }
@@ -148,7 +146,16 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let problem =
         |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
-    investigation.committed().filter_map(problem).collect()
+    let has_problem = |class: &NodeClass| {
+        let takes_none = rules.is_terminal(&class.state) && !class.is_promoted;
+        rules.ruleset().state(&class.state).is_none()
+            || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
+    };
+    // There are few classes but many nodes.
+    match investigation.node_classes().any(has_problem) {
+        true => investigation.committed().filter_map(problem).collect(),
+        false => Vec::new(),
+    }
 }
 
 fn impossible_state(

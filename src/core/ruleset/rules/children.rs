@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
 use super::{ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round, shortened};
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -86,16 +86,31 @@ impl<'a> EffectiveRules<'a> {
 
     /// Returns the open nodes that need more children, ordered by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
-        let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
+        self.incomplete_rounds(investigation).flatten().collect()
+    }
+
+    /// Returns the open nodes of each round that need more children, ordered by suffix. Rounds without them are left out.
+    pub fn incomplete_rounds<'i>(
+        &self,
+        investigation: &'i Investigation,
+    ) -> impl Iterator<Item = Vec<(&'i Node, Requirement<'a>)>> {
+        let mut classes: Vec<(&NodeClass, Requirement)> = Vec::new();
         for class in investigation.node_classes() {
             let children = class.children.iter().map(|(state, count)| (state, *count));
             let requirement = self.required(&class.state, class.round, children);
-            if let Some(requirement) = requirement.filter(|requirement| requirement.missing() > 0) {
-                incomplete.extend(class.nodes.iter().map(|node| (node.as_ref(), requirement)));
-            }
+            classes.extend(requirement.filter(|it| it.missing() > 0).map(|requirement| (class, requirement)));
         }
-        incomplete.sort_by_key(|(node, _)| &node.id);
-        incomplete
+        let rounds: Vec<Vec<_>> =
+            classes.chunk_by(|(a, _), (b, _)| a.round == b.round).map(<[_]>::to_vec).collect();
+        rounds.into_iter().map(|classes| {
+            let nodes = |(class, requirement): &(&'i NodeClass, Requirement<'a>)| {
+                let requirement = *requirement;
+                class.nodes.iter().map(move |node| (node.as_ref(), requirement))
+            };
+            let mut incomplete: Vec<_> = classes.iter().flat_map(nodes).collect();
+            incomplete.sort_by_key(|(node, _)| &node.id);
+            incomplete
+        })
     }
 }
 
