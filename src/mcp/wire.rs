@@ -176,7 +176,7 @@ impl ReplyFields {
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
             can_end: Some(outlook.blockers.is_empty()),
-            owed: blocker_entries(&outlook.blockers),
+            owed: blocker_entries(&outlook.blockers, outlook.lacking),
             ..ReplyFields::default()
         }
     }
@@ -221,7 +221,7 @@ impl ReplyFields {
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
-            owed: blocker_entries(error),
+            owed: blocker_entries(error, 0),
             ..ReplyFields::default()
         }
     }
@@ -246,8 +246,8 @@ impl ReplyFields {
     }
 }
 
-/// Groups the blockers by kind.
-fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
+/// Groups the blockers by kind. `lacking` is the number of nodes that lack children, of which only some are among the blockers.
+fn blocker_entries(blockers: &[Diagnostic], lacking: usize) -> Vec<BlockerEntry> {
     let mut by_code: Vec<Vec<&Diagnostic>> = Vec::new();
     for blocker in blockers {
         match by_code.iter_mut().find(|same| same[0].code == blocker.code) {
@@ -256,7 +256,8 @@ fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
         }
     }
     let entry = |same: Vec<&Diagnostic>| {
-        let count = Some(same.len()).filter(|count| *count > 1);
+        let number = if same[0].code == Code::InsufficientChildren { lacking } else { same.len() };
+        let count = Some(number).filter(|count| *count > 1);
         // If only one node is affected, the message already names it.
         let nodes = same.iter().filter(|_| count.is_some()).filter_map(|blocker| blocker.node.clone());
         BlockerEntry {

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::rules::objections::{self, diagnostic};
-use crate::ruleset::rules::{KINDS, children::children, shortened};
+use crate::ruleset::rules::{KINDS, children, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
 
 /// The remaining requirements of an investigation, for callers that report all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// The conditions that prevent ending; see [`blockers`].
+    /// The conditions that prevent ending; see [`blockers`]. At most three nodes that lack children are among them.
     pub blockers: Vec<Diagnostic>,
+    /// The number of nodes that lack children.
+    pub lacking: usize,
     /// The steps required in the next round; `None` if no nodes are missing or the investigation has ended.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
@@ -63,13 +65,15 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     if investigation.end_in_force().is_some() {
         let next_action =
             "The investigation has ended. To reopen it, tot_reclassify a node to an open state.".into();
-        return Outlook { blockers: Vec::new(), next_round: None, next_action };
+        return Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_action };
     }
-    let blockers = blockers(investigation, rules);
+    let mut blockers = steps(investigation, rules, 3);
+    blockers.extend(file_problems(investigation, rules));
+    let lacking = children::lacking(investigation, rules).count();
     let parents = rules.incomplete_rounds(investigation).next().unwrap_or_default();
     let next_round = next_round(investigation, rules, &parents);
     let next_action = next_action(investigation, rules, next_round.as_ref(), &parents, blockers.first());
-    Outlook { blockers, next_round, next_action }
+    Outlook { blockers, lacking, next_round, next_action }
 }
 
 /// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
@@ -96,10 +100,15 @@ pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> V
 /// Returns all missing required steps, even for an ended investigation, because a merge or a manual commit can leave it
 /// in conflict with its rules.
 pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    steps(investigation, rules, usize::MAX)
+}
+
+/// Returns the missing required steps, with at most that many nodes that lack children.
+fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
     for kind in &KINDS {
-        blockers.extend((kind.blockers)(investigation, rules));
+        blockers.extend((kind.blockers)(investigation, rules, most));
         blockers.extend((kind.end_checks)(investigation, rules, Enforcement::Reject));
     }
     blockers.extend(contested(investigation));
@@ -233,7 +242,11 @@ fn next_action(
         }
         let shown = parents.iter().take(4).map(|(node, requirement)| {
             let state = node.state().map(ToString::to_string).unwrap_or_default();
-            format!("{} below {} ({state})", children(requirement.missing(), requirement.of), node.id)
+            format!(
+                "{} below {} ({state})",
+                children::children(requirement.missing(), requirement.of),
+                node.id
+            )
         });
         let more = match parents.len().saturating_sub(4) {
             0 => String::new(),

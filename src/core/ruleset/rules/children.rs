@@ -203,22 +203,32 @@ fn end(_: &EffectiveRules) -> Option<String> {
     Some("Every open node has the children it needs.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+/// Returns the nodes reported with `INSUFFICIENT_CHILDREN`.
+pub fn lacking<'i, 'r>(
+    investigation: &'i Investigation,
+    rules: &EffectiveRules<'r>,
+) -> impl Iterator<Item = (&'i Node, Requirement<'r>)> {
     // A missing confirmation may also be a required child. Only `verification` reports it.
-    let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
-    let told_there = |node: &Node, requirement: &Requirement| {
+    let is_confirmation =
+        move |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
+    let told_there = move |node: &Node, requirement: &Requirement| {
         requirement.missing() == 1
             && requirement.of.is_none_or(is_confirmation)
             && rules.lacks_confirmation(investigation, node)
     };
+    let incomplete = rules.incomplete_rounds(investigation).flatten();
+    incomplete.filter(move |(node, requirement)| !told_there(node, requirement))
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
     let blocker = |(node, requirement): (&Node, Requirement)| {
-        let state = node.state().filter(|_| !told_there(node, &requirement))?;
+        let state = node.state()?;
         let (needs, has) = (requirement.describe(), requirement.has);
         let message = format!("{} is {state} and needs {needs}; it has {has}.", node.id);
         let how = how_to_complete(investigation, node, &requirement);
         Some(Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how))
     };
-    rules.incomplete(investigation).into_iter().filter_map(blocker).collect()
+    lacking(investigation, rules).take(most).filter_map(blocker).collect()
 }
 
 /// Returns the remedy for missing children. Pending children need no further proposal.

@@ -153,7 +153,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     any.then(|| "No node awaits confirmation.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
     let blocker = |(node, state): (&Arc<Node>, &StateName)| {
         let outcomes = rules.confirmation(state)?.outcomes.iter();
         let outcomes = list(outcomes.map(|it| format!("{} makes it {}", it.child, it.becomes)));

@@ -18,7 +18,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
     let round = investigation.current_round();
     let blocker = |depth| {
         let message = format!("The depth is too shallow: the deepest node is in round {round}, not {depth}.");

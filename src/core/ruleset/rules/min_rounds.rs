@@ -76,7 +76,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     Some(format!("Round {} is reached.", rules.min_rounds()))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let (round, least) = (investigation.current_round(), rules.min_rounds());
     if rules.recovery_required(investigation) {

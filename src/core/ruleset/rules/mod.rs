@@ -94,8 +94,8 @@ pub struct RuleKind {
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
     /// Reports errors in a state change.
     pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
-    /// Returns the conditions that prevent ending.
-    pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    /// Returns the conditions that prevent ending. Thousands of nodes may lack children: words at most the given number of them.
+    pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
     /// Returns the doubts about a conclusion to which the ruleset applies this enforcement.
     pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
 }
@@ -111,7 +111,7 @@ const SILENT: RuleKind = RuleKind {
     commit: |_, _| {},
     commit_together: |_, _, _, _| {},
     reclassify: |_, _| {},
-    blockers: |_, _| Vec::new(),
+    blockers: |_, _, _| Vec::new(),
     end_checks: |_, _, _| Vec::new(),
 };
 
