@@ -40,7 +40,7 @@ impl HistoryEntry {
             Place::Stray => true,
         });
         if let Some(path) = strange {
-            misfits.push(format!("Its message names a call of {tool}, but it also changed {path}."));
+            misfits.push(format!("Its message names a call to {tool}, but it also changed {path}."));
         }
         let named: BTreeSet<&str> =
             self.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();

@@ -377,7 +377,7 @@ fn a_commit_that_is_not_one_call_is_named() {
     sandbox.git(&repository, &["commit", "-q", "-m", forged]);
     let (document, _) = check(&sandbox, &repository);
     let message = document["investigations"][0]["findings"][0]["message"].as_str().unwrap().to_owned();
-    assert_eq!(message, "Its message names a call of tot_propose, but it committed R1.A.");
+    assert_eq!(message, "Its message names a call to tot_propose, but it committed R1.A.");
 }
 
 /// It passed with a note that said nothing.

@@ -111,7 +111,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
           method  single-root, smoke, at least 2 rounds (tot ruleset show single-root)
-        commit 9892553ce4
+        commit 92be059425
         Next: `tot propose --next` for the root R1.A.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -123,7 +123,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
-        commit d217a59a4d
+        commit 4e1413e727
         Next: Research R1.A, then `tot commit`.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -135,7 +135,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
-        commit 5c04cb02bd
+        commit 5b5f6ba9fd
         Next: `tot propose --next` for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
@@ -147,7 +147,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
-        commit ddf4156b23
+        commit a8f573dadf
         Next: Research R2.A1, then `tot commit`.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
@@ -166,7 +166,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
-        commit 9e194ae540
+        commit 7140bc1fa1
         Next: No required steps remain: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -176,7 +176,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
     answer R2.A1 The law holds at noon (not checked)
     conclusion not checked ended, tag ended/1
-    commit 6eb1b90b16
+    commit bfa5dd8f9f
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
@@ -186,13 +186,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
     R3.A1a was EXPLORE and is VERIFY
-    commit 3675b12f35
+    commit cdad97076d
     Next: No required steps remain: `tot end` with your conclusion, or go deeper.
     ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
     amended the conclusion
-    commit 9c60000b3e
+    commit 2d96ad6f13
     Next: Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`. The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
 
@@ -450,7 +450,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
         ["--alternative", "Redis: loses the last second.", "--alternative", "RabbitMQ: R2.A1."];
     assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
         committed R2.A2 as ANSWER
-        commit c6fd4e730b
+        commit 450b1f98b6
         warning: NOT_RUN R2.A2 is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
         Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
         ");
@@ -465,7 +465,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
     assert_snapshot!(person.ok(&["end", "-m", "SQLite is fast enough."]), @"
         answer R2.A2 SQLite is fast enough: 4000 jobs a second (confirmed by Bo)
         conclusion confirmed by Bo ended, tag ended/1
-        commit 0edad6cd98
+        commit f1dcf82449
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     // A node is what it was in two steps.
@@ -512,7 +512,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     assert_snapshot!(person.refused(&["note", "Because", "--state", "ANSWER"], ""), @"
         tot note: rejected, nothing was written
           MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. State what was measured or read with --evidence, or below `## Evidence`.
-          MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives; there are 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
+          MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives, not 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
         ");
     assert_eq!(person.sandbox.head(&person.repository()), head, "nothing is proposed, either");
     // What is proposed is committed, with what was found as its headline.

@@ -50,7 +50,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     match investigation.conclusion() {
         None => page.push_str(
             "This is an investigation in git: every finding is a file, every step a commit. It is under \
-             way; at its end the answer will stand here.\n\n",
+             way; the answer will appear here.\n\n",
         ),
         Some(end) => ended(&mut page, &Assessment::new(investigation, Some(*rules)), end),
     }

@@ -148,7 +148,7 @@ fn an_objection_is_neither_given_to_who_made_it_nor_its_resolution_to_who_wrote_
     let next = |session: &mut Session, agent: &str| session.ok("tot_next", json!({"agentId": agent}));
     let plan = next(&mut session, "critic");
     assert!(
-        plan["nextCall"].is_null() && message(&plan).starts_with("Nothing is left for you to do"),
+        plan["nextCall"].is_null() && message(&plan).starts_with("Nothing left for you to do"),
         "{plan:#}"
     );
     assert_eq!(next(&mut session, "agent-R1.A")["nextCall"]["arguments"]["kind"], "answer");

@@ -84,7 +84,7 @@ fn a_merge_that_git_has_stopped_is_made_by_node() {
       R3.A2t renamed to R3.A3t (Title of R3.A2t)
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
-    The manual merge is saved in the branch
+    The manual merge is saved on branch
     ");
     assert_eq!(titles(&one, &id), JOINED);
     one.assert_sound(&id);

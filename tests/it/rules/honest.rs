@@ -517,7 +517,7 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     };
     assert_snapshot!(said(table.try_commit(vec![bare])), @"
     MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. Put what was measured or read into `evidence`.
-    MISSING_ALTERNATIVES R1.A: ANSWER needs 2 in alternativesConsidered; there are 0. Say what else could be the answer, and why it is not, each in a sentence.
+    MISSING_ALTERNATIVES R1.A: ANSWER needs 2 in alternativesConsidered, not 0. Say what else could be the answer, and why it is not, each in a sentence.
     MISSING_AGENT R1.A: R1.A was committed without an agentId. Give the id of the agent that did the research.
     ");
     let mut table = answer("review", "ANSWER");

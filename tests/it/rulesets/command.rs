@@ -135,7 +135,7 @@ fn a_ruleset_can_be_read() {
     assert_eq!(printed(tot(&sandbox, &["show", "post-mortem", "--yaml", "--rulesets", "rules"])), example());
     let unknown = tot(&sandbox, &["show", "post-mortem"]);
     assert_eq!(unknown.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: unknown ruleset post-mortem: known are single-root, drill, multi-gate, found-verify, exhaust, review; --rulesets DIR adds more");
+    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: unknown ruleset post-mortem (known: single-root, drill, multi-gate, found-verify, exhaust, review); --rulesets DIR adds more");
 }
 
 #[test]
