@@ -5,28 +5,29 @@
 //! A write call from an agent or a person takes these steps:
 //!
 //! 1. [`mcp`] turns the request's JSON into a typed command for the [`service`]. Commands in [`cli`] take the same path.
-//! 2. [`store`] loads the committed investigation and notes the head that it was read from.
+//! 2. [`store`] loads the committed investigation and records its head.
 //! 3. [`service::project`] looks up the cited files. [`decide`] judges the command by the investigation's own [`ruleset`] and
 //!    returns an event or a rejection.
 //! 4. [`mod@format`] turns the event into files and a commit message. [`store`] writes them as one git commit and moves the
 //!    branch by compare-and-swap. If the head has moved, the service loads and decides again.
 //! 5. [`mcp`] or [`cli`] replies with the new state.
 //!
-//! Reading: [`store`] loads the state and the history, and [`assess`] computes the verdicts. [`report`] renders a typed model
-//! through templates into a map from paths to bytes, which it writes last.
+//! Reading: [`store`] loads the state and the history, and [`assess`] computes the verdicts. [`report`] renders a typed
+//! model with templates into a map from paths to bytes, and then writes the files.
 //!
 //! Sharing: [`service::sync`] fetches and pushes through [`service::remote`]. [`merge`] decides each merge, node by node, as a
 //! pure function; `store::join` commits the result.
 //!
-//! Other starting points: [`service::check`] is the fsck. [`service::signoff`] has git sign a sign-off, through
-//! `service::remote::signature`, and judges signatures. [`service::withhold`] replaces withheld texts in a report; the repository
-//! keeps them. `format::readme` renders the `README.md` of an investigation. [`service`] commits the file with each write that
-//! changes it, [`store`] when it creates or merges an investigation.
+//! Other starting points: [`service::check`] checks an investigation, like `git fsck`. [`service::signoff`] signs with
+//! git, through `service::remote::signature`, and decides which signatures are valid. [`service::withhold`] hides
+//! withheld text in a report; the text stays in the repository. `format::readme` renders the `README.md` of an
+//! investigation. [`service`] commits the file with each write that changes it; [`store`] commits it when creating or
+//! merging an investigation.
 //!
 //! # Layers
 //!
-//! A module may use only modules earlier in this list. The first twelve are the pure crate `tot-core` (`src/core/lib.rs`), so the
-//! compiler ensures that they know nothing of the rest.
+//! A module may use only modules earlier in this list. The first twelve form the pure crate `tot-core`
+//! (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
 //!
 //! - `text`: shortening, hidden characters, escaping.
 //! - `secrets`: finds credentials in text.
@@ -52,15 +53,15 @@
 //!
 //! - `base`, `bin`, `cli`, `mcp`, `report`, `service`, `store`: may use files, clocks, git and threads. Everything else is pure.
 //! - `cli::client_config`, `cli::screen`, `service::import`, `service::signoff::judge`, `service::signoff::statement`: pure too.
-//! - The time of day and randomness are read only in `base::world`. All other code gets them as values.
+//! - The time of day and randomness are read only in `base::world`. All other code receives them as values.
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
 //! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), `service::runs` (the
 //!   commands of `tot run` and `tot rerun`) and `cli::demo` (our own server).
 //! - `cfg` of a system: only `base::platform` distinguishes systems.
-//! - Only `assess` decides how certain an answer is, and words it.
+//! - Only `assess` decides how certain an answer is, and how to say so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed on every load.
 //! - A rejected call writes nothing. An accepted call is exactly one git commit (`tot_step` is two calls in one).
-//! - Only `cli` prints to stdout. The server's stdout carries the protocol alone.
+//! - Only `cli` prints to stdout. The server's stdout carries only the protocol.
 //!
 //! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 

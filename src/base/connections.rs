@@ -1,7 +1,7 @@
 //! Limits on HTTP connections, used by `mcp::http` and `report::serve`.
 //!
-//! 1. [`serve`] accepts connections. Each one is counted, in total and per [`network`], before anything is read from
-//!    it.
+//! 1. [`serve`] accepts connections. Each connection is counted, in total and per [`network`], before anything is read
+//!    from it.
 //! 2. If there is no room for a new connection, the connection that has been idle longest is closed. Clients that
 //!    send nothing, or only half a request, therefore do not block others.
 //! 3. A request that must not be interrupted protects its connection with [`Connection::hold`]. Some connections
@@ -11,7 +11,7 @@
 //! most [`HEAD`] bytes and must arrive within [`Limits::head`]. Clients that do not read are disconnected after
 //! [`Limits::write`].
 //!
-//! Limit: Clients behind one proxy count as one network.
+//! Limitation: Clients behind one proxy count as one network.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -35,7 +35,7 @@ use tower::Layer;
 
 use crate::base::platform::raise_open_files;
 
-/// Limits on the number and slowness of connections.
+/// Limits on the number of connections and on the time that slow clients may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The maximum total number of connections.
@@ -51,7 +51,7 @@ pub struct Limits {
 /// The maximum size of a request head, in bytes.
 pub const HEAD: usize = 16 * 1024;
 
-/// The number of connections that can't be held, in total and per network. Lower if the maximum is low.
+/// The number of connections that can't be held, in total and per network. The number is lower if the maximum is low.
 pub const SPARE: usize = 64;
 
 /// The number of open files reserved for other purposes.
@@ -170,7 +170,7 @@ struct ConnectionTable {
     limits: Limits,
     all: Count,
     networks: HashMap<IpAddr, Count>,
-    /// The connections that are not held, in the order in which they became idle.
+    /// The connections that are not held, in the order they became idle.
     free: BTreeMap<u64, (IpAddr, CancellationToken)>,
     last_turn: u64,
 }

@@ -1,14 +1,14 @@
-//! Temporary folders that last as long as one process.
+//! Temporary folders that last no longer than their process.
 //!
 //! # Guarantees
 //!
 //! - Dropping a [`TemporaryFolder`] removes the folder.
-//! - [`remove_abandoned`] removes the folders of killed processes, but never a folder in use. Each process locks a file in
-//!   its folder, and the lock ends with the process.
+//! - [`remove_abandoned`] removes the folders of killed processes, but never a folder in use. Each process locks a file
+//!   in its folder, and the lock is released when the process ends.
 //!
-//! # Limits
+//! # Limitations
 //!
-//! On a file system without locks, no folder is considered abandoned, so leftovers remain.
+//! On a file system without locks, no folder counts as abandoned, so leftover folders remain.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

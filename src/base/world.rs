@@ -1,11 +1,12 @@
-//! The only place that reads the time and random numbers. All other modules receive them as values.
+//! The only module that reads the clock and generates random numbers. All other modules receive the time and random
+//! numbers as values.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::{CommentId, RunId, SessionId, Timestamp};
 
-/// The source of time and randomness.
+/// The source of the time and of random numbers.
 #[derive(Clone, Debug)]
 pub enum World {
     /// The system clock, and random numbers from the operating system.
@@ -86,7 +87,7 @@ impl World {
         most * u32::from(self.random_number()) / u32::from(u16::MAX)
     }
 
-    /// Returns a random number that makes independently created names differ.
+    /// Returns a random number that keeps independently created names distinct.
     pub fn random_number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);

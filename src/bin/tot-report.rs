@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Uses an eighth less CPU time than glibc's allocator for 1,000 nodes but slightly more memory (87 MB instead of 73
-/// MB).
+/// For 1,000 nodes, mimalloc uses an eighth less CPU time than glibc's allocator, but slightly more memory (87 MB
+/// instead of 73 MB).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,5 +1,5 @@
-//! Attachments for display. They are untrusted: their types are derived from their contents, never from their names, and no
-//! attachment is written in a form that a browser would execute.
+//! Attachments for display. Attachments are untrusted. Their types are derived from their contents, never from their
+//! names, and none is written in a form that a browser would execute.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::text::{first_bytes, made_visible, without_case};
 /// The maximum size of text shown on a page, in bytes. The file contains the full text.
 const SHOWN: usize = 8 << 10;
 
-/// The maximum number of pixels of a picture. Even a small file can decode to a picture that exhausts memory.
+/// The maximum number of pixels in a picture. Even a small file can decode to a picture that exhausts memory.
 const PIXELS_MAX: usize = 40_000_000;
 
 /// The maximum total size of pictures in a single-file report, in bytes.

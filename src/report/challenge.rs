@@ -1,4 +1,4 @@
-//! Prepared texts for asking a forge, a person or an agent to review a result.
+//! Prepared messages that ask a publisher, a person or an agent to review a result.
 
 use serde::Serialize;
 
@@ -9,20 +9,21 @@ use crate::text::{one_line, shorten};
 /// The maximum length of a title or an excerpt, in characters.
 const TITLE: usize = 200;
 
-/// The prepared texts for one node.
+/// The prepared messages for one node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Challenge {
-    /// The text for people: a summary of the result, with room for the objection.
+    /// The message for people: a summary of the result, with room for the objection.
     pub objection: String,
     /// The address that opens a new issue containing `objection`, if the forge is known.
     pub issue: Option<String>,
     /// The address that opens an email containing `objection`, if there is no issue page.
     pub mail: Option<String>,
-    /// The text for an agent connected to the investigation's server.
+    /// The message for an agent connected to the investigation's server.
     pub text: String,
 }
 
-/// Returns the texts for a node. `address` is the address of its page, if known.
+/// Returns the messages for a node. `base` contains the site's address and the path of the investigation's folder, if
+/// known.
 pub(super) fn challenge(
     header: &Header,
     card: &Card,

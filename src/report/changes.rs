@@ -25,7 +25,7 @@ const HEADINGS: [(&str, &[&str]); 6] = [
 /// The conclusion fields to omit: times, and fields already shown.
 const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
 
-/// Returns a summary of the changes between two states with the given names.
+/// Returns a summary of the changes between two states. `names` are their display names.
 pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     let title = inline(&diff.after.investigation.meta().title, LENGTH);
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));

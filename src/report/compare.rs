@@ -21,7 +21,7 @@ use crate::service::project::ProjectEvidence;
 use crate::service::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
-/// The maximum length of a value shown in one line, in characters. Longer values are shown as a text difference.
+/// The maximum length of a value shown in one line, in characters. Longer values are shown as a text diff.
 const SHORT_VALUE: usize = 80;
 
 /// The state to compare an investigation with.
@@ -29,7 +29,7 @@ const SHORT_VALUE: usize = 80;
 pub struct Comparison {
     /// The earlier state.
     pub before: Snapshot,
-    /// The relation of the earlier commit to the commit shown.
+    /// The relation between the earlier commit and the one shown.
     pub relation: Relation,
     /// The names of the two commits, as requested: `ended/1`, `HEAD~3`.
     pub names: [String; 2],
@@ -44,7 +44,8 @@ pub(super) struct CompareView {
     pub relation: &'static str,
     /// Where and why the readable history ends, if the relation is unknown.
     pub history_end: Option<String>,
-    /// The number of first-parent steps from the later commit back to the earlier one, if they lead to it.
+    /// The number of first-parent steps from the later commit back to the earlier one. `None` if these steps do not
+    /// reach it.
     pub commits: Option<usize>,
     /// The changes to review, riskiest first.
     pub review: Vec<ReviewItem>,
@@ -113,7 +114,7 @@ pub(super) struct AnswerChange {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CommittedNode {
     pub card: SharedValue<Card>,
-    /// True if it already existed as a proposal.
+    /// True if the node already existed as a proposal.
     pub was_proposed: bool,
 }
 
@@ -136,7 +137,7 @@ pub(super) struct ChangedNode {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
     pub card: SharedValue<Card>,
-    /// True if it was committed. Agents can't remove committed nodes.
+    /// True if the node had been committed. Agents can't remove committed nodes.
     pub was_committed: bool,
 }
 
@@ -147,7 +148,7 @@ pub(super) struct NodeRef {
     pub has_page: bool,
 }
 
-/// A changed field: two short values, or the difference between two texts.
+/// A changed field: two short values, or a text diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ComparedField {
     pub name: &'static str,
@@ -156,8 +157,8 @@ pub(super) struct ComparedField {
     pub difference: Option<Difference>,
 }
 
-/// Returns the comparison page. `report` is for the later state. `place` returns the address of a node's page. Removed nodes
-/// link to the history.
+/// Returns the comparison page. `report` describes the later state. `place` returns the address of a node's page.
+/// Removed nodes link to the history.
 pub(super) fn view(
     input: &ReportInput,
     report: &Report,
@@ -333,7 +334,7 @@ fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Op
     Some(AnswerChange { node, before: diff.before.clone(), after: diff.after.clone() })
 }
 
-/// Returns a changed field as two short values, or as the difference between two texts.
+/// Returns a changed field as two short values, or as a text diff.
 fn field(field: &FieldDiff) -> ComparedField {
     let FieldDiff { name, before, after, .. } = field;
     let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();

@@ -1,6 +1,6 @@
 //! The difference between two states of an investigation, used by `tot diff`, its Markdown output and the comparison pages.
 //!
-//! Pure. The states are compared as stored and as judged by [`Assessment`]. Each surface formats the result itself.
+//! Pure. The states are compared as stored and as judged by [`Assessment`]. Each caller formats the result itself.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct NodeDiff<'s> {
 pub struct FieldDiff {
     /// Its display name.
     pub name: &'static str,
-    /// True if it belongs to the result rather than to the proposal.
+    /// True if the field belongs to the result rather than to the proposal.
     pub is_of_result: bool,
     /// The earlier value. Empty for a new field.
     pub before: String,

@@ -1,7 +1,7 @@
-//! The difference between two texts: added and removed lines, with the changed words marked. No other module uses `similar`.
+//! Text diffs: added and removed lines, with the changed words marked. No other module uses `similar`.
 //!
-//! [`difference`] returns the data for the template macro `difference`. It does not use a clock, so identical texts produce
-//! identical bytes. If a comparison would be too expensive, changed words are not marked.
+//! [`difference`] returns the data for the template macro `difference`. It does not use a clock, so identical inputs
+//! produce identical bytes. If a comparison would be too expensive, changed words are not marked.
 
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
@@ -10,13 +10,13 @@ use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 const CONTEXT: usize = 2;
 /// The maximum number of words in a passage with marked words.
 const MOST_WORDS: usize = 4_000;
-/// The maximum total number of lines in both texts. Longer texts are shown one after the other.
+/// The maximum total number of lines in both versions. Longer versions are shown one after the other.
 const MOST_LINES: usize = 40_000;
 /// The minimum percentage of unchanged bytes in a passage with marked words. A passage with a lower percentage counts as
 /// replaced rather than changed.
 const LEAST_ALIKE: usize = 35;
 
-/// The difference between two texts.
+/// A text diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The changed passages with their context.
@@ -36,7 +36,7 @@ pub struct ChangedPassage {
     pub lines: Vec<DifferenceLine>,
 }
 
-/// One line of either text.
+/// One line of either version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferenceLine {
     /// The CSS class: `same`, `added` or `removed`.
@@ -52,11 +52,11 @@ pub struct DifferenceLine {
 pub struct LinePart {
     /// The text of the part.
     pub text: String,
-    /// True if this part changed. Never set if the whole line changed.
+    /// True if this part changed. Never true if the whole line changed.
     pub changed: bool,
 }
 
-/// Compares two texts. Identical texts have no passages.
+/// Compares two versions of a text. Identical versions have no passages.
 pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let operations = match (old.len(), new.len()) {
@@ -135,7 +135,7 @@ fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
     [removed, lines_of(LineKind::Added, &new, spans(DiffOp::new_range))].concat()
 }
 
-/// Splits lines into words. Whitespace and line ends count as words.
+/// Splits lines into words. Whitespace and line endings count as words.
 fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let mut words = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -191,7 +191,7 @@ fn lines_of(
 mod tests {
     use super::*;
 
-    /// Returns a difference as text, with `[…]` around changed words.
+    /// Returns a diff as text, with `[…]` around changed words.
     fn shown(before: &str, after: &str) -> String {
         let mut text = String::new();
         for passage in difference(before, after).passages {

@@ -1,4 +1,4 @@
-//! The states in which an investigation ended, and the pages that compare consecutive ones.
+//! The states in which an investigation ended, and the pages that compare consecutive states.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
 /// The prefix of the tags for ended states.
 const ENDED: &str = "ended/";
-/// The maximum number of ended states to compare, newest first. Each one is read in full and kept in memory.
+/// The maximum number of ended states to compare, newest first. Each state is read in full and kept in memory.
 const MOST_ENDS: usize = 6;
 
 /// A state in which the investigation ended.

@@ -18,7 +18,7 @@ pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
 pub struct SingleFile {
     /// The contents of the file.
     pub bytes: Vec<u8>,
-    /// The number of nodes shown by title only to limit the size.
+    /// The number of nodes reduced to their titles to limit the size.
     pub in_short: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::text::escape;
 pub(super) const PATH: &str = "feed.xml";
 /// The title of the feed, also used for links to it.
 pub(super) const TITLE: &str = "Ended investigations";
-/// The maximum number of entries. Feed readers keep older ones.
+/// The maximum number of entries. Feed readers keep older entries.
 const LONGEST: usize = 100;
 
 /// Returns the feed.

@@ -1,7 +1,7 @@
 //! The commits and their changes, with links to the changed nodes.
 //!
-//! The state of a node before a commit is the state after the previous commit. Entries are therefore read oldest first, and
-//! each file is read once.
+//! A node's state before a commit is its state after the previous commit. Entries are therefore read oldest first, and
+//! each file is read only once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const PER_PAGE: usize = 200;
 const MOST_FILES: usize = 12;
 /// The maximum length of a comment, in characters.
 const REASON: usize = 600;
-/// The maximum total size of the compared texts, in bytes.
+/// The maximum total size of the compared text, in bytes.
 const MOST_COMPARED: usize = 8 << 20;
 
 /// All commits, newest first.
@@ -107,16 +107,16 @@ pub(super) struct HappeningView {
     /// The author of the change.
     pub by: Option<String>,
     pub reason: Option<String>,
-    /// Texts that are new, or too long to compare: `findings, 12 lines`.
+    /// The fields whose text is new or too long to compare: `findings, 12 lines`.
     pub wrote: Vec<String>,
-    /// The changed texts.
+    /// The changed text fields.
     pub changes: Vec<TextChange>,
 }
 
-/// A text of a node changed by a commit.
+/// A node's text field changed by a commit.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TextChange {
-    /// The display name of the text: `Findings`, `Title`, …
+    /// The display name of the field: `Findings`, `Title`, …
     pub field: &'static str,
     pub difference: Difference,
 }
@@ -149,8 +149,8 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     History { entries, by_node }
 }
 
-/// Returns the script with the data for the slider in `assets/grown.js`. It contains the states and, for each commit from the
-/// oldest, the subject and the states of the nodes that the commit touched.
+/// Returns the script with the data for the slider in `assets/grown.js`. It contains the states and an entry for each
+/// commit, oldest first. An entry has the subject and the states of the nodes that the commit touched.
 pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     let mut states: Vec<(String, &'static str)> = Vec::new();
     let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
@@ -334,7 +334,7 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     entry.paths.iter().filter(is_other).cloned().collect()
 }
 
-/// Returns the changed texts of a node, and the texts that are new or too long to compare.
+/// Returns a node's changed text fields, and the fields whose text is new or too long to compare.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(NodeView::fields).collect();

@@ -106,7 +106,7 @@ struct ConclusionJson<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
     amended: Vec<AmendedConclusionView<'a>>,
-    /// Other conclusions, combined by a merge.
+    /// Other conclusions of the same investigation, brought in by a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_conclusions: Vec<ConclusionJson<'a>>,
 }
@@ -150,21 +150,21 @@ struct SolutionJson {
     node: String,
     /// The verdict in words.
     verdict: Cow<'static, str>,
-    /// True if somebody other than the author confirms it, and nothing contests it.
+    /// True if someone other than the author confirms the answer, and nothing contests it.
     verified: bool,
     /// The grade of the confirmation.
     confirmation: Grade,
-    /// The nodes that confirm it, surest first.
+    /// The nodes that confirm the answer, surest first.
     verified_by: Vec<String>,
     /// The distances of the confirming nodes from the answer, in words.
     distances: Vec<String>,
-    /// The open objections to it or to a node it rests on.
+    /// The open objections to the answer or to a node it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
-    /// The nodes it rests on that have conflicting results.
+    /// The nodes with conflicting results that the answer rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing: Vec<String>,
-    /// The grade of its evidence, in words.
+    /// The grade of the evidence for the answer, in words.
     evidence: String,
     /// The captured runs for the answer, for its path and for the nodes that confirm it.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -2,19 +2,19 @@
 //!
 //! # How
 //!
-//! 1. `model` turns each [`ReportInput`] into typed data for the pages. `texts` reads the texts of each node once, `references`
-//!    collects citations, `history` collects commits, and `json` and `search` build the data files.
+//! 1. `model` turns each [`ReportInput`] into typed data for the pages. `texts` parses the text of each node once,
+//!    `references` collects citations, `history` collects commits, and `json` and `search` build the data files.
 //! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
 //!    can replace some of its files.
-//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. Everything up to here is
-//!    pure. `sites` builds the index of several investigations. `feed` and `page_head` use the base URL, if there is one.
-//!    `diff` computes the difference between two commits, and `compare` shows it on a page, also for consecutive `ends`.
-//!    `challenge` prepares objections for the reader.
-//! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output of an earlier run
-//!    (`parts`). It writes to a folder (through [`Writing`], which renames a temporary folder), or to memory, from which
-//!    [`mod@serve`] answers requests.
+//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. All steps up to this
+//!    point are pure. `sites` builds the index of several investigations. `feed` and `page_head` use the base URL, if
+//!    there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
+//!    for consecutive `ends`. `challenge` prepares objections for the reader.
+//! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output from an
+//!    earlier run (`parts`). [`Writing`] writes the site to a temporary folder, which it then renames. [`mod@serve`]
+//!    keeps the site in memory and serves it from there.
 //!
-//! [`export`] returns single files of the site, and the investigation as one page.
+//! [`export`] returns single files of the site, or the whole investigation as one page.
 //!
 //! # Guarantees
 //!
@@ -100,7 +100,7 @@ pub struct ReportInput {
     pub snapshot: Snapshot,
     /// The commits up to that state, newest first.
     pub history: Vec<HistoryEntry>,
-    /// The requested revision, if it is not the newest commit. If present, every page mentions it.
+    /// The requested revision, if it is not the newest commit. Every page then mentions it.
     pub rev: Option<String>,
     /// The sign-offs and their validity.
     pub sign_offs: SignOffs,
@@ -108,14 +108,14 @@ pub struct ReportInput {
     pub evidence: ProjectEvidence,
     /// The contents of the attachments, within the size limit.
     pub attachments: Vec<Attached>,
-    /// The nodes whose texts are withheld. Citations in withheld texts are unknown.
+    /// The nodes whose text is withheld. Citations in withheld text are unknown.
     pub withheld: BTreeSet<NodeId>,
     /// The states in which the investigation ended, oldest first. Empty if it ended only once.
     pub ends: Vec<EndedState>,
 }
 
 impl ReportInput {
-    /// Removes the texts of the withheld nodes.
+    /// Removes the text of the withheld nodes.
     pub fn withhold(&mut self, withheld: &Withheld) {
         withheld.hide_in(&mut self.history, &self.snapshot);
         self.withheld.extend(withheld.hide(&mut self.snapshot));
@@ -180,7 +180,7 @@ pub enum ReportError {
     NoneReadable {
         /// The number of investigations.
         all: usize,
-        /// The first unreadable one.
+        /// The first unreadable investigation.
         first: UnreadableInvestigation,
     },
     /// A template can't be read, compiled or rendered.

@@ -15,7 +15,7 @@ pub(super) struct PageHead {
     pub kind: &'static str,
     /// The title of the feed, if there is one.
     pub feed: Option<&'static str>,
-    /// The time of the last commit to the page's content, or `None` while the content can still change.
+    /// The time of the last commit that changed the page's content, or `None` while the content can still change.
     pub modified: Option<String>,
 }
 

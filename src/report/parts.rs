@@ -1,4 +1,4 @@
-//! Records of the output for each investigation, so unchanged investigations need not be rendered again in the next run.
+//! Records the output for each investigation, so that the next run need not render unchanged investigations again.
 //!
 //! A part is the set of files of one investigation, with a digest of the state shown. The digest `maker`, shared by all parts,
 //! covers the program, its templates and its options. [`super::Writing`] reuses the files if they are unmodified.
@@ -20,12 +20,12 @@ pub struct SitePart {
     pub state: String,
     /// True if identical states always produce these files.
     pub is_lasting: bool,
-    /// The key of the shown state, for served pages.
+    /// The key of the state shown, for served pages.
     #[serde(skip)]
     pub shown: String,
     /// A digest of the state of the cited files, if there are any.
     pub evidence: Option<String>,
-    /// Its entry in the index.
+    /// The investigation's entry in the index.
     pub entry: SiteEntry,
     /// The files, by path in the site.
     pub files: FileMarks,
@@ -81,7 +81,7 @@ impl Manifest {
     }
 }
 
-/// Returns a digest of a list of texts. Different lists have different digests.
+/// Returns a digest of a list of strings. Different lists have different digests.
 pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
     let mut hasher = Sha256::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! The pictures of an investigation, their files and the links between them.
+//! The pictures of an investigation, with their files and the links between them.
 //!
 //! The first page shows the path to the answer, and each answer page shows the path to its own answer. `graph.html` shows the
 //! whole graph as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named
@@ -28,7 +28,7 @@ pub(super) struct Drawing {
     readable_width: f64,
     /// The remaining width up to full size, in CSS pixels.
     further_width: f64,
-    /// The number of hidden nodes further down.
+    /// The number of hidden nodes at deeper levels.
     hidden: usize,
 }
 
@@ -72,16 +72,16 @@ pub(super) struct PicturePage {
     /// The places of the other checked answers on the maps.
     answers: Vec<GraphLink>,
     more_answers: usize,
-    /// The nodes as a list, for a map with cards.
+    /// The nodes in list form, for a map with cards.
     outline: Vec<OutlineRow>,
-    /// The parts of an icicle, those with the most answers first.
+    /// The parts of an icicle, with the parts that have the most answers first.
     branches: Vec<BranchRow>,
     /// The nodes that belong to no part of an icicle.
     alone: Vec<SharedValue<Card>>,
     more_alone: usize,
     /// The path of the picture file, relative to the investigation's folder.
     file: String,
-    /// The role signs by CSS class. In an icicle, the signs have the patterns of its cells.
+    /// The role signs by CSS class. In an icicle, the signs have the same patterns as the cells.
     signs: BTreeMap<&'static str, SafeHtml>,
     /// The path of the script that maps nodes to pages. `None` if there is only one page.
     places: Option<&'static str>,
@@ -97,7 +97,7 @@ struct BranchRow {
     /// The address relative to the investigation's folder.
     href: String,
     nodes: usize,
-    /// The nodes by kind.
+    /// The number of nodes by kind.
     bar: Vec<BarPart>,
 }
 
@@ -332,7 +332,8 @@ impl Drawing {
     }
 }
 
-/// Returns the picture for a single-page document, which has a place for each node. Returns `None` if there are no nodes.
+/// Returns the picture for a single-page document, in which each node has a place. Returns `None` if there are no
+/// nodes.
 pub(super) fn of_document(
     assessment: &Assessment<'_>,
     href: &dyn Fn(&NodeId) -> String,
@@ -359,7 +360,7 @@ impl PathDrawing {
     }
 }
 
-/// Returns the file stem of a page. A number after a second dot keeps it distinct from ids.
+/// Returns the file stem of a page. A number after a second dot keeps the stem distinct from ids.
 fn name(page: &graph::MapPage, report: &Report) -> String {
     let stem = match &page.root {
         None => "overview".to_owned(),

@@ -3,10 +3,10 @@
 //!
 //! # When a part is reused
 //!
-//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the boundary
-//! of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. However, a part is always rebuilt if it
-//! has errors or gaps, which a fetch may fix, if it has checked signatures, which depend on keys and the date, or if it shows a
-//! commit other than the newest.
+//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the
+//! boundary of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. However, some parts
+//! are always rebuilt: those with errors or gaps, which a fetch may fix; those with checked signatures, which depend on
+//! keys and the date; and those that show a commit other than the newest.
 //!
 //! The index and the feed are always rebuilt from the stored entries.
 
@@ -35,13 +35,13 @@ pub struct Sources<'s> {
     pub missing: &'s [UnreadableInvestigation],
     /// The options for reading.
     pub reading: &'s ReadOptions,
-    /// A store whose caches are kept for the next run. If absent, each investigation is read with a temporary store.
+    /// A store whose caches are kept for the next run. Without it, each investigation is read with a temporary store.
     pub store: Option<&'s Store>,
 }
 
 /// The destination of a site, which may contain the parts of an earlier run.
 pub trait SiteTarget: Sync {
-    /// Returns the parts that an earlier run with the same maker built.
+    /// Returns the parts built by an earlier run with the same maker.
     fn earlier(&self, maker: &str) -> &[SitePart];
 
     /// Writes a file to a path in the site.
@@ -51,7 +51,7 @@ pub trait SiteTarget: Sync {
     /// Returns an error if the path is not valid in a site, or if the file system fails.
     fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError>;
 
-    /// Keeps the files of an earlier part. Returns false and keeps none if any of them was modified or removed.
+    /// Keeps the files of an earlier part. Returns false and keeps none of them if any file was modified or removed.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ pub trait SiteTarget: Sync {
 
 /// The caller waiting for a site.
 pub trait Waiting: Sync {
-    /// Shows the current step, in a few words.
+    /// Shows the current step in a few words.
     fn show(&self, _what: &dyn Fn() -> String) {}
 
     /// Checks whether the site is still wanted.
@@ -80,7 +80,7 @@ impl Waiting for () {}
 /// A complete site.
 #[derive(Debug, Default)]
 pub struct Published {
-    /// The investigations. If `maker` is `None`, the next run rebuilds all of them.
+    /// The investigations. If `maker` is `None`, the next run rebuilds them all.
     pub(super) parts: Vec<SitePart>,
     pub(super) maker: Option<String>,
     /// The files that belong to no part.
@@ -214,13 +214,13 @@ pub fn publish(
     Ok(made)
 }
 
-/// A digest of the executable, because the version does not change with every build. `None` if the file can't be read.
+/// A digest of the executable, since the version does not change with every build. `None` if the file can't be read.
 static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
     let program = std::env::current_exe().ok()?;
     Some(parts::digest([std::fs::read(program).ok()?]))
 });
 
-/// Returns the reading options that affect pages, as text.
+/// Returns the reading options that affect pages, as a string.
 fn surroundings(reading: &ReadOptions) -> String {
     format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
 }
@@ -239,7 +239,7 @@ fn without_place(error: &ReportReadError, folder: &Path) -> String {
     format!("{}{hint}", causes(error)).replace(&folder.display().to_string(), &name_of(folder))
 }
 
-/// Returns, for each investigation, the reason to skip it if an earlier one has the same id.
+/// Returns the reason to skip each investigation whose id occurred earlier in the list.
 fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<String>> {
     let mut known: HashMap<SessionId, &SiteSubject<'w>> = HashMap::new();
     let twin = |subject: &'w SiteSubject<'w>| {
@@ -265,7 +265,7 @@ struct SiteSubject<'s> {
 
 /// The outcome for one of several investigations.
 enum Made {
-    /// The part, and true if it comes from the earlier site.
+    /// The part, and whether it comes from the earlier site.
     Part(Box<SitePart>, bool),
     Unreadable(String),
 }
@@ -274,7 +274,7 @@ enum Made {
 struct SiteWork<'w, T> {
     sources: Sources<'w>,
     builder: Builder<'w>,
-    /// The earlier site's parts by state.
+    /// The parts of the earlier site, by state.
     earlier: HashMap<&'w str, &'w SitePart>,
     target: &'w T,
     waiting: &'w dyn Waiting,
@@ -379,8 +379,8 @@ fn state(store: &Store, folder: &Path) -> Option<String> {
     Some(parts::digest([format!("{standing:?}")]))
 }
 
-/// Returns true if identical states always produce this input. This requires that nothing is missing that may appear later, and
-/// that no signature was checked against current keys.
+/// Returns true if identical states always produce this input. It is false if something is missing that may appear
+/// later, or if a signature was checked against current keys.
 fn follows_from_state(input: &ReportInput) -> bool {
     let snapshot = &input.snapshot;
     let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();

@@ -13,17 +13,17 @@ use crate::store::{Since, Snapshot, Store, StoreError};
 /// The options for reading an investigation.
 #[derive(Debug, Default)]
 pub struct ReadOptions {
-    /// The revision to show, if not the newest commit.
+    /// The revision to show, if it is not the newest commit.
     pub rev: Option<String>,
-    /// Two commits to compare. The second commit is shown.
+    /// Two commits to compare. The report shows the second one.
     pub range: Option<Range>,
-    /// The repository under investigation, where cited files are checked.
+    /// The repository of the project under investigation, in which cited files are checked.
     pub project: Option<Project>,
     /// The forge that hosts the project's files, if the remote does not identify it.
     pub forge: Option<Forge>,
     /// Nodes to withhold, in addition to those on the list.
     pub withhold: Vec<NodeId>,
-    /// Uses the committed list of withheld nodes even if it has uncommitted changes.
+    /// True to use the committed list of withheld nodes even if it has uncommitted changes.
     pub ignore_uncommitted: bool,
     /// The keys for checking sign-offs. Without keys, no sign-off is valid.
     pub signers: Option<Signers>,
@@ -83,13 +83,13 @@ impl ReportReadError {
 }
 
 impl ReadOptions {
-    /// Returns the current state of cited files in the project.
+    /// Returns the current state of the cited files in the project.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> ProjectEvidence {
         let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
         ProjectEvidence { forge: self.forge.clone().or(found.forge), ..found }
     }
 
-    /// Reads an investigation without its withheld texts, and the state to compare it with, if requested.
+    /// Reads an investigation without its withheld text, and, if requested, the state to compare it with.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub(super) struct CitedSource {
     pub target: String,
     /// True if it is a URL that may become a link: `http` or `https`.
     pub is_url: bool,
-    /// The first title given for it.
+    /// The first title given for the source.
     pub title: Option<String>,
     /// The citing nodes in order, with the cited lines.
     pub cited_by: Vec<(NodeId, Vec<u32>)>,

@@ -1,7 +1,7 @@
 //! Lists the changes to an investigation since the last review, riskiest first.
 //!
 //! There is one [`ReviewEntry`] for each node that has changed, or whose assessment has changed, and one for the whole
-//! investigation. Each lists its notes, riskiest first.
+//! investigation. Each entry lists its notes, riskiest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub enum Risk {
     Warning,
     /// Cited evidence that has changed or disappeared.
     ProjectEvidence,
-    /// A change that reverses a node.
+    /// A state change that closes, reopens or reverses a node.
     Turned,
     /// Any other change.
     Other,
@@ -84,7 +84,7 @@ impl Risk {
     }
 }
 
-/// Returns the items that changed between two states, or all items without an earlier state.
+/// Returns the items that changed between two states, or all items if there is no earlier state.
 ///
 /// Without rules, no node counts as an answer. Lost evidence is always reported, since the time of the loss is unknown.
 pub fn review(

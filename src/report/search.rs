@@ -1,8 +1,8 @@
-//! A site's search data, as a script because pages on `file://` can't fetch files.
+//! A site's search data. It is a script, because pages on `file://` can't fetch files.
 //!
-//! A page loads it when the search is first used. A browser searches all of it within milliseconds (`tests/browser/README.md`
-//! has figures), so there is no index. If the texts exceed [`MOST_CHARACTERS`], each node's text is truncated to its share, and
-//! the page says so. Ids and titles are never truncated.
+//! A page loads the script when search is first used. A browser searches all of the data within milliseconds (see
+//! `tests/browser/README.md` for figures), so there is no index. If the data exceeds [`MOST_CHARACTERS`], each node's
+//! text is truncated to its share, and the page says so. Ids and titles are never truncated.
 
 use std::collections::HashMap;
 
@@ -16,29 +16,29 @@ use crate::markdown;
 use crate::text::{is_hidden, shorten};
 use crate::view::{BackingText, NodeView, OtherResult};
 
-/// The maximum size of all texts in the file, in characters.
+/// The maximum total size of the text in the file, in characters.
 const MOST_CHARACTERS: usize = 4_000_000;
 /// The maximum size of one node's text, in characters.
 const MOST_OF_ONE: usize = 40_000;
 
-/// A text to search, with its display name.
+/// The display name of a searchable field, and its text.
 pub(super) type SearchText = (&'static str, String);
 
 /// The argument of the function defined by `assets/search.js`.
 #[derive(Serialize)]
 struct Data<'a> {
-    /// The length to which texts were truncated, or 0 if none were.
+    /// The length to which text was truncated, or 0 if none was.
     cut: usize,
     /// The label, the class and the meaning of each state in use.
     states: Vec<(&'a str, &'a str, &'a str)>,
-    /// The display names of the texts: `Findings`, `Comments` …
+    /// The display names of the fields: `Findings`, `Comments`, …
     fields: Vec<&'static str>,
-    /// The texts about the investigation, followed by the nodes.
+    /// The entries for the investigation, followed by those for the nodes.
     found: Vec<FoundPlace<'a>>,
 }
 
-/// A search entry, which is a list in JSON: id, title, address, index in `states`, verdict on an answer, and the texts, each
-/// with its index in `fields`. Entries other than nodes have no id and no state.
+/// A search entry, serialized as a list: id, title, address, index in `states`, verdict on an answer, and the text of
+/// each field, with the field's index in `fields`. Entries other than nodes have no id and no state.
 #[derive(Serialize)]
 struct FoundPlace<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
 
@@ -105,7 +105,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     Ok(script("totSearch", &json).into_bytes())
 }
 
-/// A title, an address and a text about the investigation.
+/// The title, the address and the text of an entry about the investigation.
 type OfTheWhole = (&'static str, String, SearchText);
 
 /// Returns the comments on nodes by node id, and the comments on the investigation.
@@ -128,7 +128,7 @@ pub(super) fn share(nodes: usize) -> usize {
     (MOST_CHARACTERS / nodes.max(1)).min(MOST_OF_ONE)
 }
 
-/// Returns the searchable texts of a node, which are all that pages show except its id, its title and its comments.
+/// Returns the searchable text of a node: everything that pages show, except its id, its title and its comments.
 pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<SearchText> {
     let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
@@ -168,14 +168,14 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Ve
     said.said
 }
 
-/// Texts up to a total length.
+/// Searchable text, up to a total length.
 struct Room {
     said: Vec<SearchText>,
     left: usize,
 }
 
 impl Room {
-    /// Joins the texts of one kind and adds them, if there are any.
+    /// Joins the text of one kind and adds it, if there is any.
     fn add(&mut self, name: &'static str, texts: impl IntoIterator<Item = String>) {
         let mut texts = texts.into_iter().filter(|text| !text.trim().is_empty());
         let Some(mut all) = texts.next().filter(|_| self.left > 0) else { return };
@@ -189,8 +189,8 @@ impl Room {
     }
 }
 
-/// Returns a script that calls a function with JSON. Characters that could end a script or be read as HTML are escaped. They
-/// occur only inside strings.
+/// Returns a script that calls a function with JSON. Characters that could end a script or be read as HTML are escaped.
+/// Such characters occur only inside strings.
 pub(super) fn script(function: &str, json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
     script.push_str(function);

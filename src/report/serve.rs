@@ -11,8 +11,8 @@
 //!
 //! # How a page learns of a new state
 //!
-//! It requests `/-/shown?not=STATE`. The response is 200 once that state is outdated, or 204 after a timeout. Each page knows
-//! its investigation's state, and the index knows a digest of all states.
+//! The page requests `/-/shown?not=STATE`. The response is 200 once that state is outdated, or 204 after a timeout.
+//! Each page knows its investigation's state, and the index knows a digest of all states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,9 +33,9 @@ use super::{Published, ReportError, SiteTarget};
 use crate::base::connections::{self, ConnectionEvent, Limits};
 use crate::base::platform::Signals;
 
-/// The path where pages wait for a new state.
+/// The path that pages request to wait for a new state.
 const SHOWN: &str = "/-/shown";
-/// The timeout of a request for a new state. Some clients give up on a silent connection after a minute.
+/// The timeout for a request for a new state. Some clients give up on a silent connection after a minute.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// The connection limits. A browser opens six connections at a time, and keeps idle ones open.
@@ -48,7 +48,7 @@ pub struct Served {
     /// The files by request path.
     files: BTreeMap<String, ServedFile>,
     manifest: Option<Manifest>,
-    /// The digests of the states shown.
+    /// The digests of the displayed states.
     states: BTreeSet<String>,
 }
 
@@ -59,7 +59,7 @@ struct ServedFile {
     tag: HeaderValue,
 }
 
-/// The next site to be served. It reuses the unchanged files of the current one.
+/// The next site to be served. It reuses unchanged files from the current site.
 #[derive(Debug)]
 pub struct NextServed<'s> {
     before: &'s Served,

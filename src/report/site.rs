@@ -30,8 +30,8 @@ use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{EndRules, VERSION};
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
-/// The policy of every page, which allows only files from the site to be loaded. It is set in a `meta` element so it also works
-/// with `file://` and on hosts that don't send headers.
+/// The policy of every page, which allows only files from the site to be loaded. It is set in a `meta` element, so it
+/// also applies to `file://` pages and on hosts that don't send headers.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
@@ -46,12 +46,12 @@ const MOST_COMMITS: usize = 300;
 
 /// Returns the site as a map of relative paths to bytes. This function is pure, so identical inputs give identical sites.
 ///
-/// The pages of a single investigation are at the root. Several investigations each have a folder named by id, and there is an
-/// index.
+/// The pages of a single investigation are at the root. With several investigations, each has a folder named after its
+/// id, and there is an index.
 ///
 /// # Errors
 ///
-/// Returns an error if a template fails, or if an investigation is given twice.
+/// Returns an error if a template fails or if an investigation is given twice.
 pub fn site(
     contents: &SiteContents,
     templates: &Templates,
@@ -79,7 +79,8 @@ pub fn site(
     Ok(files)
 }
 
-/// Receives a file of the site: its relative path and its bytes. A later file replaces an earlier one with the same path.
+/// Receives a file of the site: its relative path and its bytes. A later file replaces an earlier file with the same
+/// path.
 pub type Put<'p> = dyn FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'p;
 
 /// Builds a site one investigation at a time, so only one needs to be in memory. Several threads may share a builder.
@@ -250,9 +251,9 @@ enum PageContent<'a> {
     Print(PrintContent<'a>),
     Node {
         node: &'a NodePage,
-        /// The address of its card on the graph.
+        /// The address of the node's card on the graph.
         on_graph: &'a str,
-        /// The link to its answer page, if it is an answer.
+        /// The link to the node's answer page, if the node is an answer.
         way: Option<&'a WayLink>,
         /// The prepared objections, or `None` for a proposal.
         challenge: Option<Challenge>,
@@ -280,13 +281,13 @@ struct PrintContent<'a> {
     path: &'a Option<PathDrawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
-    /// The newest commits, newest first.
+    /// The most recent commits, newest first.
     commits: &'a [CommitEntry],
     /// The total number of commits.
     commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
-    /// The number of nodes shown by title only.
+    /// The number of nodes for which only the title is shown.
     in_short: usize,
 }
 
@@ -315,7 +316,7 @@ struct PrintNode<'a> {
     node: Option<&'a NodePage>,
 }
 
-/// Builds the pages of one investigation. `folder` is prefixed to their paths, and is empty or ends in `/`.
+/// Builds the pages of one investigation. `folder` is prefixed to their paths. It is empty or ends in `/`.
 fn pages(
     input: &ReportInput,
     folder: &str,

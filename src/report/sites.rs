@@ -17,7 +17,7 @@ const SUMMARY: usize = 600;
 /// An unreadable investigation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UnreadableInvestigation {
-    /// The name of its folder.
+    /// The name of the investigation's folder.
     pub name: String,
     /// The reason, in one sentence.
     pub reason: String,
@@ -46,14 +46,14 @@ pub struct SiteEntry {
     pub(super) best: Option<BestAnswer>,
     /// The heading and the verdict of its first page.
     pub(super) top: TopView,
-    /// The nodes by kind.
+    /// The number of nodes by kind.
     pub(super) bar: Vec<BarPart>,
     /// The number of contested answers.
     pub(super) contested: usize,
     /// The number of notes about the outcome.
     pub(super) doubts: usize,
     pub(super) ended: bool,
-    /// True if it was stopped early.
+    /// True if the investigation was stopped early.
     pub(super) stopped: bool,
     pub(super) has_conclusion: bool,
     pub(super) answers: usize,
@@ -75,7 +75,7 @@ pub struct SiteEntry {
     pub(super) sign_offs: Vec<SignOffCount>,
     /// The errors in its files.
     pub(super) faults: Vec<String>,
-    /// The CSS class: the class of the verdict, `unanswered` or `unknown`.
+    /// The CSS class of the verdict, or `unanswered` or `unknown`.
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion, or empty if there is none.
     pub(super) conclusion: String,
@@ -115,7 +115,7 @@ impl SiteEntry {
         &self.id
     }
 
-    /// Returns the entry for a report. `folder` contains the report's pages, and is empty or ends in `/`.
+    /// Returns the entry for a report. `folder` is the folder of the report's pages. It is empty or ends in `/`.
     pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
         let end = input.snapshot.investigation.conclusion();

@@ -1,11 +1,11 @@
-//! Sanitizes untrusted drawings. The result contains shapes, text and colours, but no scripts and no external resources.
+//! Sanitizes untrusted drawings. The result contains shapes, text and colors, but no scripts or external resources.
 //!
-//! Guarantees: only allowed elements and attributes are kept, references stay within the drawing, and drawings that are too
-//! expensive for a browser are refused. Pages show the result with `<img>`, which does not run scripts or load resources. The
-//! guarantees protect readers who open the file itself.
+//! Guarantees: only allowed elements and attributes are kept, references stay within the drawing, and drawings that are
+//! too expensive for a browser are refused. Pages show the result with `<img>`, which does not run scripts or load
+//! resources. The guarantees protect readers who open the file directly.
 //!
-//! Limits: `<style>` elements are removed, along with the colours they define. There are no animations, filters or embedded
-//! pictures.
+//! Limitations: `<style>` elements are removed, along with the colors they define. There are no animations, filters or
+//! embedded pictures.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::text::escape;
 
-/// The maximum number of XML nodes: elements, texts and comments.
+/// The maximum number of XML nodes: elements, text nodes and comments.
 const NODES_MAX: u32 = 100_000;
 
 /// The maximum size in bytes. Larger drawings are shown as text.
 const BYTES_MAX: usize = 256 << 10;
 
-/// The maximum number of attributes of an element.
+/// The maximum number of attributes per element.
 const ATTRIBUTES_MAX: usize = 200;
 
 /// The maximum number of elements drawn through `use` and clip paths.
@@ -90,8 +90,8 @@ fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
     depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
 }
 
-/// Returns the number of elements drawn in addition to those written, which come from the target of each `use` and the clip
-/// path of each clipped element.
+/// Returns the number of additional elements to draw: those in the target of each `use`, and those in the clip path of
+/// each clipped element.
 fn drawn(root: Node<'_, '_>) -> usize {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for node in root.descendants() {

@@ -2,7 +2,7 @@
 //!
 //! - The built-in set is part of the binary. Files in the user's folder are added to it, or replace files with the same path.
 //! - All templates are compiled when the set is loaded, so errors are reported before anything is written.
-//! - Printing a missing or absent value is an error. It never leaves a gap on a page.
+//! - Printing a missing or absent value is an error, and never leaves a gap on a page.
 //! - All output is escaped except [`SafeHtml`]. No template needs the filter `safe`.
 
 use std::borrow::Cow;
@@ -22,10 +22,10 @@ use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
 use crate::text::escape;
 
-/// The maximum number of instructions for a page, which stops endless loops. A page with 10,000 nodes needs a tenth of it. The
-/// limit is lower in unit tests, where pages are small and some tests run into it.
+/// The maximum number of instructions for a page, which stops endless loops. A page with 10,000 nodes needs a tenth of
+/// this limit. The limit is lower in unit tests, where pages are small and some tests exceed it on purpose.
 const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
-/// The maximum size of a page. A page with 10,000 nodes needs a tenth of it.
+/// The maximum size of a page. A page with 10,000 nodes needs a tenth of this size.
 const LARGEST_PAGE: usize = 256 << 20;
 /// The maximum size of a file in a user's template.
 const LARGEST: u64 = 16 << 20;
@@ -40,7 +40,7 @@ const GUIDE: &str = "README.md";
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
 
-/// A compiled template set: the built-in one, with some files replaced by the user's.
+/// A compiled template set: the built-in set, with some files replaced by the user's.
 pub struct Templates {
     environment: Environment<'static>,
     assets: BTreeMap<String, Vec<u8>>,
@@ -125,7 +125,7 @@ impl Templates {
         files.into_iter()
     }
 
-    /// Returns the options the set was loaded with.
+    /// Returns the options with which the set was loaded.
     pub(super) fn options(&self) -> &SiteOptions {
         &self.options
     }
@@ -214,12 +214,12 @@ impl fmt::Debug for Templates {
     }
 }
 
-/// HTML that is printed without escaping. It can only be created by its constructors.
+/// HTML that is printed without escaping. Only its constructors can create it.
 #[derive(Clone, Debug)]
 pub(super) struct SafeHtml(Value);
 
 impl SafeHtml {
-    /// Renders untrusted Markdown. Texts on the same page need different prefixes.
+    /// Renders untrusted Markdown. Each passage on a page needs a different prefix.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
         SafeHtml::parsed(&markdown::Parsed::new(text), prefix, heading_level)
     }
@@ -236,7 +236,7 @@ impl SafeHtml {
         Some(SafeHtml::markdown(text, prefix, heading_level))
     }
 
-    /// Renders the lead of a text that begins with sentences, and the rest of the text.
+    /// Renders the lead of text that begins with sentences, and the rest.
     pub(super) fn lead(text: &str, most: usize, prefix: &str) -> [Option<SafeHtml>; 2] {
         let parsed = markdown::Parsed::new(text);
         let (lead, rest) = parsed.lead(most);
@@ -245,7 +245,7 @@ impl SafeHtml {
         [lead, Some(rest).filter(|rest| !rest.as_str().trim().is_empty())]
     }
 
-    /// Renders the texts of a list, skipping blank ones.
+    /// Renders the items of a list, skipping blank ones.
     pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
@@ -345,8 +345,8 @@ fn plain(text: &str) -> String {
     plain + rest
 }
 
-/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of the
-/// same length, and an unclosed run is plain text.
+/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by
+/// another run of the same length, and an unclosed run is plain text.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = next_run(text, 0);
     while let Some((start, inner)) = open {

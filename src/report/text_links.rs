@@ -1,5 +1,5 @@
-//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each link, since the page and the
-//! nodes are not yet known. When a page is complete, its marks become links or plain text.
+//! Turns node ids and file references in text into links. Rendered text contains a mark for each link, because the page
+//! and the nodes are not yet known at that point. When a page is complete, its marks become links or plain text.
 
 use std::collections::HashMap;
 
@@ -18,18 +18,18 @@ const CLOSE: &str = "</a>";
 /// The length of a commit id in a tooltip.
 const SHORT: usize = 10;
 
-/// The targets of links in texts. The default has no targets.
+/// The targets of links in text. The default value has no targets.
 #[derive(Default)]
 pub(super) struct TextLinks<'r> {
     /// The cards by id.
     nodes: HashMap<&'r str, &'r Card>,
     /// The forge that shows the project's files.
     forge: Option<&'r Forge>,
-    /// The cited files by name without folders, each with the citing node.
+    /// The cited files by file name (without folders), each with the citing node.
     pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
 }
 
-/// Returns the nodes marked in a text, in order.
+/// Returns the nodes marked in rendered text, in order.
 pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
     html.split(NODE).skip(1).filter_map(|piece| piece.split('"').next())
 }
@@ -37,8 +37,8 @@ pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
 /// The page that contains the links.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {
-    /// A page other than the print page. `root` is the path from the page to the investigation's folder. The page of the node
-    /// `own` does not link to itself.
+    /// A page other than the print page. `root` is the path from the page to the investigation's folder. The page of
+    /// the node `own` has no links to itself.
     Page { root: &'p str, own: Option<&'p str> },
     /// The print page, which contains all nodes.
     Print,
@@ -90,8 +90,8 @@ impl<'r> TextLinks<'r> {
         Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\"{about}>{shown}</a>"))
     }
 
-    /// Returns the address of a reference such as `12-14:src/a.rs`, at the commit of its citation. Citations by the page's own
-    /// node take precedence. An uncited file is linked at the newest commit if its folder is given.
+    /// Returns the link for a reference such as `12-14:src/a.rs`, at the cited commit. Citations by the page's own node
+    /// take precedence. A file that was not cited is linked at the newest commit if the reference includes its folder.
     fn file(&self, target: &str, shown: &str, from: From<'_>) -> Option<String> {
         let forge = self.forge?;
         let (lines, path) = target.split_once(':')?;
@@ -122,7 +122,7 @@ impl<'r> TextLinks<'r> {
         ))
     }
 
-    /// Returns the cited file with this path, or the only one whose path ends with it.
+    /// Returns the cited file with this path, or the only cited file whose path ends with it.
     fn pin(&self, path: &str, own: Option<&str>) -> Option<&'r Pin> {
         let alike = self.pins.get(name(path))?;
         let is_end = |pin: &Pin| pin.path.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
@@ -140,7 +140,7 @@ impl<'r> TextLinks<'r> {
     }
 }
 
-/// Returns the data for the card over a link, like the template macro `about`.
+/// Returns the data for the card shown over a link, like the template macro `about`.
 fn about(card: &Card) -> String {
     let sure = card.sure.map(|verdict| format!(", {}", verdict.label())).unwrap_or_default();
     let state = escape(&format!("{}{sure}", card.state.word));

@@ -1,4 +1,4 @@
-//! The texts of each node, parsed once for all pages.
+//! The text of each node, parsed once for all pages.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// The maximum length of a finding on a card, in characters.
 pub(super) const CARD_EXCERPT: usize = 220;
-/// The level of the highest heading in a text on a node page.
+/// The level of the highest heading in the text on a node page.
 const HEADING_LEVEL: u8 = 3;
 /// The maximum number of threads.
 const THREADS: usize = 8;
 
-/// The texts of a node for display.
+/// The text of a node, for display.
 #[derive(Clone, Debug)]
 pub(super) struct NodeTexts {
     /// The beginning of its findings, or of its plan while it is pending.
@@ -30,7 +30,7 @@ pub(super) struct NodeTexts {
     pub mentions: Vec<Mention>,
     /// True if the findings contain a list of references.
     pub lists_references: bool,
-    /// The searchable texts, except the node's id, title and comments.
+    /// The searchable text, except the node's id, title and comments.
     pub search: Vec<search::SearchText>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct TextHtml {
     pub list: Vec<SafeHtml>,
 }
 
-/// Renders the texts that are not blank. `suffix` is appended to the heading ids, and is unique in the site.
+/// Renders the fields that are not blank. `suffix` is appended to the heading ids. It is unique in the site.
 pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
     let html = |text: &BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
@@ -61,7 +61,7 @@ pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) ->
     texts.iter().filter_map(html).collect()
 }
 
-/// Reads the texts of all nodes in several threads.
+/// Parses the text of all nodes in several threads.
 pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> {
     let nodes: Vec<&Node> = investigation.nodes().map(AsRef::as_ref).collect();
     let share = search::share(nodes.len());

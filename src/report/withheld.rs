@@ -1,4 +1,4 @@
-//! Reads the list of texts that an investigation withholds from publication.
+//! Reads the list of nodes whose text an investigation withholds from publication.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::store::{Snapshot, Store};
 ///
 /// # Errors
 ///
-/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted changes
+/// Returns an error if the list can't be read, if it names a node that never existed, or if it has uncommitted changes
 /// and `ignore_uncommitted` is false.
 pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Result<Withheld, WithheldError> {
     let text = store.withheld(folder)?;

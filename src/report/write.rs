@@ -7,17 +7,17 @@
 //!
 //! # Guarantees
 //!
-//! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these files.
-//!   Anything else (a `.git`, a `CNAME`) is refused before anything is written.
-//! - The old site is removed only after the new one has replaced it. If an error occurs before that, the old site stays in
-//!   place. Until then, both sites share each reused file, which is never written to.
-//! - A file that was changed after the earlier run is reused only if its bytes are the same.
+//! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these
+//!   files. A folder that contains anything else, such as `.git` or `CNAME`, is refused before anything is written.
+//! - The old site is removed only after the new one has replaced it. If an error occurs before that, the old site stays
+//!   in place. Until then, both sites share the reused files, which are never written to.
+//! - A file that was touched after the earlier run is reused only if its bytes are unchanged.
 //!
-//! # Limits
+//! # Limitations
 //!
-//! For a moment between the two renames, neither site is in place. A killed run leaves a folder `.NAME.tot-…` with the sites
-//! next to the output folder, and the next successful run removes it. A replacement file is not detected if it has the same
-//! size and is older than the site.
+//! For a moment between the two renames, neither site is in place. A killed run leaves a folder `.NAME.tot-…`, which
+//! contains the sites, next to the output folder. The next successful run removes it. A replacement file is not
+//! detected if it has the same size and is older than the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -31,13 +31,14 @@ use super::{ReportError, Templates};
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::SessionId;
 
-/// The file that marks a folder as written by this program: one line of text, then the path of each file.
+/// The file that marks a folder as written by this program. It contains one line of text, followed by the path of each
+/// file.
 pub const MARKER: &str = ".tot-report";
 /// The file with the inputs of each part, for the next run.
 pub const MANIFEST: &str = ".tot-report.parts";
 
 const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its next run.";
-/// Files left behind by desktops.
+/// Files created by desktop environments.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
 /// The maximum wait for another process that is writing the report. Writing a large report takes a fraction of this time.
@@ -94,7 +95,7 @@ pub struct Writing {
 /// An existing site.
 #[derive(Debug)]
 struct Earlier {
-    /// The time it was completed, if known.
+    /// The time at which the earlier site was completed, if known.
     at: Option<SystemTime>,
     manifest: Option<Manifest>,
 }
@@ -249,7 +250,7 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Returns true if the folder of a killed run contains only what the run wrote.
+/// Returns true if the folder of a killed run contains only files written by that run.
 fn holds_sites_alone(folder: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     let is_ours = |entry: &io::Result<fs::DirEntry>| {
@@ -278,7 +279,7 @@ fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), Repo
     })
 }
 
-/// Checks that an earlier run wrote everything in the folder. Error messages refer to the folder as `out`.
+/// Checks that everything in the folder was written by an earlier run. Error messages refer to the folder as `out`.
 fn check_own(folder: &Path, out: &Path) -> Result<(), ReportError> {
     let marker = folder.join(MARKER);
     // Reading another kind of file, such as a named pipe, might block forever.

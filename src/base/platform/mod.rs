@@ -32,7 +32,7 @@ pub use family::{
 };
 pub use kernel::{machine_start, sync_file_systems};
 
-/// The number of termination signals received since the process started to listen.
+/// The number of termination signals received since the process started listening.
 #[derive(Clone, Debug)]
 pub struct Signals(watch::Receiver<u32>);
 

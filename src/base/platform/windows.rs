@@ -54,7 +54,7 @@ pub fn signal_of(_: ExitStatus) -> Option<i32> {
 
 pub fn end_group(_: &Child) {}
 
-/// Windows has no relevant limit.
+/// Windows has no comparable limit.
 pub fn raise_open_files(_: usize) -> usize {
     usize::MAX
 }

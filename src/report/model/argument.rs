@@ -18,13 +18,13 @@ use crate::report::templates::SharedValue;
 use crate::report::text_links;
 use crate::text::{one_line, shorten, telling_sentence};
 
-/// The maximum number of answers with a page, counted in first-page order.
+/// The maximum number of answers with a page, counted in the order of the first page.
 pub(super) const MOST: usize = 100;
 /// The number of steps shown at the beginning of a long path.
 const FIRST_STEPS: usize = 4;
 /// The number of steps shown at the end of a long path.
 const LAST_STEPS: usize = 20;
-/// The maximum length of each list. The remaining entries are only counted.
+/// The maximum length of each list. Further entries are only counted.
 const MOST_BESIDE: usize = 3;
 const MOST_VOICES: usize = 12;
 const MOST_CROSSING: usize = 12;
@@ -36,7 +36,7 @@ const LOOKED_AT: usize = 64;
 /// The answer pages.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct AnswerPages {
-    /// The pages, in first-page order.
+    /// The pages, in the order of the first page.
     pub all: Vec<AnswerPage>,
     at: HashMap<NodeId, usize>,
 }
@@ -62,9 +62,9 @@ pub(in crate::report) struct WayLink {
 pub(in crate::report) struct AnswerPage {
     pub card: SharedValue<Card>,
     pub way: WayLink,
-    /// True if the ruleset has a way to confirm answers.
+    /// True if the ruleset provides a way to confirm answers.
     pub method_confirms: bool,
-    /// True if its texts are withheld from the report. Its citations are then unknown.
+    /// True if the answer's text is withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
     /// The path from the question. The last step is the answer.
     pub steps: Vec<PathStep>,
@@ -72,15 +72,15 @@ pub(in crate::report) struct AnswerPage {
     pub skipped: usize,
     /// The number of steps shown before the omitted ones.
     pub skipped_after: usize,
-    /// The nodes that confirm it, surest first.
+    /// The nodes that confirm the answer, surest first.
     pub confirming: ShortList<Voice>,
-    /// The nodes that refute it.
+    /// The nodes that refute the answer.
     pub refuting: ShortList<Voice>,
     /// The open objections to the answer, to a step, or to a node that confirms the answer.
     pub objections: ShortList<Objecting>,
     /// Commands supporting the answer whose reruns gave different results.
     pub differing_runs: ShortList<String>,
-    /// Relations between steps and nodes elsewhere.
+    /// Relations between steps and nodes outside the path.
     pub crossing: ShortList<Crossing>,
     /// Sources cited both by a node on this page and by another node.
     pub sources: ShortList<SharedSource>,
@@ -111,16 +111,16 @@ pub(in crate::report) struct PathStep {
     pub number: usize,
     /// The finding in one sentence. Empty if the title already contains it.
     pub sentence: String,
-    /// The evidence. Empty if none was given separately from the findings.
+    /// The evidence. Empty if the findings have no separate evidence.
     pub evidence: String,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub reference_count: usize,
-    /// The number of commands run for it.
+    /// The number of commands run for this step.
     pub commands: usize,
-    /// True if its results conflict and the conflict is unresolved.
+    /// True if the step's results conflict and the conflict is unresolved.
     pub is_contested: bool,
-    /// The number of warnings about its commit.
+    /// The number of warnings about the step's commit.
     pub warnings: usize,
     /// The ruled-out nodes on branches that leave the path here.
     pub beside: ShortList<RuledOutNode>,
@@ -143,9 +143,9 @@ pub(in crate::report) struct Voice {
     pub at: Option<Time>,
     pub sentence: String,
     pub evidence: String,
-    /// Its distance from the answer, in one line. Empty for a refutation.
+    /// The distance between the node and the answer, in one line. Empty for a refutation.
     pub distance: String,
-    /// The caveats of a confirmation: alternatives that were not tried.
+    /// The caveats about a confirmation: alternatives that were not tried.
     pub caveats: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ pub(in crate::report) struct Voice {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Objecting {
     pub by: String,
-    /// True if it was written on the command line, according to its file.
+    /// True if the objection was written on the command line, according to its file.
     pub is_person: bool,
     /// The node objected to.
     pub card: SharedValue<Card>,
@@ -164,7 +164,7 @@ pub(in crate::report) struct Objecting {
     pub href: String,
 }
 
-/// The relation of a step to a node elsewhere.
+/// The relation of a step to a node outside the path.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Crossing {
     pub from: SharedValue<Card>,
@@ -181,14 +181,14 @@ pub(in crate::report) struct SharedSource {
     pub title: Option<String>,
     /// Its address on the sources page.
     pub href: String,
-    /// The nodes on this page that cite it.
+    /// The nodes on this page that cite the source.
     pub here: Vec<SharedValue<Card>>,
-    /// The other nodes that cite it.
+    /// The other nodes that cite the source.
     pub elsewhere: Vec<SharedValue<Card>>,
     pub more_elsewhere: usize,
 }
 
-/// A contributor, with the nodes for each kind of contribution.
+/// A contributor, with the nodes listed by kind of contribution.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Hand {
     /// The name, or `None` for unnamed agents.
@@ -204,7 +204,7 @@ pub(in crate::report) struct Hand {
 struct ArgumentReader<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
-    /// For each node, the index after its last descendant.
+    /// The index after the last descendant of each node.
     end: Vec<usize>,
     /// The ruled-out and refuted nodes, in preorder.
     ruled_out: Vec<usize>,
@@ -286,7 +286,7 @@ impl Cards<'_> {
         (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&card.id).len() })
     }
 
-    /// Returns the answer pages in first-page order, followed by those for refuted answers.
+    /// Returns the answer pages in the order of the first page, followed by the pages for refuted answers.
     pub(super) fn arguments(
         &self,
         nodes: &[NodePage],
@@ -411,7 +411,7 @@ impl Cards<'_> {
         })
     }
 
-    /// Returns the evidence given for a node if it differs from the title.
+    /// Returns the evidence for a node if it differs from the title.
     fn evidence_of(&self, card: &Card) -> String {
         let node = self.investigation.node(&card.id);
         let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
@@ -472,7 +472,7 @@ impl Cards<'_> {
     }
 }
 
-/// Returns the relations between steps and nodes not shown on the page. Structured links come before links in texts.
+/// Returns the relations between steps and nodes not shown on the page. Structured links come before links in text.
 fn crossing(reading: &ArgumentReader<'_>, steps: &[PathStep], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
     let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();

@@ -36,9 +36,9 @@ pub(in crate::report) struct Card {
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
     pub sure: Verdict,
-    /// Its distance from the answer, in one line.
+    /// The distance between the node and the answer, in one line.
     pub distance: String,
-    /// Its caveats: alternatives that were not tried.
+    /// The caveats about the confirmation: alternatives that were not tried.
     pub caveats: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ pub(in crate::report) struct StateView {
     pub word: String,
     /// The CSS class: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or `role-unknown`.
     pub class: &'static str,
-    /// The name of its role, or empty if the role is unknown.
+    /// The name of the state's role, or empty if the role is unknown.
     pub label: &'static str,
-    /// Its description in the ruleset, possibly empty.
+    /// The state's description in the ruleset, possibly empty.
     pub meaning: String,
     pub pending: bool,
 }
@@ -100,7 +100,7 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
     pub(super) assessment: Assessment<'a>,
-    /// The nodes whose texts are withheld.
+    /// The nodes whose text is withheld.
     pub(super) withheld: &'a BTreeSet<NodeId>,
 }
 
@@ -275,7 +275,8 @@ pub(in crate::report) struct OpenEnd {
     pub has: u32,
 }
 
-/// Returns the path of each node's page. No two paths differ only in letter case, since some file systems ignore case.
+/// Returns the path of each node's page. No two paths differ only in letter case, because some file systems ignore
+/// case.
 fn addresses(investigation: &Investigation) -> Vec<String> {
     let mut taken: HashMap<String, usize> = HashMap::new();
     investigation

@@ -17,7 +17,7 @@ pub(in crate::report) struct Thread {
     pub first: CommentView,
     /// The replies, oldest first.
     pub replies: Vec<CommentView>,
-    /// True if it is an unresolved objection.
+    /// True if the comment is an unresolved objection.
     pub is_open: bool,
 }
 
@@ -29,12 +29,12 @@ pub(in crate::report) struct CommentView {
     pub kind: &'static str,
     /// The name of the agent or of the git author.
     pub by: String,
-    /// True if it was written on the command line, according to its file.
+    /// True if the comment was written on the command line, according to its file.
     pub is_person: bool,
     pub client: Option<String>,
     pub at: Time,
     pub text: Option<SafeHtml>,
-    /// True if it is a resolution that has no effect because the node's author wrote it.
+    /// True for a resolution that has no effect because the node's author wrote it.
     pub is_void: bool,
 }
 

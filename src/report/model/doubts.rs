@@ -34,7 +34,7 @@ pub(in crate::report) struct Doubts {
 /// The number of notes of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NoteKind {
-    /// The label: `Overturned during the work`, or the meaning of a warning.
+    /// The label: `Overturned during the work`, or an explanation of a warning.
     pub label: String,
     /// The warning code, if the kind is a warning.
     pub code: Option<String>,
@@ -81,9 +81,9 @@ pub(in crate::report) struct Doubt {
     kind: DoubtKind,
     /// The CSS class: `contested`, `unconfirmed`, …
     pub class: &'static str,
-    /// The sign for the kind.
-    /// The label of the kind, or the meaning of the warning code.
+    /// The sign of the kind.
     pub sign: &'static str,
+    /// The label of the kind, or the meaning of the warning code.
     pub label: String,
     /// The node, or `None` for the investigation.
     pub card: Option<SharedValue<Card>>,
@@ -127,7 +127,7 @@ impl DoubtKind {
     }
 }
 
-/// The groups of doubts, most serious first.
+/// The groups of doubts, closest to the conclusion first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DoubtGroup {
     Whole,
@@ -380,7 +380,7 @@ impl Cards<'_> {
         Doubts { places, count, about, elsewhere }
     }
 
-    /// Returns the notes about the outcome that the verdict does not cover, and the number of other notes by kind.
+    /// Returns the notes about the outcome that the verdict does not cover, and the numbers of other notes by kind.
     fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
         let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
         let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());

@@ -42,9 +42,10 @@ pub(in crate::report) struct Header {
     pub ended_client: Option<String>,
     /// The reason for stopping early, if the investigation was stopped.
     pub stopped: Option<StoppedView>,
-    /// A person's answer to the question of whether it may end, in one sentence. `None` if no person had to be asked.
+    /// A person's answer to the question whether the investigation may end, in one sentence. `None` if no person had to
+    /// be asked.
     pub asked: Option<String>,
-    /// Other conclusions of the same investigation, combined by a merge.
+    /// Other conclusions of the same investigation, brought in by a merge.
     pub other_ends: Vec<OtherEnd>,
     /// True if research continued elsewhere after the investigation ended.
     pub is_continued: bool,
@@ -58,9 +59,9 @@ pub(in crate::report) struct Header {
     pub notes: usize,
     /// The number of notes about the outcome that the verdict does not mention.
     pub doubts: usize,
-    /// True if it ended with a conclusion.
+    /// True if the investigation ended with a conclusion.
     pub has_conclusion: bool,
-    /// The time when the conclusion was added, if the investigation had already ended.
+    /// The time at which the conclusion was added, if the investigation had already ended.
     pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
@@ -73,7 +74,7 @@ pub(in crate::report) struct Header {
     pub confirmed: usize,
     /// The number of answers checked only by their authors.
     pub self_checked: usize,
-    /// The verdict on the investigation, or on the best answer so far.
+    /// The verdict on the investigation or on the best answer so far.
     pub sure: Option<Verdict>,
     /// The number of refuted nodes among the answers and the steps to them.
     pub refuted: usize,

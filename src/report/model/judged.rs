@@ -41,7 +41,7 @@ pub(in crate::report) struct NodeWarning {
 }
 
 impl<'a> Cards<'a> {
-    /// Returns the node counts for the ruleset's states in order, followed by those for any other states in use.
+    /// Returns the node counts for the ruleset's states in order, followed by the counts for any other states in use.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
         // The state of a refuting node normally confirms, so refuting nodes are counted separately.

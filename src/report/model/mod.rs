@@ -1,7 +1,7 @@
-//! The typed data of an investigation's pages, computed from a [`ReportInput`] alone.
+//! The typed data for an investigation's pages, computed only from a [`ReportInput`].
 //!
-//! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the page's `root`. Untrusted texts
-//! are plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
+//! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the page's `root`.
+//! Untrusted text is stored in plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
 //!
 //! Each page has a module with its data and the code that computes it. `cards` contains the shared parts: display forms of
 //! nodes and states, and lookups.
@@ -59,12 +59,12 @@ pub(super) struct Report {
     pub outline: Vec<OutlineRow>,
     /// The evidence page.
     pub references: References,
-    /// The standing of each node, which the browser stores. The tree page contains this text. The first page loads it from a
+    /// The standing of each node, which the browser stores. The tree page contains it. The first page loads it from a
     /// file to stay small.
     pub since: String,
     /// The commits page.
     pub history: History,
-    /// The data of the history slider, as a script.
+    /// The data for the history slider, as a script.
     pub grown: String,
     /// The rules page.
     pub judged: Judged,
@@ -78,7 +78,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Computes the data of all pages.
+    /// Computes the data for all pages.
     pub(super) fn of(input: &ReportInput) -> Report {
         let investigation = input.snapshot.investigation.as_ref();
         let (file, rules) = (input.snapshot.ruleset.as_ref().ok(), input.snapshot.rules());

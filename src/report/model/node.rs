@@ -32,7 +32,7 @@ pub(in crate::report) struct NodePage {
     pub path: Vec<SharedValue<Card>>,
     pub parent: Option<SharedValue<Card>>,
     pub children: Vec<SharedValue<Card>>,
-    /// The surrounding nodes, for the navigation at the side.
+    /// The surrounding nodes, for the navigation sidebar.
     pub beside: Neighbourhood,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
@@ -44,12 +44,12 @@ pub(in crate::report) struct NodePage {
     /// The name that the client reported for itself.
     pub client: Option<String>,
     pub proposed_at: Time,
-    /// The time when the research began, according to the agent.
+    /// The time at which the research began, according to the agent.
     pub began_at: Option<Time>,
     pub committed_at: Option<Time>,
-    /// The state at commit time, if it was changed later.
+    /// The state when the node was committed, if it has changed since.
     pub committed_as: Option<StateView>,
-    /// The requested and the stored state, if they differ.
+    /// The requested state and the stored state, if they differ.
     pub converted: Option<Conversion>,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
@@ -57,11 +57,11 @@ pub(in crate::report) struct NodePage {
     pub texts: Vec<TextHtml>,
     pub warnings: Vec<NodeWarning>,
     pub reclassified: Vec<StateChange>,
-    /// The nodes that confirm it, if it is an answer, surest first.
+    /// The nodes that confirm the node, if it is an answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// The children that refute it.
+    /// The children that refute the node.
     pub refuted_by: Vec<SharedValue<Card>>,
-    /// True if it refutes its parent.
+    /// True if the node refutes its parent.
     pub refutes: bool,
     /// Links to and from other nodes.
     pub links: Vec<LinkView>,
@@ -69,28 +69,28 @@ pub(in crate::report) struct NodePage {
     pub runs: Vec<SharedValue<RunView>>,
     /// The number of omitted runs.
     pub more_runs: usize,
-    /// The commands that the agent reports.
+    /// The commands reported by the agent.
     pub commands: Vec<Command>,
     /// The sources given as structured data.
     pub sources: Vec<SourceView>,
     /// The cited project files, as they were when cited.
     pub cited_files: Vec<SourceView>,
-    /// Earlier versions of its texts, oldest first.
+    /// Earlier versions of the node's text, oldest first.
     pub amended: Vec<Amended>,
-    /// The id it was proposed with, if a merge changed the id.
+    /// The node's original id, if a merge changed the id.
     pub renamed_from: Option<String>,
     /// Nodes proposed with this id until a merge renamed them.
     pub renamed_to: Vec<SharedValue<Card>>,
     /// The claimant and the claim's expiry, while the node is pending.
     pub claim: Option<String>,
-    /// True if its results have different states and the conflict is unresolved.
+    /// True if the node's results have different states and the conflict is unresolved.
     pub is_contested: bool,
     /// Other agents' results for the same proposal.
     pub other_results: Vec<OtherResultView>,
-    /// The comments on it, oldest first.
+    /// The comments on the node, oldest first.
     pub comments: Vec<Thread>,
     pub attachments: Vec<AttachmentView>,
-    /// The children still required.
+    /// The children that are still required.
     pub owes: Option<OpenEnd>,
     /// The cited sources. A source already listed in the findings or given as structured data is included only if other nodes
     /// cite it too.
@@ -100,15 +100,15 @@ pub(in crate::report) struct NodePage {
     pub commits: Vec<CommitLink>,
     /// The path of its file in the repository.
     pub file: String,
-    /// Additional text for the search. No page shows it.
+    /// Additional text for search. No page shows it.
     #[serde(skip)]
     pub search: Vec<SearchText>,
 }
 
-/// The maximum number of siblings on each side of a node. The maximum number of children is twice as high.
+/// The maximum number of siblings on each side of a node. Twice as many children may be listed.
 const MOST_BESIDE: usize = 8;
 
-/// The neighbourhood of a node. The lists are short, since every node page shows one.
+/// The surroundings of a node. The lists are short, because every node page shows them.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Neighbourhood {
     /// The number of siblings omitted before the listed ones.
@@ -132,7 +132,7 @@ pub(in crate::report) struct LinkView {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A source given as structured data, or a file named in a text.
+/// A source given as structured data, or a file named in text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SourceView {
     pub target: String,
@@ -169,7 +169,7 @@ pub(in crate::report) struct CitedFile {
     pub now: Option<String>,
 }
 
-/// A later change to a node's texts, with the previous texts.
+/// A later change to a node's text, with the previous version.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Amended {
     pub at: Time,
@@ -202,11 +202,11 @@ pub(in crate::report) struct OtherResultView {
     pub committed_at: Time,
     pub headline: Option<String>,
     pub findings: Option<SafeHtml>,
-    /// The other stored fields, with their headings.
+    /// The other fields of the result, with their headings.
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A requested state and the different state that was stored.
+/// A requested state, and the state stored instead.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
     pub requested: StateView,
@@ -231,7 +231,7 @@ pub(in crate::report) struct StateChange {
     pub texts: Vec<TextHtml>,
 }
 
-/// A source cited by a node. Other citing nodes are only counted, since there may be thousands.
+/// A source cited by a node. Other nodes that cite it are only counted, since there may be thousands.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodeReference {
     pub target: String,
@@ -240,7 +240,7 @@ pub(in crate::report) struct NodeReference {
     pub lines: Vec<u32>,
     /// Its address on the sources page.
     pub href: String,
-    /// The number of other nodes that cite it.
+    /// The number of other nodes that cite the source.
     pub others: usize,
 }
 
@@ -465,7 +465,7 @@ fn is_given(node: &Node, target: &str) -> bool {
     node.classification.iter().flat_map(|it| &it.references).any(|citation| citation.target == target)
 }
 
-/// Returns the sources given as structured data, or, if `are_named`, the files named in texts.
+/// Returns the sources given as structured data, or, if `are_named`, the files named in text.
 fn sources(result: Option<&Classification>, evidence: &ProjectEvidence, are_named: bool) -> Vec<SourceView> {
     let citations = result.into_iter().flat_map(|result| &result.references);
     let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);

@@ -51,7 +51,7 @@ pub(in crate::report) struct Overview {
     pub best: Option<Solution>,
     /// The answers the conclusion rests on.
     pub bound: Vec<BoundView>,
-    /// The limits of the conclusion, and the caveats of its confirmations.
+    /// The limits of the conclusion, and the caveats about its confirmations.
     pub limits: Vec<LimitsView>,
     /// Further results: other answers, theories, refuted answers, and answers awaiting confirmation.
     pub others: Vec<Other>,
@@ -69,9 +69,9 @@ pub(in crate::report) struct Overview {
     pub notes: Vec<Doubt>,
     /// The number of other notes, by kind.
     pub notes_elsewhere: Vec<NoteKind>,
-    /// The nodes by kind.
+    /// The number of nodes by kind.
     pub bar: Vec<BarPart>,
-    /// The later changes to the conclusion, with the previous texts.
+    /// The later changes to the conclusion, with the previous versions.
     pub conclusion_amended: Vec<AmendedConclusionHtml>,
     /// The answers that are not refuted, best first.
     pub solutions: Vec<Solution>,
@@ -79,7 +79,7 @@ pub(in crate::report) struct Overview {
     pub comments: Vec<Thread>,
     pub dead_ends: Vec<BriefResult>,
     pub open_ends: Vec<OpenEnd>,
-    /// The required steps that are missing.
+    /// The missing required steps.
     pub blockers: Vec<BlockerView>,
 }
 
@@ -88,7 +88,7 @@ pub(in crate::report) struct Overview {
 pub(in crate::report) struct VerdictLineView {
     #[serde(flatten)]
     pub line: VerdictLine,
-    /// The node that the line names.
+    /// The node named in the line.
     pub card: Option<SharedValue<Card>>,
     /// The address of the quoted comment, relative to the investigation's folder.
     pub said_at: Option<String>,
@@ -134,22 +134,22 @@ pub(in crate::report) struct PlaceCount {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
-    /// The nodes that confirm it, surest first.
+    /// The nodes that confirm the answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// The evidence, or the findings if there is no separate evidence.
+    /// The evidence, or the findings if no separate evidence was given.
     pub evidence: String,
     /// The first sentence of the evidence.
     pub in_short: String,
     pub reference_count: usize,
-    /// True if its author reports commands.
+    /// True if the answer's author reports commands.
     pub has_commands: bool,
-    /// True if its texts are withheld from the report. Its citations are then unknown.
+    /// True if the answer's text is withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
-    /// The link to its answer page, or `None` for answers beyond the maximum number of pages.
+    /// The link to the answer's page, or `None` beyond the maximum number of answer pages.
     pub way: Option<WayLink>,
 }
 
-/// The heading of the first page and its verdict.
+/// The heading of the first page, and the verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct TopView {
     /// The kind of heading: `Conclusion`, `Best answer so far`, …
@@ -162,7 +162,7 @@ pub(in crate::report) struct TopView {
     pub sign: Cow<'static, str>,
 }
 
-/// The limits of the verdict from one source.
+/// The limits of the verdict, from one source.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct LimitsView {
     /// The label: `Not covered`, `R3.A1a did not try`.
@@ -182,7 +182,7 @@ pub(in crate::report) struct BoundView {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// The beginning of a text, with its formatting or as plain text. Both fields are absent if the text is empty.
+/// The beginning of some text, either formatted or plain. Both fields are empty if the text is empty.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Lead {
     pub html: Option<SafeHtml>,
@@ -190,7 +190,7 @@ pub(in crate::report) struct Lead {
 }
 
 impl Lead {
-    /// Returns the lead of a text and the rest.
+    /// Splits text into a lead and the rest.
     fn of(text: &str) -> (Lead, Option<SafeHtml>) {
         let [html, rest] = SafeHtml::lead(text, LEAD, "lead");
         let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
@@ -198,14 +198,14 @@ impl Lead {
     }
 }
 
-/// A result and its evidence in one sentence.
+/// A result, with its evidence in one sentence.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BriefResult {
     pub card: SharedValue<Card>,
     pub in_short: String,
 }
 
-/// A required step that is missing.
+/// A missing required step.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BlockerView {
     pub code: String,
@@ -213,14 +213,14 @@ pub(in crate::report) struct BlockerView {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A later change to the conclusion, with the previous text.
+/// A later change to the conclusion, with the previous version.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AmendedConclusionHtml {
     pub at: Time,
     pub agent: Option<String>,
     pub client: Option<String>,
     pub reason: String,
-    /// The changed parts: `answers`, `notCovered`.
+    /// The names of the changed parts: `answers`, `notCovered`.
     pub parts: Vec<&'static str>,
     /// The previous text, or `None` if the text was not changed.
     pub conclusion: Option<SafeHtml>,

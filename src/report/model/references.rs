@@ -1,5 +1,5 @@
-//! The evidence pages: captured runs, and the cited sources with the nodes that cite them. Long lists of sources are split over
-//! several pages.
+//! The evidence pages: captured runs, and the cited sources with the nodes that cite them. Long lists of sources are
+//! split into several pages.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ pub(in crate::report) struct ReferenceView {
     pub target: String,
     pub is_url: bool,
     pub title: Option<String>,
-    /// The confirmed answers that cite it.
+    /// The confirmed answers that cite the source.
     pub confirmed: Vec<SharedValue<Card>>,
     pub cited_by: Vec<CitingNode>,
     /// The worst current state of the cited file in the project: `unchanged`, `changed`, …
@@ -99,7 +99,7 @@ pub(in crate::report) struct CitingNode {
 }
 
 impl Cards<'_> {
-    /// Returns the sources, and the number of each reference in the given order.
+    /// Returns the sources, and the source number of each given reference, in order.
     pub(super) fn references(
         &self,
         references: &[CitedSource],

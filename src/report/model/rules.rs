@@ -1,4 +1,4 @@
-//! A ruleset for people: its states as a table, and its rules as the same sentences that agents receive.
+//! A ruleset for people: a table of its states, and its rules in the same sentences that agents receive.
 
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ pub(in crate::report) struct Rules {
     pub summary: String,
     pub mode_meaning: Option<String>,
     pub states: Vec<StateRule>,
-    /// The requirements across states, in sentences.
+    /// The requirements that span several states, in sentences.
     pub sentences: Vec<String>,
-    /// The requirements for ending, in sentences.
+    /// The requirements for ending the investigation, in sentences.
     pub end: Vec<String>,
     /// The ruleset file as stored in the investigation.
     pub text: String,
@@ -25,7 +25,7 @@ pub(in crate::report) struct Rules {
 pub(in crate::report) struct StateRule {
     pub state: StateView,
     pub count: usize,
-    /// The requirements on a node in this state, in sentences.
+    /// The requirements for a node in this state, in sentences.
     pub asks: String,
 }
 

@@ -14,7 +14,7 @@ use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
 use crate::text::{first_bytes, last_bytes, one_line, shorten};
 
-/// The maximum size of an output on a page, in bytes. `investigation.json` contains the full stored output.
+/// The maximum size of the output shown on a page, in bytes. `investigation.json` contains the full stored output.
 const SHOWN: usize = 8 << 10;
 /// The maximum length of a command in a list, in characters.
 const COMMAND: usize = 80;
@@ -25,16 +25,16 @@ const MOST_REPEATS: usize = 20;
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RunView {
     pub id: String,
-    /// Its node, or `None` if it belongs to the investigation or to a missing node.
+    /// The node it belongs to, or `None` if it belongs to the investigation or to a missing node.
     pub card: Option<SharedValue<Card>>,
-    /// The address of the output relative to the investigation's folder, or the address of the node if its page lists only
-    /// newer runs. `None` if the evidence page shows the run in full.
+    /// The address of the output, relative to the investigation's folder, or the address of the node if the node's page
+    /// lists only newer runs. `None` if the evidence page shows the run in full.
     pub href: Option<String>,
     /// The command as shell input, shortened.
     pub command: String,
     /// The full command, if it was shortened.
     pub whole: Option<String>,
-    /// Its standing in words: `not rerun yet`.
+    /// The standing of the run in words: `not rerun yet`.
     pub standing: String,
     pub in_short: &'static str,
     /// The CSS class: `same`, `differs` or `quiet`.
@@ -110,7 +110,8 @@ pub(in crate::report) struct JudgementView {
     pub reason: String,
 }
 
-/// The maximum number of node runs on the evidence page. Runs without a node have the same limit as on a node page.
+/// The maximum number of runs for nodes on the evidence page. Runs without a node have the same limit as those on a
+/// node page.
 const LISTED: usize = 200;
 
 /// All runs of an investigation, oldest first.

@@ -39,7 +39,7 @@ pub(in crate::report) struct SignOffCard {
     pub text: String,
     /// The changes since the sign-off, in one sentence.
     pub since: Option<String>,
-    /// The points open at the time of the sign-off, in one sentence. `None` if the tag does not list them.
+    /// The points that were open at the time of the sign-off, in one sentence. `None` if the tag does not list them.
     pub open: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The standing of each node, encoded in a few letters. The reader's browser stores it and compares it on the next visit.
+//! The standings of all nodes, encoded compactly. The reader's browser stores this text and compares it on the next
+//! visit.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ pub(in crate::report) struct OutlineRow {
     pub has_children: bool,
     /// The number of lists that end after this item.
     pub closes: usize,
-    /// The kinds of its descendants as a bar. Empty if there are few descendants or only one kind.
+    /// The node's descendants by kind, shown as a bar. Empty if there are few descendants or only one kind.
     pub bar: Vec<BarPart>,
 }
 
