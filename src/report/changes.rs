@@ -44,8 +44,8 @@ pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
         let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
         list(heading, diff.happenings.iter().filter(of_it).map(line).collect());
     }
-    list("The end", end(diff));
-    list("Settings fixed at the start, changed by hand", diff.facts.iter().map(field).collect());
+    list("Conclusion", end(diff));
+    list("Fixed settings, changed by hand", diff.facts.iter().map(field).collect());
     let rules = diff.ruleset.iter().map(|_| "- `ruleset.yaml` differs.\n".to_owned());
     list("The ruleset, changed by hand", rules.collect());
     list("Answers now", diff.answers.iter().map(|it| answer(diff, it)).collect());

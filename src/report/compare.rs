@@ -262,7 +262,7 @@ impl CompareView {
             (None, None) => self.proposed.push(card.clone()),
             (Some(None), None) => fields.extend(of_proposal()),
             (before @ (None | Some(None)), Some(_)) => {
-                // The proposal time is omitted, since the news is the commit.
+                // The proposal time is omitted, since this list is about commits.
                 fields.extend(of_proposal().filter(|field| field.name != "Proposed"));
                 self.committed.push(CommittedNode { card: card.clone(), was_proposed: before.is_some() });
             }

@@ -214,11 +214,11 @@ const FIELDS_OF_END: [&str; 11] = [
     "Concluded later",
     "Stopped early",
     "Why stopped",
-    "Before the end",
+    "Before ending",
     CONCLUSION,
     "Answers it rests on",
     "Not covered",
-    "Changes of the conclusion",
+    "Changes to the conclusion",
     "Other conclusions",
 ];
 
@@ -256,7 +256,7 @@ fn facts(old: &Meta, new: &Meta) -> Vec<FieldDiff> {
         FieldDiff::new("Mode", &old.mode, &new.mode),
         FieldDiff::new("Minimum rounds", &old.min_rounds.to_string(), &new.min_rounds.to_string()),
         FieldDiff::new("Minimum roots", &old.min_roots.to_string(), &new.min_roots.to_string()),
-        FieldDiff::new("Early ends", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
+        FieldDiff::new("Early results", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
         FieldDiff::new("Started", &old.started_at.to_string(), &new.started_at.to_string()),
     ]
     .into_iter()

@@ -322,7 +322,9 @@ impl<T: SiteTarget> SiteWork<'_, T> {
             Err(error) => return Ok(Made::Unreadable(without_place(&error, subject.folder))),
         };
         if Some(input.snapshot.investigation.meta().id) != subject.id {
-            return Ok(Made::Unreadable("it became another investigation while being read".to_owned()));
+            return Ok(Made::Unreadable(
+                "another investigation replaced it while it was being read".to_owned(),
+            ));
         }
         Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
     }

@@ -40,7 +40,7 @@ pub struct Range {
 
 /// An invalid range.
 #[derive(Debug, thiserror::Error)]
-#[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since")]
+#[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for the changes since then")]
 pub struct NoRange;
 
 impl FromStr for Range {
@@ -121,7 +121,7 @@ impl ReadOptions {
             Some(signers) => signoff::checked(store, &snapshot, signers)?,
         };
         if rev.is_some() {
-            // Sign-offs of later states do not concern this one.
+            // Sign-offs on later states do not apply to this state.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
         let listed = withheld(store, folder, self.ignore_uncommitted)?;
@@ -129,7 +129,7 @@ impl ReadOptions {
         for node in &self.withhold {
             named.add(node.clone(), "the publisher", None);
         }
-        // The withheld ids refer to the shown state.
+        // The withheld ids refer to the state shown.
         let before: Vec<&Snapshot> = comparison.iter().map(|comparison| &comparison.before).collect();
         let named = named.follow(&snapshot, &history, &before)?;
         let attachments = store.attachments(&snapshot)?;

@@ -208,7 +208,8 @@ fn refusal(request: &Request) -> Option<Response> {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let in_target = request.uri().authority().map(|authority| authority.as_str());
     if !named.is_some_and(is_this_machine) || !in_target.is_none_or(is_this_machine) {
-        let reason = "The host must be localhost or an IP address: open the one that tot-report printed.\n";
+        let reason =
+            "The host must be localhost or an IP address: open the address that tot-report printed.\n";
         return Some((StatusCode::MISDIRECTED_REQUEST, reason).into_response());
     }
     None

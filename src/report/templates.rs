@@ -157,7 +157,7 @@ impl Templates {
     }
 
     fn explain(&self, error: &minijinja::Error) -> TemplateError {
-        // Each including template wraps the error once. The innermost error has the location.
+        // Every template that includes another wraps the error once. The innermost error has the location.
         let mut place = error;
         let mut source = std::error::Error::source(error);
         while let Some(inner) = source {
@@ -405,7 +405,7 @@ impl OwnFiles {
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(refused(&path, "its name is not UTF-8"));
             };
-            // Version control and desktop folders do not belong to a template.
+            // Folders created by version control and desktops do not belong to a template.
             if name.starts_with('.') {
                 continue;
             }
@@ -415,13 +415,14 @@ impl OwnFiles {
             }
             let target = fs::canonicalize(&path).map_err(|source| unreadable(&path, source))?;
             if !target.starts_with(&self.root) {
-                return Err(refused(&path, "it is a link that leads out of the template's folder"));
+                return Err(refused(&path, "it is a link that points outside the template's folder"));
             }
             let name = format!("{prefix}{name}");
             let about = fs::metadata(&target).map_err(|source| unreadable(&path, source))?;
             if about.is_dir() {
-                let levels =
-                    levels.checked_sub(1).ok_or_else(|| refused(&path, "its folders are too deep"))?;
+                let levels = levels
+                    .checked_sub(1)
+                    .ok_or_else(|| refused(&path, "its folders are nested too deeply"))?;
                 self.folder(&path, &format!("{name}/"), levels)?;
             } else if !about.is_file() {
                 return Err(refused(&path, "it is neither a file nor a folder"));
@@ -430,7 +431,7 @@ impl OwnFiles {
             } else {
                 self.bytes += about.len();
                 if self.bytes > LARGEST_SET {
-                    return Err(refused(&path, "with it the template is larger than 64 MiB"));
+                    return Err(refused(&path, "with it, the template is larger than 64 MiB"));
                 }
                 self.files.insert(name, fs::read(&target).map_err(|source| unreadable(&path, source))?);
             }

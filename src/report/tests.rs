@@ -165,7 +165,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     ];
     let places = order.map(at);
     assert!(places.is_sorted(), "{places:?} in {told:#?}");
-    let titles = ["Answers of the conclusion", "Basis of the conclusion", "Other answers", "Elsewhere"];
+    let titles = ["Answers behind the conclusion", "Basis of the conclusion", "Other answers", "Elsewhere"];
     let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // The tooltip shows the code, which is not read aloud.
@@ -692,7 +692,7 @@ fn a_template_takes_nothing_from_outside_its_folder() {
         let folder = crate::testing::folder();
         symlink(target, folder.path().join(inside)).unwrap();
         let error = with_folder(&folder).unwrap_err();
-        assert!(crate::text::causes(&error).contains("leads out of the template's folder"), "{error}");
+        assert!(crate::text::causes(&error).contains("points outside the template's folder"), "{error}");
     }
     let folder = crate::testing::folder();
     let _socket = UnixListener::bind(folder.path().join("x")).unwrap();
@@ -842,7 +842,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
 fn a_conclusion_that_came_after_the_end_says_so() {
     let files = render(&[concluded_late()]);
     let page = page(&files, "index.html");
-    let (_, after) = page.split_once("added after the end").unwrap();
+    let (_, after) = page.split_once("added later").unwrap();
     assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
     // The texts from before an amendment are shown too.
     for shown in
@@ -1064,7 +1064,7 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
         "<pre class=\"command\"><code>program argument</code></pre>",
         "not run: reason",
         "at commit <code class=\"break\">3f2a91c</code> with 1 changed file",
-        "Start and end of 100.0 kB:",
+        "Beginning and end of the output (100.0 kB in total):",
         "<b>Differs</b>, rerun by",
         "another",
         "Judged to hold by",

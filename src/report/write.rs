@@ -56,7 +56,7 @@ pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
     }
     fs::create_dir_all(folder)?;
     let path = folder.join(format!(".tot-report-{id}.lock"));
-    // Opening another kind of file, such as a named pipe, might block forever, and a link may lead anywhere.
+    // Opening another kind of file, such as a named pipe, might block forever, and a link may point anywhere.
     if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
         return Err(io::Error::other(format!("{} is not a file", path.display())));
     }

@@ -446,7 +446,7 @@ impl Cards<'_> {
         }
         let mut shared: Vec<(usize, Vec<SharedValue<Card>>)> =
             here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
-        // Sort by the number of citing steps, then by the number of citing nodes elsewhere.
+        // Sort by the number of steps that cite the source, then by the number of other nodes that cite it.
         shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
         let ShortList { shown, more } = ShortList::of(shared, MOST_SOURCES);
         let shown =

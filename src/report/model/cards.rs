@@ -163,7 +163,7 @@ impl<'a> Cards<'a> {
 
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let sure = self.assessment.verdict_of(&node.id);
-        // Both texts of a withheld node name the person who withholds it.
+        // In a withheld node, the title and the findings both name the person who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
             id: node.id.clone(),

@@ -150,7 +150,7 @@ impl DoubtGroup {
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
             (DoubtGroup::Whole, _) => ("whole", "The investigation"),
-            (DoubtGroup::Answer, true) => ("answers", "Answers of the conclusion"),
+            (DoubtGroup::Answer, true) => ("answers", "Answers behind the conclusion"),
             (DoubtGroup::Answer, false) => ("answers", "Answers"),
             (DoubtGroup::RestsOn, true) => ("rests-on", "Basis of the conclusion"),
             (DoubtGroup::RestsOn, false) => ("rests-on", "Basis of an answer"),
@@ -276,7 +276,7 @@ impl Cards<'_> {
         }
         if let Some(end) = end {
             if self.investigation.end_in_force().is_none() {
-                tell("Research continued after its end.".to_owned());
+                tell("Research continued after it ended.".to_owned());
             }
             if end.conclusion.is_none() {
                 tell("It has ended without a conclusion.".to_owned());

@@ -476,7 +476,7 @@ fn evidence_of(node: &Node, card: &Card) -> String {
         return String::new();
     }
     let evidence = given_evidence(node).unwrap_or_else(|| card.excerpt.clone());
-    // All texts of a withheld node are identical, and the title already shows them.
+    // All fields of a withheld node contain the same text, which the title already shows.
     if evidence == card.title { String::new() } else { evidence }
 }
 

@@ -127,7 +127,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         }
     }
     assert_snapshot!(tot(&sandbox, &["diff", "HEAD"]).err, @"
-        error: give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since
+        error: give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for the changes since then
 
         Usage: tot diff [OPTIONS] [ID] A..B
 
