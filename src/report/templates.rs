@@ -405,7 +405,7 @@ impl OwnFiles {
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(refused(&path, "its name is not UTF-8"));
             };
-            // Folders created by version control and desktops do not belong to a template.
+            // Hidden entries, such as those of version control and desktops, do not belong to a template.
             if name.starts_with('.') {
                 continue;
             }
