@@ -123,8 +123,9 @@ export function targets(page) {
     const isSmall = (element) => {
       const boxes = [element, element.closest("label") ?? element].map((it) => it.getBoundingClientRect());
       const [width, height] = ["width", "height"].map((side) => Math.max(...boxes.map((box) => box[side])));
-      const within = getComputedStyle(element).display === "inline" && element.parentElement.textContent.trim().length > element.textContent.trim().length + 2;
-      return width > 1 && !within && (height < 23.9 || width < 23.9);
+      const text = (element.closest("sup")?.parentElement ?? element.parentElement).textContent.trim();
+      const within = getComputedStyle(element).display === "inline" && text.length > element.textContent.trim().length + 2;
+      return !element.disabled && width > 1 && !within && (height < 23.9 || width < 23.9);
     };
     const seen = [...document.querySelectorAll("a, button, summary, input, select")].filter((element) => element.checkVisibility() && isSmall(element));
     return seen.map((element) => `<${element.localName}> “${element.textContent.trim().slice(0, 40)}” is a target below 24 px`);
