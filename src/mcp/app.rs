@@ -2,8 +2,8 @@
 //! `io.modelcontextprotocol/ui`, 2026-01-26).
 //!
 //! A client that supports Apps shows the page at [`ADDRESS`] in a frame without network access, next to the replies
-//! from the tool that names it. The page only requests resources that any client can read, and the replies remain
-//! complete without it.
+//! from the tool that names it. The page only requests resources that any client can read, and the replies are complete
+//! even without the page.
 
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(super) fn with_page(tool: Tool) -> Tool {
     tool.with_meta(meta(json!({"ui": {"resourceUri": ADDRESS}})))
 }
 
-/// Returns the page. It loads nothing from other sources, so it needs no permissions.
+/// Returns the page. The page loads nothing from other sources, so it needs no permissions.
 pub(super) fn page() -> ResourceContents {
     ResourceContents::text(PAGE, ADDRESS)
         .with_mime_type("text/html;profile=mcp-app")

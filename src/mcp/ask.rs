@@ -29,7 +29,7 @@ const SAID: usize = 1_000;
 /// The key of the question in a result.
 const QUESTION: &str = "end";
 
-/// Whether a person is asked before a call does its work.
+/// Indicates whether a person is asked before a call does its work.
 #[derive(Clone, Debug)]
 pub enum Asking {
     /// Nobody is asked.
@@ -41,7 +41,7 @@ pub enum Asking {
 }
 
 impl Asking {
-    /// Returns the state for a request, which may contain an answer.
+    /// Returns the value for a request, which may contain an answer.
     pub(super) fn of(client: Option<&ClientCapabilities>, responses: Option<&InputResponses>) -> Asking {
         let form = client.and_then(|client| client.elicitation.as_ref());
         // A client that names no elicitation mode supports the original mode.
@@ -73,7 +73,7 @@ pub(super) fn unanswered() -> Asked {
     Asked { answer: PersonsAnswer::Unanswered, said: None }
 }
 
-/// Returns the answer that makes the client ask the question and repeat the call.
+/// Returns the response that makes the client ask the question and repeat the call.
 pub(super) fn required(question: &str) -> InputRequiredResult {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
     InputRequiredResult::from_input_requests([(QUESTION.to_owned(), request)].into())

@@ -2,7 +2,7 @@
 //!
 //! 1. Lists nested in list entries are cut to a few entries.
 //! 2. Lists are cut, longest first.
-//! 3. Long texts are truncated. Node ids stay whole, since calls need them.
+//! 3. Long strings are truncated. Node ids stay whole, since calls need them.
 //!
 //! The field [`OMITTED`] next to the lists contains the number of entries omitted from each.
 
@@ -20,10 +20,10 @@ const KEPT: usize = 3;
 /// The maximum number of entries in a list nested in an entry.
 const INNER: usize = 5;
 
-/// The lengths to truncate long texts to, in characters. They are tried in order until everything fits.
+/// The lengths to which long strings are truncated, in characters. They are tried in order until everything fits.
 const TEXTS: [usize; 3] = [300, 120, 40];
 
-/// Cuts the fields to `room` bytes or as close to that as possible.
+/// Cuts the fields to `room` bytes, or as close to that size as possible.
 pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value> {
     if sent(&fields) <= room {
         return fields;
@@ -125,7 +125,7 @@ fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
     }
 }
 
-/// Truncates long texts.
+/// Truncates long strings.
 fn cut_texts(value: &mut Value, length: usize) {
     match value {
         Value::String(text) if text.parse::<NodeId>().is_ok() => {}

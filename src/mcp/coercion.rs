@@ -4,17 +4,18 @@
 //!
 //! 1. A value that fits is accepted unchanged.
 //! 2. A value that doesn't fit but has an obvious meaning is coerced: a number or boolean sent as a string, and the
-//!    reverse for a string field; an array, an object or all the arguments sent as JSON text; a single item in place
-//!    of a list; text in place of an object that requires one text; `null` for an absent field; an enum value or
-//!    field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for 5.
+//!    reverse for a string field; an array, an object or all the arguments sent as JSON text; a single item in place of
+//!    a list; a string in place of an object whose only required field is a string; `null` for an absent field; an enum
+//!    value or field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for
+//!    5.
 //! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix all of them at once.
 //!
-//! Guarantees: the result satisfies the keywords below, so deserialization brings no surprises. No values are
-//! invented. The recursion is no deeper than the schema, and text is decoded as JSON only once per level.
+//! Guarantees: the result satisfies the keywords below, so deserialization holds no surprises. No values are invented.
+//! The recursion is no deeper than the schema, and text is decoded as JSON only once per level.
 //!
-//! Limits: only the keywords that [`schema`](super::schema) generates are supported: a single `type`, `properties`,
-//! `required`, `additionalProperties`, `items`, `enum`, and bounds on numbers, lengths and lists. A schema without a
-//! `type` accepts everything. `pattern`, `anyOf` and other keywords are not checked.
+//! Limitations: only the keywords that [`schema`](super::schema) generates are supported. These are a single `type`,
+//! `properties`, `required`, `additionalProperties`, `items`, `enum`, and bounds on numbers, lengths and lists. A
+//! schema without a `type` accepts everything. `pattern`, `anyOf` and other keywords are not checked.
 
 use crate::text::shorten;
 use serde_json::{Map, Number, Value};
@@ -29,13 +30,13 @@ pub fn understand(schema: &Value, input: &Value) -> Result<Value, Vec<Misfit>> {
 /// A part of the input that doesn't fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Misfit {
-    /// Its path, such as `nodes[0].parent`; empty for the arguments as a whole.
+    /// The path of the misfit, such as `nodes[0].parent`; empty for the arguments as a whole.
     pub path: String,
     /// What the schema expects.
     pub expected: String,
     /// The received value, shortened.
     pub got: String,
-    /// How to fix it, if more helpful than `expected`.
+    /// Advice on fixing the misfit, if more helpful than `expected`.
     pub suggestion: Option<String>,
 }
 
@@ -106,7 +107,8 @@ fn filled(schema: &Value, example: Value, sent: &Value) -> Value {
     }
 }
 
-/// Pairs of synonymous field names or values. If the schema contains only one of the pair, it replaces the other.
+/// Pairs of synonymous field names or values. If the schema contains only one name of a pair, that name replaces the
+/// other.
 const SAME: [[&str; 2]; 6] = [
     ["id", "nodeId"],
     ["id", "nodeIds"],
@@ -146,7 +148,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let required = names(&schema["required"]);
     let decoded = decoded(value).or_else(|| match (value, required.as_slice()) {
-        // The value is text in place of an object that requires a single text.
+        // The value is a string in place of an object whose only required field is a string.
         (Value::String(_), [only])
             if !path.is_empty() && kind(&schema["properties"][*only]) == Some("string") =>
         {
@@ -259,7 +261,7 @@ fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().or_else(|| text?.parse().ok()).map(Value::Bool)
 }
 
-/// Returns whether a number or a length is within the bounds that two keywords set.
+/// Returns whether a number or a length is within the bounds set by two keywords.
 fn is_within(schema: &Value, least: &str, most: &str, size: f64) -> bool {
     let bound = |word: &str| schema[word].as_f64();
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
@@ -314,7 +316,7 @@ pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> O
         .map(|(_, n)| n)
 }
 
-/// Normalizes a name: `session_id` and `sessionId` become identical.
+/// Normalizes a name, so `session_id` and `sessionId` become identical.
 fn plain(name: &str) -> String {
     let kept = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     kept.flat_map(char::to_lowercase).collect()

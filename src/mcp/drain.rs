@@ -48,8 +48,8 @@ pub(super) struct Drain<R, W> {
 /// cancellation, wait no longer than the time limit for calls.
 pub(super) const AT_WORK: usize = 256;
 
-/// The total size of requests in progress and unwritten answers at which reading stops, in bytes. It leaves room for
-/// 2,000 long replies, since clients may send many requests before they read.
+/// The total size of requests in progress and unwritten answers at which reading stops, in bytes. The limit leaves room
+/// for 2,000 long replies, since clients may send many requests before reading any answers.
 const UNREAD: usize = 32 * 1024 * 1024;
 
 /// The memory that an answer takes in addition to its text, in bytes.
@@ -91,7 +91,7 @@ impl PendingAnswers {
     }
 }
 
-/// An unwritten message. Dropping it counts it as written.
+/// An unwritten message. When this value is dropped, the message counts as written.
 struct UnwrittenMessage {
     pending: watch::Sender<PendingAnswers>,
     /// The request that the message answers, if any.

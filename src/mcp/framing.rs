@@ -1,8 +1,8 @@
 //! Reads lines of bounded length, parses the messages in them, and finds the ids of invalid messages.
 //!
-//! [`parse`] parses a message; [`RequestHeader::of`] reads only what identifies a request. Guarantee: an invalid
+//! [`parse`] parses a message; [`RequestHeader::of`] reads only a request's identifying fields. Guarantee: an invalid
 //! message is answered with its id if the id can be found. An id can be found if it comes before a syntax error or is
-//! near the beginning or end of an oversized line. Limit: in an oversized line, only the first
+//! near the beginning or end of an oversized line. Limitation: in an oversized line, only the first
 //! [`BoundedLines::limit`] and the last [`TAIL`] bytes are searched.
 
 use std::fmt;
@@ -23,7 +23,7 @@ pub(super) struct InvalidMessage {
     pub(super) id: Option<RequestId>,
     code: ErrorCode,
     pub(super) message: String,
-    /// True if the answer is not sent because nobody waits for it and the other side might echo it forever.
+    /// True if the answer is not sent because no one is waiting for it and the other side might echo it forever.
     pub(super) silent: bool,
 }
 
@@ -55,9 +55,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
 #[derive(Debug, PartialEq)]
 pub(super) struct RequestHeader {
     pub(super) id: RequestId,
-    /// Whether the request starts a session.
+    /// True if the request starts a session.
     pub(super) initializes: bool,
-    /// Whether the request is answered only when the connection ends.
+    /// True if the request is answered only when the connection ends.
     pub(super) listens: bool,
 }
 
@@ -76,9 +76,9 @@ struct Envelope {
     id: Option<RequestId>,
     has_id: bool,
     method: bool,
-    /// Whether any method is `initialize`. An invalid message may have several methods.
+    /// True if any method is `initialize`. An invalid message may have several methods.
     initializes: bool,
-    /// Whether the last method is `subscriptions/listen`.
+    /// True if the last method is `subscriptions/listen`.
     listens: bool,
     result: bool,
 }
@@ -91,8 +91,8 @@ impl Envelope {
         envelope
     }
 
-    /// Reads the last fields of a text whose beginning is cut off. A comma separates two fields of the outermost
-    /// object if the text after the comma completes an object.
+    /// Reads the last fields from text whose beginning is cut off. A comma separates two fields of the outermost object
+    /// if the text after the comma completes an object.
     fn read_end(text: &[u8]) -> Envelope {
         let commas = text.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at);
         let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text).is_ok();
@@ -147,7 +147,8 @@ impl<'de> Visitor<'de> for &mut Envelope {
 pub(super) struct BoundedLines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// The last bytes of an oversized line. The bytes between these and the beginning of the line are dropped.
+    /// The last bytes of an oversized line. The bytes between the beginning of the line and these last bytes are
+    /// dropped.
     tail: Option<Vec<u8>>,
     limit: usize,
 }
@@ -206,7 +207,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
 mod tests {
     use super::*;
 
-    /// Returns the result for each line of a text, with lines limited to 100 bytes.
+    /// Returns the result for each line of the input, with lines limited to 100 bytes.
     async fn answers(text: &str) -> Vec<Result<bool, (Option<RequestId>, i32, bool)>> {
         let mut lines = BoundedLines::new(text.as_bytes(), 100);
         let mut answers = Vec::new();

@@ -6,7 +6,7 @@
 //! notified of new investigations. In the newest protocol, each `subscriptions/listen` request receives the
 //! notifications it asks for.
 //!
-//! Requests that read an investigation run on a blocking thread, as tools do, and are answered even if they panic.
+//! Like tools, requests that read an investigation run on a blocking thread and are answered even if they panic.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -42,8 +42,8 @@ use crate::service::changes::{Missed, ServiceChange};
 /// The maximum number of resources in a subscription.
 const SUBSCRIPTIONS: usize = 1_000;
 
-/// How long clients may cache the lists that never change while the server runs (tools, prompts and templates), in
-/// milliseconds. Clients notice an updated binary within an hour.
+/// How long clients may cache the lists of tools, prompts and templates, in milliseconds. These lists never change
+/// while the server runs. Clients notice an updated binary within an hour.
 const FRESH_MS: u64 = 3_600_000;
 
 /// The task that notifies a client using the older protocol about new investigations. The task ends with the

@@ -10,7 +10,7 @@
 //! of stderr delays nothing: a separate thread writes the lines, and lines that do not fit into the thread's queue
 //! are dropped and counted.
 //!
-//! Limit: rmcp's own log is not shown, since it contains whole messages.
+//! Limitation: rmcp's own log is not shown, since it contains whole messages.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -53,7 +53,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The log. Clones write to the same place.
+/// The log. Clones write to the same log.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     level: Level,
@@ -98,7 +98,7 @@ impl Log {
         self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
     }
 
-    /// Logs a call. `named` is the end of the id in its arguments (see [`short`]).
+    /// Logs a call. `named` is the end of the id in the call's arguments (see [`short`]).
     pub(super) fn call(&self, tool: &str, named: Option<String>, reply: &ReplyFields, time: Duration) {
         let ReplyFields { session, commit, .. } = reply;
         let rejected = reply.is_rejected();
@@ -234,7 +234,7 @@ impl LogWriter {
     }
 }
 
-/// Writes lines to stderr. Errors are ignored, since there is no other place to report them.
+/// Writes lines to stderr. Errors are ignored, since there is nowhere else to report them.
 fn write_all(lines: &Receiver<LogMessage>, dropped: &AtomicU64) {
     let mut stderr = std::io::stderr();
     for message in lines {

@@ -222,7 +222,7 @@ fn no_such(what: &str, node: &str) -> Refusal {
         .into()
 }
 
-/// Returns the question and the context.
+/// Returns the investigation's question and context.
 fn question(standing: &Standing) -> String {
     let meta = standing.investigation().meta();
     let context = meta

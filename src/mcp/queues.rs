@@ -1,17 +1,17 @@
 //! Queues of calls that wait asynchronously for one another, in order of arrival.
 //!
 //! Calls that write to the same investigation must run one at a time. The store's lock ensures this, but a call that
-//! waits for the lock blocks a thread. With queues, many calls to one investigation do not take threads away from
-//! other calls, and a client's calls run in the order in which they were sent. Correctness does not depend on the
-//! queues: if an investigation's id is spelled in two ways, there are two queues for it.
+//! waits for the lock blocks a thread. With queues, many calls to one investigation do not take threads away from other
+//! calls, and a client's calls run in the order in which they were sent. Correctness does not depend on the queues: an
+//! investigation whose id is spelled in two ways has two queues.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// A set of queues, by key. Each queue exists as long as it contains a call and holds a value that the call at its
-/// head may use.
+/// A set of keyed queues. Each queue exists as long as it contains a call and holds a value that the call at its head
+/// may use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
 

@@ -191,7 +191,7 @@ fn entry_line(service: &Service, entry: &ListEntry) -> String {
     text
 }
 
-/// Where links between nodes point.
+/// The target of links between nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
     /// Links point to the other node's resource.
@@ -475,7 +475,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     text
 }
 
-/// The maximum length of each text in a run, and the maximum number of expectations and repetitions per run.
+/// The maximum length of each text field in a run, and the maximum number of expectations and repetitions per run.
 const RUN_TEXT: usize = 300;
 const RUN_ENTRIES: usize = 3;
 

@@ -10,7 +10,7 @@
 //! completion, even if the client cancels it or disconnects. Protocol errors are reserved for malformed requests: an
 //! unknown tool or method, or params that are not an object.
 //!
-//! Limits: calls run concurrently and in no particular order, except calls that write to the same investigation
+//! Limitations: calls run concurrently and in no particular order, except calls that write to the same investigation
 //! (`queues`). Therefore, a tool must be safe to run concurrently with itself. A call that takes longer than
 //! [`PATIENCE`] is answered with `TIMED_OUT` but continues. A call that is still queued after `TURN` is refused. Only
 //! the location of a panic is logged. In a build with `panic = "abort"`, a panic would end the process instead.
@@ -53,16 +53,16 @@ pub struct Server {
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
-    /// How long to wait for a person's answer before an investigation ends. If `None`, nobody is asked.
+    /// How long to wait for a person's permission to end an investigation. If `None`, nobody is asked.
     pub(super) ask_before_end: Option<Duration>,
-    /// The background work (syncing).
+    /// The background work: syncing.
     background: Option<Arc<Background>>,
 }
 
-/// How client runs are told apart.
+/// How client runs are distinguished.
 #[derive(Clone, Debug, Default)]
 pub enum ClientSession {
-    /// Client runs are not told apart.
+    /// Client runs are not distinguished.
     #[default]
     Unknown,
     /// This process serves a single client run with this name.
@@ -109,7 +109,7 @@ impl Server {
         Server { read_only, ..self }
     }
 
-    /// Sets how long to wait for a person's permission before an investigation ends. If `None`, nobody is asked.
+    /// Sets how long to wait for a person's permission to end an investigation. If `None`, nobody is asked.
     pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
         Server { ask_before_end: patience, ..self }
     }
@@ -136,7 +136,7 @@ impl Server {
         Server { notifier: Arc::default(), session, ..self.clone() }
     }
 
-    /// Sets how client runs are told apart.
+    /// Sets how client runs are distinguished.
     pub fn with_session(self, session: ClientSession) -> Server {
         Server { session, ..self }
     }
@@ -271,7 +271,7 @@ fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     (tool.queues && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 
-/// The reason why work produced no outcome.
+/// The reason why a request's work produced no outcome.
 pub(super) enum Unanswered {
     Panicked,
     TimedOut,

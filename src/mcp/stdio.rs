@@ -19,8 +19,8 @@
 //! - Memory is bounded. If a client has too many requests in progress or too many unread answers, the server stops
 //!   reading from it.
 //!
-//! Limits: a second signal aborts the wait and any running calls. If a request stays unanswered although no call is
-//! running, for example because the client does not read, shutdown is delayed by [`PATIENCE`]. A cancelled request
+//! Limitations: a second signal aborts the wait and any running calls. If a request stays unanswered although no call
+//! is running, for example because the client does not read, shutdown is delayed by [`PATIENCE`]. A cancelled request
 //! runs to completion but gets no answer, as the protocol requires.
 
 use std::{io, time::Duration};
@@ -77,10 +77,10 @@ pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
     outcome
 }
 
-/// Starts a runtime that always has at least one thread for calls. If the system cannot create more threads, calls
-/// wait for that one. With no such thread, tokio would panic.
+/// Starts a runtime that always has at least one thread for calls. If the system cannot create more threads, calls wait
+/// for that thread. Without any thread for calls, tokio would panic.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
-    /// Longer than any server runs.
+    /// A duration longer than any server runs.
     const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     let begin = || -> io::Result<Runtime> {
         let runtime = builder.thread_keep_alive(KEPT).build()?;

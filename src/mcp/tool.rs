@@ -1,14 +1,14 @@
 //! A tool (its description, input schema and function) and the reply to a call.
 //!
 //! Every reply is a [`ToolAnswer`]: the fields common to all replies ([`ReplyFields`]), a body with the result of the
-//! call, and advice. The body is sent whole. Advice is cut if the reply exceeds the tool's budget.
+//! call, and advice. The body is sent in full. Advice is cut if the reply exceeds the tool's budget.
 //!
 //! # Why replies are text, without `structuredContent`
 //!
-//! If a reply contains both, some clients show the model only the text (Open WebUI, opencode, the Python Agents SDK)
-//! and some only the structured content (Codex, Copilot CLI; Claude Code, except for errors). Others show both. Each
-//! half would therefore have to be complete, and a model might pay for it twice. Text alone reaches every model
-//! exactly once. It is compact JSON, so programs can parse it as well.
+//! If a reply contains text and structured content, some clients show the model only the text: Open WebUI, opencode and
+//! the Python Agents SDK. Others show only the structured content: Codex, Copilot CLI and, except for errors, Claude
+//! Code. Others show both. Each half would therefore have to be complete, and a model might pay for it twice. Text
+//! alone reaches every model exactly once. It is compact JSON, so programs can also parse it.
 //!
 //! An `outputSchema` would require structured content. The official SDKs use it only for validation, and it would
 //! take up two fifths of the tool list, which every model reads.
@@ -36,7 +36,7 @@ pub struct Tool {
     pub(super) about: About,
     // Generated on first use, so a client that only connects does not wait for it.
     input: Arc<LazyLock<Value>>,
-    /// Whether calls wait for other calls that write to the same investigation.
+    /// True if calls wait for other calls that write to the same investigation.
     pub(super) queues: bool,
     call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<ToolReply> + Send + Sync>,
 }
@@ -189,7 +189,8 @@ pub struct About {
     pub name: &'static str,
     /// The display name.
     pub title: &'static str,
-    /// What the tool does, without instructions to the reader. The text lists no codes except `INCOMPLETE_<STATE>`.
+    /// A description of what the tool does, without instructions for the reader. It lists no codes except
+    /// `INCOMPLETE_<STATE>`.
     pub description: &'static str,
     /// The error codes that the tool can return, in addition to [those of every tool](super::tools::CODES).
     pub codes: &'static [Code],
@@ -198,12 +199,12 @@ pub struct About {
     pub warnings: &'static [Code],
     /// Other tools whose codes this tool can return.
     pub also: &'static [&'static About],
-    /// Whether the tool never writes.
+    /// True if the tool never writes.
     pub read_only: bool,
-    /// Whether a read-only server offers the tool even though the tool can write. Such a server refuses calls that
+    /// True if a read-only server offers the tool even though the tool can write. Such a server refuses calls that
     /// would write.
     pub also_reads: bool,
-    /// Whether repeating a call has no further effect. Always true for a read-only tool.
+    /// True if repeating a call has no further effect. Always true for a read-only tool.
     pub idempotent: bool,
     /// The reply size above which advice is cut, in bytes as sent.
     pub budget: usize,
@@ -246,7 +247,7 @@ pub enum ToolAnswer<B, A = Nothing> {
     Done {
         /// The fields common to all replies.
         shared: ReplyFields,
-        /// The result of the call. It is sent whole.
+        /// The result of the call, which is sent in full.
         body: B,
         /// The parts that are cut if the reply is too long.
         advice: A,
@@ -260,7 +261,7 @@ pub enum ToolAnswer<B, A = Nothing> {
     Asks(String),
 }
 
-/// An empty body or advice.
+/// A body or advice without fields.
 #[derive(Debug, Default, Serialize)]
 pub struct Nothing {}
 
@@ -276,7 +277,7 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// Returns the reply for an answer, cut to `budget` bytes as sent.
+    /// Returns the reply for an answer, cut to `budget` bytes (counted as sent).
     fn of<B: Serialize, A: Serialize>(answer: ToolAnswer<B, A>, budget: usize) -> ToolReply {
         let (shared, content) = match answer {
             ToolAnswer::Asks(question) => {

@@ -1,6 +1,6 @@
-//! The parts shared by replies, and their conversion from domain values. Values that are sent whole (diagnostics,
-//! references, quality metrics) serialize themselves. Parts that are shortened, joined or reduced have their own
-//! types here.
+//! The parts shared by replies, and their conversion from domain values. Values that are sent in full (diagnostics,
+//! references, quality metrics) serialize themselves. Parts that are shortened, joined or reduced have their own types
+//! here.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ const NAMED: usize = 3;
 /// The maximum length of a summary of findings, in characters.
 const SUMMARY: usize = 300;
 
-/// Whether the call succeeded.
+/// Indicates whether the call succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CallStatus {
@@ -42,7 +42,7 @@ pub struct ReplyFields {
     /// The investigation, for logging.
     #[serde(skip)]
     pub session: Option<SessionId>,
-    /// Whether the call succeeded.
+    /// Indicates whether the call succeeded.
     pub status: CallStatus,
     /// The next step.
     pub message: String,
@@ -56,19 +56,19 @@ pub struct ReplyFields {
     pub commit: Option<String>,
     /// The highest round with a committed node.
     pub current_round: Option<u32>,
-    /// Whether tot_end would be accepted now. Absent if the call does not identify an investigation; false if the
-    /// investigation does not exist.
+    /// True if a tot_end call would be accepted now. Absent if the call does not identify an investigation; false if
+    /// the investigation does not exist.
     pub can_end: Option<bool>,
-    /// All reasons why tot_end would be rejected now.
+    /// All reasons why a tot_end call would be rejected now.
     #[serde(skip)]
     pub owed: Vec<BlockerEntry>,
-    /// The graph, if it was requested or is small. It is always sent whole and does not reduce the room for other
+    /// The graph, if it was requested or is small. It is always sent in full and does not reduce the room for other
     /// parts.
     #[serde(skip)]
     pub graph: Graph,
 }
 
-/// A group of similar reasons why tot_end would be rejected.
+/// A group of similar reasons why a tot_end call would be rejected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockerEntry {
@@ -125,7 +125,7 @@ impl GraphForm {
 pub struct Graph {
     /// The graph as DOT.
     pub dot: Option<String>,
-    /// The graph as DOT, in the reply from tot_end.
+    /// The graph as DOT, in the reply to a tot_end call.
     pub final_dot: Option<String>,
     /// The graph as Mermaid.
     pub mermaid: Option<String>,
@@ -270,7 +270,7 @@ fn blocker_entries(blockers: &[Diagnostic], lacking: usize) -> Vec<BlockerEntry>
     by_code.into_iter().map(entry).collect()
 }
 
-/// Merges errors about the same mistake. The first error names the other places where it occurs.
+/// Merges errors about the same mistake. The first error names the other places where the mistake occurs.
 pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut each: Vec<(Diagnostic, String, Vec<String>, usize)> = Vec::new();
     for error in errors {

@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects the text of a committed node or the conclusion. The file retains the earlier text.
+//! `tot_amend` corrects the text of a committed node or the conclusion. The stored file retains the earlier text.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallVerdict, secrets};
 use crate::text::counted;
 
-/// A file given by an agent with a result, not yet validated.
+/// A file that an agent submitted with a result, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]

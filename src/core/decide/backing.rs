@@ -1,4 +1,4 @@
-//! Supporting data for a result besides its text: start time, commands, runs, sources, and links to other nodes.
+//! Supporting data for a result, besides its text: start time, commands, runs, sources, and links to other nodes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -133,7 +133,7 @@ pub(super) fn runs(
     runs
 }
 
-/// Returns the sources. Each source must have a target.
+/// Returns the sources. Adds an error for each source without a target.
 pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut CallVerdict) -> Vec<Citation> {
     check_number(about, "references", given.len(), verdict);
     let mut references = Vec::with_capacity(given.len());
@@ -160,7 +160,7 @@ pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut Cal
     references
 }
 
-/// Returns the links. Each link must lead to another existing node.
+/// Returns the links. Adds an error for each link that does not point to another existing node.
 pub(super) fn links(
     investigation: &Investigation,
     node: &Node,

@@ -34,7 +34,7 @@ fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
     given.chain(texts.into_iter().flatten().flat_map(named_paths)).take(MOST).collect()
 }
 
-/// Returns the path cited by a source given as data, if any.
+/// Returns the path cited by a structured source, if any.
 fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option<CitedPath> {
     let path = markdown::own_path(target)?;
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -62,7 +62,7 @@ fn lines_of(mention: &Mention) -> Option<Lines> {
     Some(Lines { first, last: mention.last_line.unwrap_or(first) })
 }
 
-/// Pins each source given as data to the file found for it. Returns the lookups to warn about.
+/// Pins each structured source to the file found for it. Returns the lookups to warn about.
 pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     for citation in given {
@@ -76,8 +76,8 @@ pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<Lo
     missing
 }
 
-/// Adds the files cited in `text` to the sources, except those given as data. Removes files cited only in an earlier
-/// version of the text. Returns the lookups to warn about.
+/// Adds the files cited in `text` to the sources, except those that already have a structured source. Removes files
+/// cited only in an earlier version of the text. Returns the lookups to warn about.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,

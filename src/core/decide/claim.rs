@@ -1,7 +1,7 @@
 //! Claims: an agent reserves a pending proposal to keep other agents from researching it too.
 //!
-//! A claim is an expiring note, not a lock. If another agent commits the node, it only gets a warning, and no research
-//! is discarded.
+//! A claim is an expiring note, not a lock. If another agent commits the node, that agent only gets a warning, and no
+//! research is discarded.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub const MINUTES_DEFAULT: u32 = 60;
 /// The claiming agent and the duration of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimant {
-    /// The agent name that will sign the results.
+    /// The name under which the agent will sign the results.
     pub agent_id: Option<String>,
     /// The duration in minutes; defaults to [`MINUTES_DEFAULT`].
     pub minutes: Option<u32>,

@@ -47,7 +47,7 @@ pub const CODES: &[Code] =
 /// Warning codes for comments.
 pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 
-/// Stores a comment under the given id or the next free id. An exact repetition of a comment is not stored.
+/// Stores a comment under the given id or the next free id. Does not store an exact duplicate of a comment.
 ///
 /// # Errors
 ///

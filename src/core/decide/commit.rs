@@ -1,4 +1,4 @@
-//! `tot_commit`: commits findings, each with a state.
+//! `tot_commit` commits findings, each with a state.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::ruleset::rules::verification::ClaimedAuthor;
 use crate::ruleset::rules::{CallVerdict, KINDS, ResultCheck, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
-/// The unvalidated result of one node. Agents see the field docs in the schema.
+/// The unvalidated result for one node. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -115,7 +115,7 @@ pub const WARNINGS: &[Code] = &[
 ///
 /// # Errors
 ///
-/// Returns the errors in all results. If any result is rejected, none is stored.
+/// Returns the errors for all results. If any result is rejected, none is stored.
 pub fn commit(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -324,8 +324,8 @@ fn judge(
     Some((after, attachments))
 }
 
-/// Returns whether a claimant submits a result for a node that another agent has already committed. Repeated calls
-/// don't count.
+/// Returns whether a claimant submits a result for a node that another agent has already committed. Ignores repeated
+/// calls.
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
     let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {

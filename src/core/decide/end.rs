@@ -1,4 +1,4 @@
-//! `tot_end`: concludes an investigation once no required steps remain.
+//! `tot_end` concludes an investigation once no required steps remain.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub struct End {
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,
-    /// The reply of the person at the client, if one had to be asked. Not an argument of the call, so agents can't
-    /// forge it.
+    /// The reply from the person at the client, if the person had to be asked. Not an argument of the call, so agents
+    /// can't forge it.
     #[serde(skip)]
     pub asked: Option<Asked>,
 }
@@ -56,7 +56,7 @@ pub enum Bind {
     },
 }
 
-/// Schema for [`Bind`]. It shows only the second form, because a choice between forms confuses clients.
+/// Schema for [`Bind`]. The schema shows only the second form, because a choice between forms confuses clients.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]

@@ -42,7 +42,7 @@ pub const TEXT_MAX: usize = 1 << 20;
 pub struct Decision {
     /// The event to write, or `None` if the request changes nothing.
     pub event: Option<Event>,
-    /// Warnings for the agent. They don't make the call fail.
+    /// Warnings for the agent, which don't make the call fail.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -1,17 +1,17 @@
-//! `tot_next`: suggests research tasks and the next legal call. It writes nothing. A plan is only advice, and its
+//! `tot_next` suggests research tasks and the next legal call. It writes nothing. A plan is only advice, and its
 //! proposals are validated like any other.
 //!
 //! 1. Collect the needs: required children of open nodes, checks of answers, breadth, missing combinations.
-//! 2. Order the needs by strategy. Those that fit into one proposal become tasks with new ids (`ids`).
+//! 2. Order the needs by strategy. The needs that fit into one proposal become tasks with new ids (`ids`).
 //! 3. Give each task a state that leads toward the conclusion (`suggest`), wording from the ruleset, and a prompt
 //!    (`brief`).
 //! 4. Choose the next call: withdraw proposals that can't be committed, commit the others, change a state if no
 //!    proposal helps, propose the tasks, or end the investigation.
 //!
-//! Guarantee: while the investigation can still end, the next call is legal, and following the plans ends it, whatever
-//! was committed before. The property test in `next/tests.rs` checks this. Limitation: some rulesets can make ending
-//! impossible, and [`validity`](crate::ruleset::validity) detects only some of these cases. A plan then has no next
-//! call.
+//! Guarantee: while the investigation can still end, the next call is legal, and following the plans ends it,
+//! regardless of what was committed before. The property test in `next/tests.rs` checks this. Limitation: some rulesets
+//! can make ending impossible, and [`validity`](crate::ruleset::validity) detects only some of these cases. The plan
+//! then has no next call.
 
 mod brief;
 mod coverage;
@@ -69,7 +69,7 @@ const WITHDRAWN: usize = 20;
 /// The order in which needs become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Lowest round first, spread across its parents.
+    /// Lowest round first, spread across the parents in that round.
     #[default]
     Balanced,
     /// Like [`Strategy::Balanced`], but with at least three children under every open node. If the ruleset limits
@@ -118,7 +118,7 @@ pub struct Plan {
 /// One node to research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The node id: a new one, or that of the pending proposal.
+    /// The node id: a new id, or the id of the pending proposal.
     pub id: NodeId,
     /// The parent node; `None` for a root.
     pub parent: Option<NodeId>,
@@ -151,15 +151,15 @@ pub struct NextCall {
 /// A call that is legal now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LegalCall {
-    /// `tot_propose` with all tasks of the plan.
+    /// A `tot_propose` call with all tasks in the plan.
     Propose,
-    /// `tot_propose` that only withdraws proposals.
+    /// A `tot_propose` call that only withdraws proposals.
     Withdraw(Vec<NodeId>),
-    /// `tot_commit` for pending nodes. The agent fills in the findings and evidence.
+    /// A `tot_commit` call for pending nodes. The agent fills in the findings and evidence.
     Commit(Vec<SuggestedState>),
     /// `tot_reclassify`.
     Reclassify(SuggestedState),
-    /// `tot_comment` in reply to an objection.
+    /// A `tot_comment` call in reply to an objection.
     Reply(ObjectionReply),
     /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
     /// best-confirmed one as the main answer.
@@ -206,7 +206,8 @@ impl Plan {
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT` if the number of tasks is out of range, or if dimensions are empty or too many.
+/// Returns `INVALID_ARGUMENT` if the number of tasks is out of range, if a dimension is empty, or if there are too many
+/// dimensions.
 pub fn next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -248,7 +249,7 @@ pub fn next(
     Ok(Plan { next_call, pending, claimed, tasks, coverage })
 }
 
-/// Claims the nodes that a plan for the current state would commit next. Writes nothing if there are none.
+/// Claims the nodes that a plan for the current state would commit next. Writes nothing if there are no such nodes.
 ///
 /// # Errors
 ///
@@ -269,7 +270,7 @@ pub fn claim_next(
 }
 
 /// Proposes the given nodes or, if `nodes` is `None`, the tasks from a plan for the current state. Writes nothing if
-/// there are none.
+/// there are no nodes to propose.
 ///
 /// # Errors
 ///
@@ -353,7 +354,8 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     Some(advisor.task(&id, Some(node), words, suggestion.state.name.clone(), brief::prompt_length(1)))
 }
 
-/// Returns the states that a commit of a single node, below `parent` or as a root, would store exactly as requested.
+/// Returns the states that would be stored exactly as requested if a single node were committed below `parent` or as a
+/// root.
 pub fn states_that_count<'r>(
     investigation: &'r Investigation,
     rules: &'r EffectiveRules<'r>,
@@ -370,10 +372,10 @@ pub fn states_that_count<'r>(
     states
 }
 
-/// Returns the parent for a node that was given without one; `Some(None)` means the root level.
+/// Returns the parent for a node that was given without a parent. `Some(None)` means the root level.
 ///
-/// The parent is the first node that needs a child, otherwise that of the newest node. If a state is given, returns the
-/// first suitable parent that accepts the state, or `None`.
+/// The parent is the first node that needs a child, or otherwise the parent of the newest node. If a state is given,
+/// returns the first suitable parent that accepts the state, or `None`.
 ///
 /// # Errors
 ///
@@ -425,7 +427,7 @@ struct Slot<'a> {
     id: NodeId,
     parent: Option<&'a Node>,
     keep_open: bool,
-    /// Whether the node can be assigned a combination of values. Nodes that check an answer can't.
+    /// True if the node can be assigned a combination of values. Always false for nodes that check an answer.
     explores: bool,
 }
 
@@ -433,7 +435,7 @@ struct Slot<'a> {
 struct Want<'a> {
     parent: &'a Node,
     number: usize,
-    /// Whether the children check an answer.
+    /// True if the children check an answer.
     checks: bool,
 }
 
@@ -666,7 +668,7 @@ impl<'a> Planner<'a> {
         wants
     }
 
-    /// Adds children to reach the recommended breadth while its round is the frontier, and to cover missing
+    /// Adds children to reach a round's recommended breadth until a later round begins, and to cover missing
     /// combinations.
     fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
         let breadth = self.rules.breadth().filter(|(round, _)| {
@@ -907,8 +909,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns another approach if the last answer was refuted and nothing has been tried since: a new root, or a child
-    /// of the deepest open node.
+    /// Returns another approach (a new root, or a child of the deepest open node) if the last answer was refuted and
+    /// nothing has been tried since.
     fn other_way(&self, ids: &mut Ids) -> Option<(Slot<'a>, String)> {
         let refuted = refuted_alone(self.investigation, self.rules);
         let at = |node: &Node| node.classification.as_ref().map(|result| result.committed_at);
@@ -970,7 +972,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Returns the places of pending nodes.
+/// Returns the places for pending nodes.
 fn places<'a>(investigation: &'a Investigation, nodes: &[&'a Node]) -> Vec<NodePlace<'a>> {
     nodes
         .iter()

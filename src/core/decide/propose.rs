@@ -1,4 +1,4 @@
-//! `tot_propose`: proposes nodes to research next, and withdraws pending proposals.
+//! `tot_propose` proposes nodes to research next, and withdraws pending proposals.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 ///
 /// # Errors
 ///
-/// Returns the errors in all nodes. If any node is rejected, none is stored.
+/// Returns the errors for all nodes. If any node is rejected, none is stored.
 pub fn propose(
     investigation: &Investigation,
     rules: &EffectiveRules,

@@ -1,4 +1,4 @@
-//! `tot_reclassify`: changes the state of a committed node to revive, correct or abandon it.
+//! `tot_reclassify` changes the state of a committed node to revive, correct or abandon it.
 
 use std::sync::Arc;
 

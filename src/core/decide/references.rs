@@ -1,4 +1,4 @@
-//! The sources of results, cited in findings or given as data.
+//! The sources that results cite, either in the findings or as structured sources.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +26,7 @@ pub struct Reference {
     pub cited_by: Vec<NodeId>,
 }
 
-/// Converts a source given as data to the form used for sources cited in findings.
+/// Converts a structured source to the form used for sources cited in findings.
 fn mentioned(citation: &Citation) -> Mention {
     let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
     let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
@@ -46,7 +46,7 @@ pub fn sources(result: &Classification) -> usize {
     targets.len()
 }
 
-/// Returns the sources cited in the findings, followed by those given as data.
+/// Returns the sources cited in the findings, followed by the structured sources.
 fn mentions(result: &Classification) -> impl Iterator<Item = Mention> {
     let given = result.references.iter().map(mentioned);
     markdown::references(&result.findings).into_iter().chain(given)

@@ -1,4 +1,4 @@
-//! `tot run` and `tot rerun`: record command runs. Runs can be recorded even before a node has a result and after the
+//! `tot run` and `tot rerun` record command runs. Runs can be recorded even before a node has a result and after the
 //! investigation has ended.
 
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct NewRuns {
 /// A run, repetition or judgement to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit the node from their run.
+    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit their run's node.
     pub node: Option<NodeId>,
     /// The author's note, or the reason for a judgement.
     pub note: Option<String>,

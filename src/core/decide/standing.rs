@@ -12,7 +12,7 @@ use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::
 /// The remaining requirements of an investigation, for callers that report all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// The conditions that prevent ending; see [`blockers`]. At most three nodes that lack children are among them.
+    /// The conditions that prevent ending; see [`blockers`]. They include at most three nodes that lack children.
     pub blockers: Vec<Diagnostic>,
     /// The number of nodes that lack children.
     pub lacking: usize,
@@ -103,7 +103,7 @@ pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> V
     steps(investigation, rules, usize::MAX)
 }
 
-/// Returns the missing required steps, with at most that many nodes that lack children.
+/// Returns the missing required steps, including at most `most` nodes that lack children.
 fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
@@ -262,8 +262,7 @@ fn next_action(
     }
 }
 
-/// Returns the next step when no required steps remain: ending the investigation, unless an optional point is still
-/// open.
+/// Returns the next step when no required steps remain: end the investigation, unless an optional point is still open.
 fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
     if let Some(Diagnostic { message, suggestion, .. }) =
         objections::open(investigation).first().map(diagnostic)

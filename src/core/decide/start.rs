@@ -1,4 +1,4 @@
-//! `tot_start`: starts an investigation with immutable settings.
+//! `tot_start` starts an investigation with immutable settings.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -6,7 +6,7 @@
 //! and its memory is released immediately. If bodies waited for memory instead, they could deadlock.
 //!
 //! Complete bodies wait for their turn to be parsed, with separate queues for small and large bodies, because parsed
-//! JSON is larger: a list of numbers takes more than a hundred times its length.
+//! JSON is larger. For example, a list of numbers takes up more than a hundred times its length.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-/// The number of bytes of each body that count towards the share for small bodies.
+/// The number of bytes of each body that count toward the share for small bodies.
 const SMALL: usize = 32 * 1024;
 
 /// The share for small bodies, in bytes. It holds about 2,000 small bodies, more than the default limit on
@@ -72,8 +72,8 @@ impl BodyBudget {
         }
     }
 
-    /// Receives a whole body and waits for its turn to be parsed. The time limit covers the whole body, so slow
-    /// senders cannot extend it. The same limit then applies to the wait.
+    /// Receives a whole body and waits for its turn to be parsed. The time limit covers the whole body, so slow senders
+    /// cannot extend it. The same limit then applies to the wait for parsing.
     pub(super) async fn receive(
         &self,
         body: Body,

@@ -106,8 +106,8 @@ impl HttpGate {
             .with_state(self)
     }
 
-    /// Stops accepting requests and waits until all accepted requests are fully answered. The wait is brief for
-    /// answers that no tool is working on, such as those to a client that reads slowly.
+    /// Stops accepting requests and waits until all accepted requests are fully answered. The wait is brief for answers
+    /// that no tool is working on, such as answers to a client that reads slowly.
     pub(super) async fn stop(&self, tools: &TaskTracker) {
         self.stopping.cancel();
         self.in_progress.close();

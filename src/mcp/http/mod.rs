@@ -20,9 +20,9 @@
 //! - **An accepted call is answered** even if SIGTERM, SIGINT or SIGHUP arrives, as over stdio. Later requests are
 //!   refused with 503. If a client disconnects, its call still finishes its writes and only the answer is lost.
 //!
-//! Limits: the server supports neither TLS nor HTTP/2, but a proxy can add them. All clients share one token. Rates
-//! are counted per session, or per network for clients without a session. Behind a proxy, this is the proxy's
-//! network.
+//! Limitations: the server supports neither TLS nor HTTP/2, but a proxy can add them. All clients share one token.
+//! Rates are counted per session, or per network for clients without a session. For clients behind a proxy, the network
+//! is that of the proxy.
 
 mod body;
 mod gate;
@@ -64,7 +64,7 @@ pub struct HttpOptions {
     /// Additional host names for the server, with or without a port. The server's address and loopback names are
     /// always allowed.
     pub hosts: Vec<String>,
-    /// The origins of web pages that may use the server, as browsers write them, such as `https://app.example`.
+    /// The origins of web pages that may use the server, in the form that browsers send, such as `https://app.example`.
     pub origins: Vec<String>,
     /// The maximum number of sessions.
     pub sessions: usize,
@@ -144,7 +144,7 @@ pub fn serve_http(server: Server, options: HttpOptions) -> Result<(), HttpError>
 }
 
 /// Returns the number of calls to run at once. Calls beyond what the processor and the disk can handle only slow each
-/// other down: with a thread for each of 50 investigations, the slowest of a hundred calls took almost twice as long
+/// other down. With a thread for each of 50 investigations, the slowest of a hundred calls took almost twice as long,
 /// and memory use multiplied. Even small machines need several threads, since calls also wait for locks and the disk.
 fn calls_at_once() -> usize {
     std::thread::available_parallelism().map_or(0, |cores| cores.get() * 4).max(16)
@@ -233,7 +233,7 @@ fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Returns whether the text is an origin as browsers write it.
+/// Returns whether the text is an origin in the form that browsers send.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return false };
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]+".contains(&byte);

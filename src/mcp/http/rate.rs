@@ -29,7 +29,7 @@ struct Bucket {
     at: Instant,
 }
 
-/// How many seconds' worth of requests a client may send at once.
+/// The burst limit: how many seconds' worth of requests a client may send at once.
 const BURST: f64 = 5.0;
 
 impl Rates {

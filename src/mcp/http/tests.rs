@@ -136,7 +136,7 @@ async fn a_session_without_requests_ends_and_its_memory_goes() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(server.post(&first, &ping()).await.starts_with("HTTP/1.1 404"));
-    // A session lives as long as it is used.
+    // A session stays alive as long as it is used.
     for _ in 0..6 {
         tokio::time::sleep(IDLE / 4).await;
         assert!(server.post(&second, &ping()).await.starts_with("HTTP/1.1 200"));

@@ -28,8 +28,8 @@ pub enum TokenError {
     Unfit(&'static str),
 }
 
-/// The minimum length of a token, in characters. This is 64 bits for hexadecimal digits, but tokens may also contain
-/// other characters.
+/// The minimum length of a token, in characters. For hexadecimal digits, this length corresponds to 64 bits, but tokens
+/// may also contain other characters.
 const LEAST: usize = 16;
 
 /// The maximum length of a token, in characters. The token must fit into a header.

@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects a node's texts or the conclusion.
+//! `tot_amend` corrects the text of a node or the conclusion.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

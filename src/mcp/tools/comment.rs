@@ -1,4 +1,4 @@
-//! `tot_comment`: comments on a node or on the whole investigation.
+//! `tot_comment` comments on a node or on the whole investigation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

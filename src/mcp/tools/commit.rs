@@ -1,4 +1,4 @@
-//! `tot_commit`: stores research results.
+//! `tot_commit` stores research results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl StoredResults {
     }
 }
 
-/// Describes a stored node. Returns `None` if it has no result.
+/// Describes a stored node. Returns `None` if the node has no result.
 fn committed(node: &Node) -> Option<StoredNode> {
     let classification = node.classification.as_ref()?;
     let newest = classification.newest();

@@ -1,4 +1,4 @@
-//! `tot_end`: ends an investigation with a conclusion.
+//! `tot_end` ends an investigation with a conclusion.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct EndInput {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EndBody {
-    /// The git tag that marks the end of the investigation.
+    /// The git tag for the ended investigation.
     tag: Option<String>,
     /// `ended` or `stoppedEarly`.
     outcome: assess::Outcome,
@@ -108,7 +108,7 @@ struct EndAnswer {
     node: NodeSummary,
     /// The verdict on the answer, in words.
     verdict: Cow<'static, str>,
-    /// Whether another node has confirmed the answer and no objection is open.
+    /// True if another node has confirmed the answer and no objection is open.
     verified: bool,
     /// The confirmation grade: `independent`, `second-agent`, `self` or `none`.
     confirmation: Grade,

@@ -25,7 +25,7 @@ pub(super) const ABOUT: About = About {
 /// The number of entries on a page.
 const PAGE: usize = 10;
 
-/// The maximum length of a text in an entry, in characters.
+/// The maximum length of a text field in an entry, in characters.
 const TEXT: usize = 80;
 
 /// The investigations to list.

@@ -3,14 +3,15 @@
 //! # Adding a tool
 //!
 //! 1. `src/mcp/tools/list.rs` is a small tool to start from. Copy the file, then write the input, the reply, the
-//!    texts for agents and the handler. Logic that the command line could also use belongs in [`crate::service`].
+//!    descriptions for agents and the handler. Logic that the command line could also use belongs in
+//!    [`crate::service`].
 //! 2. `src/mcp/tools/mod.rs`: declare the module, add the tool to [`all`] and mention it in [`INSTRUCTIONS`].
 //! 3. `tests/it/mcp/tools.rs`: add the tool's position in the list and whether the tool is read-only.
 //! 4. `tests/it/mcp/budget.rs`: add the size limit for the tool's reply.
 //! 5. `tests/it/fuzz.rs`: add arbitrary input for the tool.
 //! 6. `tests/clients/investigation.py`: add a call, since each official client calls every tool.
-//! 7. `src/cli/client_config.rs`: add a sentence to the skill for clients if agents need to know the tool from the
-//!    start.
+//! 7. `src/cli/client_config.rs`: add a sentence to the skill for clients if agents need to know about the tool from
+//!    the start.
 //! 8. `README.md`: add a row to the table of tools.
 
 mod amend;
@@ -123,7 +124,8 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     ]
 }
 
-/// Calls the named tool in this process, without a client. The command line uses it for commands that match a tool.
+/// Calls the named tool in this process, without a client. The command line uses this function for commands that match
+/// a tool.
 ///
 /// # Errors
 ///

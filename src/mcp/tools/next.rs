@@ -1,4 +1,4 @@
-//! `tot_next`: plans tasks and the next legal call.
+//! `tot_next` plans tasks and the next legal call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,8 @@ pub(super) const ABOUT: About = About {
 /// The maximum size of the tasks, in bytes as sent.
 const ROOM: usize = 2_700;
 
-/// The task lengths to try, in characters. The first length at which all tasks fit is used, or the last length if
-/// none fits.
+/// The task lengths to try, in characters. The first length at which all tasks fit is used, or the last length if the
+/// tasks never fit.
 const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
 
 /// The maximum number of other agents' claims to list, and the maximum length of an agent's name.
@@ -178,7 +178,7 @@ pub(super) struct TaskEntry {
     counts: String,
     /// The whole prompt for the researching agent.
     prompt: Option<String>,
-    /// Whether the node is already proposed.
+    /// True if the node is already proposed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pending: bool,
 }

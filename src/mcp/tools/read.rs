@@ -1,7 +1,7 @@
-//! `tot_read`: returns whole nodes. Only this tool returns findings unchanged.
+//! `tot_read` returns whole nodes. Only this tool returns findings unchanged.
 //!
 //! A reply contains as many of the requested nodes as fit, in the requested order. `rest` names the others. Findings
-//! that are too long are returned in pieces. Other texts that are too long are cut and named in `cut`, and the node's
+//! that are too long are returned in pieces. Other fields that are too long are cut and named in `cut`. The node's
 //! resource contains them in full.
 
 use std::borrow::Cow;
@@ -138,8 +138,8 @@ struct NodesRead<'n> {
     rest: Vec<&'n NodeId>,
 }
 
-/// Reads as many of the nodes as fit. If there are few nodes, they share the room, and unused shares go to the
-/// others. If there are many, each node after the first is read completely or not at all.
+/// Reads as many of the nodes as fit. If there are few nodes, they share the room, and unused shares go to the other
+/// nodes. If there are many nodes, each node after the first is read completely or not at all.
 fn read<'n>(
     investigation: &'n Investigation,
     rules: Option<EffectiveRules<'_>>,
@@ -189,12 +189,12 @@ fn read<'n>(
     read
 }
 
-/// Returns the judgment on an answer: its verdict, its confirmations with their distances and limits, and the nodes
+/// Returns the judgment on an answer: its verdict, its confirmations with their distances, its caveats, and the nodes
 /// that contest or refute it.
 fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
     /// The maximum number of nodes to name.
     const NAMED: usize = 5;
-    /// The maximum length of a limit, in characters.
+    /// The maximum length of a caveat, in characters.
     const LIMIT: usize = 200;
     let Some(answer) = answer else { return Map::new() };
     if answer.verdict == Verdict::Refuted {
@@ -216,8 +216,8 @@ fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Str
     }))
 }
 
-/// Returns the piece of a text that starts at a character offset and takes up at most `room` bytes in JSON, along
-/// with the offset of the next piece.
+/// Returns the piece of the text that starts at a character offset and takes up at most `room` bytes in JSON, along
+/// with the next piece's offset.
 fn piece(text: &str, offset: usize, room: usize) -> (String, Option<usize>) {
     let mut piece = String::new();
     let mut left = room;
@@ -240,7 +240,7 @@ fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// The limits to try for the texts of a node, mildest first: characters per text and entries per list.
+/// The limits to try for a node's fields, mildest first: characters per text field and entries per list.
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
 /// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of the

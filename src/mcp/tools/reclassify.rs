@@ -1,4 +1,4 @@
-//! `tot_reclassify`: changes the state of a committed node.
+//! `tot_reclassify` changes the state of a committed node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
-//! `tot_report`: writes an investigation as a static site into the server's report folder.
+//! `tot_report` writes an investigation as a static site into the server's report folder.
 //!
 //! Guarantees:
 //!
 //! - Clients cannot choose the folder, and files that this program did not write are never replaced.
 //! - Each call leaves a complete site that contains everything committed before the call.
 //! - Reports on the same investigation are written one after the other, even by several processes. Each report reads
-//!   the state after the previous report is done, so the last site has the newest state. A lock file in the folder
+//!   the state after the previous report is complete, so the last site has the newest state. A lock file in the folder
 //!   ensures this; the system releases the lock if the process dies.
 //!
 //! Reports do not delay other calls. They are rendered from a snapshot, at most [`at_once`] at the same time. Calls

@@ -1,4 +1,4 @@
-//! `tot_start`: starts an investigation.
+//! `tot_start` starts an investigation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(super) struct StartBody {
     mode: String,
     /// The number of rounds required before the investigation can end.
     min_rounds: u32,
-    /// Whether terminal states are accepted in early rounds.
+    /// True if terminal states are accepted in early rounds.
     allow_early_terminal: bool,
     /// The number of roots required in the first proposal.
     min_roots: u32,

@@ -1,5 +1,5 @@
-//! `tot_status`: returns the state of an investigation. The digest helps an agent that has lost its context; it
-//! contains the question, a line for each relevant node, and the next step.
+//! `tot_status` returns the state of an investigation. The digest helps an agent that has lost its context. It contains
+//! the question, a line for each relevant node, and the next step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ enum StatusDetail {
     Full,
 }
 
-/// The part of the reply that is always sent whole.
+/// The part of the reply that is always sent in full.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatusBody {
@@ -104,7 +104,7 @@ pub(super) struct StatusBody {
 pub(super) struct StatusFacts {
     /// The question.
     query: Option<String>,
-    /// The context: what was known when the investigation started.
+    /// The context: the facts known when the investigation started.
     context: Option<String>,
     /// The title.
     title: String,
@@ -147,7 +147,7 @@ pub(super) struct StatusFacts {
     listed: Option<Vec<ListedNode>>,
     /// The cursor for the next page; absent on the last page.
     next_cursor: Option<String>,
-    /// The sync status with the remote; absent if there is no remote.
+    /// The sync status for the remote; absent if there is no remote.
     sync: Option<RemoteStanding>,
     /// The quality metrics.
     quality: Option<Value>,

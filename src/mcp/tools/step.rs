@@ -1,6 +1,6 @@
-//! `tot_step`: performs a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this
-//! order, and is the only tool that may write two commits. Both commits are decided before either is written, so a
-//! step is all or nothing.
+//! `tot_step` performs a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this order,
+//! and is the only tool that may write two commits. Both commits are decided before either is written, so a step is all
+//! or nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub(super) const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// A turn: results, proposals, and the options of the next plan.
+/// A turn: results, proposals, and the options for the next plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StepInput {

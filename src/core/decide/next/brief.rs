@@ -1,4 +1,4 @@
-//! Task texts: the title, the planned action, and the prompt for the research agent.
+//! Writes the text for tasks: the title, the planned action, and the prompt for the research agent.
 //!
 //! All wording about states comes from the ruleset. Prompts have a maximum length: the query, the path and the findings
 //! may be shortened, but never the rules or the reporting instructions.
@@ -28,8 +28,8 @@ const BASE_MAX: usize = 80;
 /// Maximum length of a combination in a title.
 const COMBINATION_MAX: usize = 120;
 
-/// Prefixes that turn a parent's title into a child's title. In this order, the parent is an open node, an answer or a
-/// seemingly exhausted node.
+/// Prefixes that turn a parent's title into a child's title. They apply, in this order, if the parent is an open node,
+/// an answer, or a seemingly exhausted node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
 
 /// Returns the maximum length of each prompt in a plan.
@@ -37,7 +37,7 @@ pub(super) fn prompt_length(tasks: usize) -> usize {
     (PROMPTS_MAX / tasks.max(1)).clamp(PROMPT_LEAST, PROMPT_MAX)
 }
 
-/// Returns a title and a planned action. `number` is the task's position among its siblings, from 1.
+/// Returns a title and a planned action. `number` is the task's position among its siblings, counting from 1.
 pub(super) fn title_and_action(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -208,7 +208,8 @@ fn describe(rules: &EffectiveRules, state: &State) -> String {
     format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 
-/// Returns a title without the prefix added by an earlier task, and the number at its end.
+/// Splits a title into the part after any prefix added by an earlier task, and the number in parentheses that ends the
+/// title.
 fn base(title: &str) -> (&str, Option<&str>) {
     let rest = |task: &&str| title.strip_prefix(*task)?.strip_prefix(": ");
     let base = TASKS.iter().find_map(rest).unwrap_or(title);

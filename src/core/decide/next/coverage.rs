@@ -4,9 +4,9 @@
 //! them or fewer than three dimensions. Otherwise every pair of values from two dimensions is wanted (pairwise
 //! coverage), and one node can cover many pairs at once.
 //!
-//! A committed or pending node covers the values listed in its `covers` (`engine=gix`). Without that list, its title
-//! and planned action must name all values of a combination and no other value of the same dimensions, as whole words,
-//! ignoring case.
+//! A committed or pending node covers the values listed in its `covers` (`engine=gix`). Without that list, the node's
+//! title and planned action must name all values of a combination and no other value of the same dimensions. Values are
+//! matched as whole words, ignoring case.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::decide::Rejection;
 use crate::domain::{Code, Diagnostic, Investigation, Node};
 
-/// Maximum number of full combinations for three or more dimensions. Larger products are covered by pairs.
+/// Maximum number of full combinations for three or more dimensions. For larger products, pairs are covered instead.
 const PRODUCT_MAX: usize = 64;
 
 /// Maximum number of combinations to cover.
@@ -44,7 +44,7 @@ pub type Combination = Vec<(String, String)>;
 /// The coverage of combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Whether pairs of values are counted instead of full combinations.
+    /// True if pairs of values are counted instead of full combinations.
     pub pairwise: bool,
     /// The total number of combinations.
     pub total: usize,
@@ -126,7 +126,8 @@ impl Grid {
         self.missing.iter().filter(|missing| **missing).count()
     }
 
-    /// Returns a combination that covers missing ones, with a value for every dimension, and marks those as covered.
+    /// Returns a combination, with a value for every dimension, that covers missing combinations. Marks them as
+    /// covered.
     pub(super) fn take(&mut self) -> Option<Combination> {
         let first = self.missing.iter().position(|missing| *missing)?;
         let mut chosen = self.asked[first].clone();

@@ -1,4 +1,4 @@
-//! Suggests states that lead toward the conclusion: the states allowed in a node's place, and the state that a plan
+//! Suggests states that lead toward the conclusion: the states allowed at a node's position, and the state that a plan
 //! assumes.
 //!
 //! [`Advisor::suggest`] considers a batch as a whole, because a ruleset may limit the share of closed nodes in a
@@ -27,7 +27,7 @@ const ROUNDS_MAX: u32 = 200;
 pub(super) struct NodePlace<'a> {
     /// The committed parent; `None` for a root.
     pub(super) parent: Option<&'a Node>,
-    /// Whether the node must be open, even if other nodes are.
+    /// True if the node must be open, even if other nodes already are.
     pub(super) keep_open: bool,
 }
 
@@ -40,9 +40,9 @@ impl NodePlace<'_> {
 /// A suggested state for a node.
 pub(super) struct Suggestion<'a> {
     pub(super) state: &'a State,
-    /// Whether the state is open only because no more nodes in the batch may be closed.
+    /// True if the state is open only because no more nodes in the batch may be closed.
     pub(super) held_open: bool,
-    /// Whether the parent counts on this state.
+    /// True if the parent relies on this state.
     bound: bool,
     place: NodePlace<'a>,
 }
@@ -204,7 +204,7 @@ impl<'a> Advisor<'a> {
     }
 
     /// Switches choices to open states until each round respects the limit on closing. Starts with the last choices,
-    /// and changes a state that a parent counts on only if there is no alternative.
+    /// and changes a state that a parent relies on only if there is no alternative.
     fn hold_open<'s>(&'s self, chosen: &mut [Option<Suggestion<'s>>]) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, choice) in chosen.iter().enumerate() {

@@ -277,7 +277,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
         let mut state = || states[random.below(states.len())].clone();
         let pending: Vec<NodeId> = play.investigation.pending().map(|node| node.id.clone()).collect();
-        // Commits the nodes together or one by one, because a limit on closing rejects many batches.
+        // Commits the nodes together or individually, because a limit on closing rejects many batches.
         for _ in 0..5 {
             let batch: Vec<_> = pending.iter().map(|id| (id.clone(), state())).collect();
             if !batch.is_empty() && play.commit(&batch).is_ok() {
