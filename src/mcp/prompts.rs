@@ -136,7 +136,7 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
     let outlook = outlook(investigation, &rules);
     let blockers = blockers(investigation, &rules);
     if !blockers.is_empty() {
-        text.push_str("\n\n## What blocks the end\n");
+        text.push_str("\n\n## What prevents ending\n");
         for blocker in blockers.iter().take(NAMED) {
             text.push_str(&format!("\n- {}", blocker.message));
         }
@@ -171,7 +171,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         .ok_or_else(|| no_such("committed node", node))?;
     let state = it.current_state();
     let mut text = format!(
-        "Check the node {} of the investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
+        "Check node {} in investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
          holds. Do not trust its findings: measure, read and reproduce yourself, under your \
          own agentId. {}\n\n## Its findings\n\n{}\n",
         node.id,
@@ -180,7 +180,10 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         shorten(it.findings.trim(), TEXT)
     );
     if it.findings.trim().chars().count() > TEXT {
-        text.push_str(&format!("\nThe rest: tot_read with nodeIds [{}] and offset {TEXT}.\n", node.id));
+        text.push_str(&format!(
+            "\nFor the rest, call tot_read with nodeIds [{}] and offset {TEXT}.\n",
+            node.id
+        ));
     }
     if let Some(evidence) = &it.evidence {
         text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), TEXT)));
@@ -199,17 +202,17 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     }
     match check(investigation, &rules, node).filter(|_| investigation.end_in_force().is_none()) {
         Some(task) => text.push_str(&format!(
-            "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit the result with the state \
-             that your findings support.\n\n## The task\n\n{}",
+            "\n- Propose the check as {} with parent {} (tot_propose), research it, then commit the result with tot_commit \
+             in the state that your findings support.\n\n## The task\n\n{}",
             task.id, node.id, task.prompt
         )),
         None if investigation.end_in_force().is_some() => text.push_str(
-            "\n- The investigation has ended. If the node doesn't hold, tot_reclassify it with the reason: an open state \
-             reopens the investigation.",
+            "\n- The investigation has ended. If the node doesn't hold, change its state with tot_reclassify and give \
+             the reason: an open state reopens the investigation.",
         ),
         None => text.push_str(&format!(
-            "\n- {} takes no children as {state}: if it doesn't hold, tot_reclassify it with a reason and \
-             evidence.",
+            "\n- {} takes no children as {state}: if it doesn't hold, change its state with tot_reclassify and give a \
+             reason and evidence.",
             node.id
         )),
     }

@@ -74,7 +74,7 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>,
     let first = cursor.is_none().then(|| {
         Resource::new(ResourceAddress::Investigations.to_string(), "investigations")
             .with_title("All investigations")
-            .with_description("The investigations of this server, newest first.")
+            .with_description("The investigations on this server, newest first.")
             .with_mime_type(MARKDOWN)
     });
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
@@ -278,7 +278,7 @@ fn ended(text: &mut String, end: &Conclusion) {
             let _ = write!(text, "\n{}\n", conclusion.trim());
         }
         (Some(conclusion), Some(at)) => {
-            let _ = write!(text, "\nConcluded after the end, {at}:\n\n{}\n", conclusion.trim());
+            let _ = write!(text, "\nConcluded after ending, {at}:\n\n{}\n", conclusion.trim());
         }
     }
     for amended in &end.amended {

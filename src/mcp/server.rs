@@ -174,7 +174,7 @@ impl Server {
         asking: Asking,
     ) -> Result<Called, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
-            self.log.warn("call of an unknown tool");
+            self.log.warn("call to an unknown tool");
             return Err(self.unknown_tool(name));
         };
         let (since, named) = (Instant::now(), log::short(&arguments));
@@ -302,8 +302,7 @@ fn not_begun() -> ToolReply {
         "Earlier calls have been writing to the investigation for {} seconds. This call was not started, and nothing was written.",
         TURN.as_secs()
     );
-    let suggestion =
-        "Call again. If this persists, a process that writes there may hang. tot_status still works.";
+    let suggestion = "Call again. If this persists, a process that writes to the investigation may be stuck. tot_status still works.";
     rejection(&message, vec![Diagnostic::new(Code::Busy, &message).suggest(suggestion)])
 }
 

@@ -214,7 +214,7 @@ async fn judge_origin(State(gate): GateState, request: Request, next: Next) -> R
         && !gate.options.origins.iter().any(|allowed| origin == allowed.as_str())
         && !is_same(origin, request.headers())
     {
-        let why = "web pages of this origin may not use this server (see --allowed-origin)";
+        let why = "web pages from this origin may not use this server (see --allowed-origin)";
         return Err(HttpRefusal::new(StatusCode::FORBIDDEN, why));
     }
     let is_preflight = request.method() == Method::OPTIONS;

@@ -49,7 +49,7 @@ fn each_call_is_one_line_that_people_read() {
     [time] info  tot_propose [id] rejected PARENT_NOT_FOUND [n] ms
     [time] info  tot_propose [id] rejected INVALID_ARGUMENT [n] ms
     [time] info  tot_status rejected SESSION_NOT_FOUND [n] ms
-    [time] warn  call of an unknown tool
+    [time] warn  call to an unknown tool
     ");
 }
 
