@@ -38,19 +38,18 @@ const BY_HAND: &str = "changed by hand, not checked since";
 
 /// How far an answer or a whole investigation can be trusted. The variants are ordered from worst to best.
 ///
-/// Serializes as `class` for style sheets, `sign` to accompany the colour, `label` for readers, and `contested`.
+/// Serializes to `class` for style sheets, `sign` to accompany the color, `label` for readers, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Another node shows that the answer is wrong.
     Refuted,
-    /// The answer or a node it rests on has an open objection or differing results, or a rerun of its evidence
-    /// differed.
+    /// The answer or a node it rests on is contested by an open objection, differing results, or a rerun that differed.
     Contested,
     /// Investigations only: ended early, before the rules were met.
     StoppedEarly,
     /// Investigations only: ended normally, but the rules still require something.
     RulesUnmet,
-    /// There is no confirmation that counts.
+    /// No confirmation counts.
     NotChecked,
     /// Only the author has checked the answer.
     AuthorOnly,
@@ -75,7 +74,7 @@ impl Verdict {
         }
     }
 
-    /// Returns a sign to accompany the colour.
+    /// Returns a sign to accompany the color.
     pub fn sign(self) -> &'static str {
         match self {
             Verdict::Refuted => "✗",
@@ -157,7 +156,7 @@ impl Confirming {
 pub struct Answer<'a> {
     /// The node.
     pub node: &'a Arc<Node>,
-    /// True if the state of the node is an answer. A refuted node may have lost that state.
+    /// True if the node's state counts as an answer. A refuted node may no longer be in such a state.
     pub is_answering: bool,
     /// The verdict on the answer.
     pub verdict: Verdict,
@@ -171,7 +170,7 @@ pub struct Answer<'a> {
     pub refuted_by: Vec<NodeId>,
     /// Open objections to the answer, to the steps it rests on, and to its confirmations.
     pub against: Vec<CommentId>,
-    /// The nodes with differing results among the answer, its steps and its confirmations.
+    /// The answer, steps and confirmations that have differing results.
     pub differing: Vec<NodeId>,
     /// Commands run as evidence for the answer, its steps and its confirmations, in the order of the steps.
     pub runs: Vec<RunId>,
@@ -277,10 +276,10 @@ impl fmt::Display for Headline {
     }
 }
 
-/// A limit of the verdict: a sentence about something that the verdict does not cover.
+/// A limitation of the verdict: a sentence about something that the verdict does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictLimit<'a> {
-    /// The confirmation that states the limit. `None` if the conclusion states it.
+    /// The confirmation that states the limitation. `None` if the conclusion states it.
     pub node: Option<&'a NodeId>,
     /// The sentence.
     pub text: &'a str,
@@ -300,7 +299,7 @@ impl fmt::Display for VerdictLimit<'_> {
     }
 }
 
-/// A node whose result was changed later.
+/// A node whose result was later reversed.
 #[derive(Clone, Debug)]
 pub struct Overturned<'a> {
     /// The node.
@@ -316,7 +315,7 @@ pub struct Overturned<'a> {
 pub struct Assessment<'a> {
     /// The assessed investigation.
     pub investigation: &'a Investigation,
-    /// The rules in force. If there are none, no node counts as an answer.
+    /// The rules in force. `None` means that no node counts as an answer.
     pub rules: Option<EffectiveRules<'a>>,
     /// The state of the whole investigation.
     pub outcome: Outcome,
@@ -507,7 +506,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// Returns the limits named by the nodes that explain the verdict on an answer.
+    /// Returns the limitations stated by the nodes that explain the verdict on an answer.
     pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = VerdictLimit<'a>> {
         let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
         let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
@@ -517,8 +516,8 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// Returns the limits of the overall verdict: the points that the conclusion names as not covered, and the caveats
-    /// about its answers. Without a conclusion, returns the caveats about the first answer.
+    /// Returns the limitations of the overall verdict: the points that the conclusion lists as not covered, and the
+    /// caveats about its answers. Without a conclusion, returns the caveats about the first answer.
     pub fn limits(&self) -> Vec<VerdictLimit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
         let said = not_covered.map(|text| VerdictLimit { node: None, text });
@@ -563,8 +562,8 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// Returns the overall verdict: the worst among the verdicts on the conclusion's answers and on the way in which
-    /// the investigation ended.
+    /// Returns the overall verdict: the worst of the verdicts on the conclusion's answers and on how the investigation
+    /// ended.
     ///
     /// Rivals named by the conclusion do not count. `None` while no conclusion is in force.
     pub fn verdict(&self) -> Option<Verdict> {

@@ -1,6 +1,6 @@
 //! The read model of a node: all stored facts, under the names used for programs and people.
 //!
-//! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its texts
+//! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its text
 //! and headings, and comparisons use its [`NodeField`]s. To add a stored field, add it here and in `format`.
 //!
 //! Pure. The view is complete. [`shorten`] creates a short form of its JSON.
@@ -37,7 +37,7 @@ pub struct NodeView<'a> {
     pub state: Option<&'a StateName>,
     /// The role of the current state in the ruleset; `None` if the ruleset is unreadable.
     pub role: Option<Role>,
-    /// The action that the agent planned.
+    /// The agent's planned action.
     pub planned_action: Cow<'a, str>,
     /// The time of the proposal.
     pub proposed_at: String,
@@ -70,7 +70,7 @@ pub struct NodeView<'a> {
     pub headline: Option<Cow<'a, str>>,
     /// The findings in Markdown.
     pub findings: Option<Cow<'a, str>>,
-    /// The texts that back the findings.
+    /// The fields that support the findings.
     #[serde(flatten)]
     pub texts: BackingTexts<'a>,
     /// The commands that the agent ran.
@@ -78,7 +78,7 @@ pub struct NodeView<'a> {
     /// The runs cited as evidence.
     #[serde(skip_serializing_if = "<[RunId]>::is_empty")]
     pub runs: &'a [RunId],
-    /// The sources, including those recognized in the texts.
+    /// The sources, including those recognized in the text fields.
     pub references: &'a [Citation],
     /// Links to nodes elsewhere in the tree.
     pub links: &'a [Link],
@@ -86,7 +86,7 @@ pub struct NodeView<'a> {
     pub warnings: &'a [Warning],
     /// All later state changes, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
-    /// All later changes to the texts, oldest first.
+    /// All later text changes, oldest first.
     pub amended: Vec<AmendmentView<'a>>,
     /// Other results for the same proposal, from a merge or committed late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -134,7 +134,7 @@ impl Serialize for OtherResult<'_> {
     }
 }
 
-/// A change to a node's texts, with the previous texts: an empty text if there was none, absent if unchanged.
+/// A change to a node's text, with the previous text of each changed field: an empty string if there was none.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendmentView<'a> {
@@ -165,7 +165,7 @@ pub struct AmendmentView<'a> {
     pub references: Option<Vec<Citation>>,
 }
 
-/// A change to the conclusion, with the previous texts.
+/// A change to the conclusion, with the previous text.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendedConclusionView<'a> {
@@ -204,12 +204,12 @@ pub struct ChangeView<'a> {
     pub by: Option<ChangeOrigin<'a>>,
     /// The reason.
     pub reason: Option<Cow<'a, str>>,
-    /// The texts that back the change.
+    /// The fields that support the change.
     #[serde(flatten)]
     pub texts: BackingTexts<'a>,
     /// The warnings issued for the state change.
     pub warnings: &'a [Warning],
-    /// The number of other results that the change decided between; absent if there were none.
+    /// The number of other results between which the change decided; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<usize>,
 }
@@ -224,11 +224,11 @@ pub enum ChangeOrigin<'a> {
     Caller(Caller),
 }
 
-/// The texts that back findings or a state change. Each becomes a field of the surrounding JSON object.
+/// The fields that support findings or a state change. Each becomes a field of the surrounding JSON object.
 #[derive(Clone, Debug)]
 pub struct BackingTexts<'a>(Vec<BackingText<'a>>);
 
-/// One of the texts in [`BackingTexts`].
+/// One of the fields in [`BackingTexts`].
 #[derive(Clone, Debug)]
 pub struct BackingText<'a> {
     /// The key in JSON and in files.
@@ -256,7 +256,7 @@ pub struct NodeField<'a> {
     pub name: &'static str,
     /// The value; empty if absent.
     pub value: Cow<'a, str>,
-    /// True if the field is a text that the agent wrote about its work. False for a choice or a fact.
+    /// True if the field is text that the agent wrote about its work. False if it is a choice or a fact.
     pub is_text: bool,
 }
 
@@ -278,7 +278,7 @@ const EVIDENCE: &str = "Evidence";
 /// The heading for the alternatives considered.
 const ALTERNATIVES: &str = "Alternatives considered";
 
-/// The heading for the limits of the research.
+/// The heading for the limitations of the research.
 const CAVEATS: &str = "Not tried";
 const CAVEATS_KEY: &str = "caveats";
 
@@ -308,7 +308,7 @@ pub fn asked_line(asked: &Asked) -> String {
         _ => format!(" ({NO_SIGN_OFF})"),
     };
     let label = asked.answer.label();
-    format!("The person in front of the client: {label}{said}{worth}.")
+    format!("The person at the client: {label}{said}{worth}.")
 }
 
 impl<'a> NodeView<'a> {
@@ -532,7 +532,7 @@ impl<'a> AmendmentView<'a> {
         }
     }
 
-    /// Returns the previous texts that backed the findings, each with its heading.
+    /// Returns the previous text of the fields that support the findings, each with its heading.
     pub fn backing(&self) -> Vec<(&'static str, String)> {
         let commands = |all: &Vec<Command>| all.iter().map(command_text).collect::<Vec<_>>().join("\n\n");
         let references = |all: &Vec<Citation>| all.iter().map(reference_line).collect::<Vec<_>>().join("\n");
@@ -638,12 +638,12 @@ fn link_line(link: &Link) -> String {
 }
 
 impl<'a> BackingTexts<'a> {
-    /// Returns the texts in reading order.
+    /// Returns the fields in reading order.
     pub fn iter(&self) -> impl Iterator<Item = &BackingText<'a>> {
         self.0.iter()
     }
 
-    /// Adds the limits of the research.
+    /// Adds the limitations of the research.
     fn and_caveats(mut self, caveats: &'a [String]) -> Self {
         self.0.push(BackingText::list(CAVEATS_KEY, CAVEATS, caveats));
         self
@@ -703,7 +703,7 @@ fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
     text.as_ref().map(Cow::from)
 }
 
-/// Shortens every text in a serialized view to `characters`, and every list to `entries`. Ids and id lists are not
+/// Shortens every string in a serialized view to `characters`, and every list to `entries`. Ids and id lists are not
 /// shortened. The oldest state and text changes are omitted first.
 ///
 /// Returns the names of the shortened fields.

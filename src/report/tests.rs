@@ -93,7 +93,7 @@ fn the_first_page_answers_the_questions() {
         "<section class=\"answer confirmed\"",
         "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has signed it off.</h2>",
         "found by researcher-r4.a1a1",
-        "Another agent of the same session tried to refute it and could not",
+        "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
         "<a href=\"#ruled-out\">9 alternatives ruled out</a>",
         "No objection is open",

@@ -24,7 +24,7 @@ pub struct Distance {
     /// The seconds that the confirmation took, counted from its proposal or the start of its work, whichever was
     /// earlier.
     seconds: i64,
-    /// The sources and commands of the confirmation. `None` if its texts are withheld.
+    /// The sources and commands of the confirmation. `None` if its text is withheld.
     pub own: Option<Own>,
     /// The number of confirmations stored by the same call, including this one.
     in_one_call: usize,
@@ -70,7 +70,7 @@ impl Assessment<'_> {
     }
 }
 
-/// Compares models and clients if all of them are known. Skips results stated by a person alone.
+/// Compares models and clients if all of them are known. Skips results attributed only to a person.
 fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {

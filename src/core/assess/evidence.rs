@@ -1,7 +1,7 @@
 //! Commands run as evidence and their reruns.
 //!
 //! For each command, the newest completed rerun counts. If it differs, it contests the answers that rest on the command
-//! until somebody judges that the evidence holds. A rerun that could not run contests nothing.
+//! until somebody judges that the evidence holds. A rerun that could not be carried out contests nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::text::{counted, made_visible, one_line, shorten};
 const NAME: usize = 60;
 /// The maximum length of a command within a sentence, in characters.
 const COMMAND: usize = 120;
-/// The number of runs shown per node: see [`newest_runs`].
+/// The maximum number of runs shown per node (see [`newest_runs`]).
 pub const NEWEST_RUNS: usize = 20;
 /// The length of an abbreviated commit id.
 const COMMIT: usize = 7;
@@ -59,7 +59,7 @@ pub struct Repetition<'a> {
 pub enum RunStanding {
     /// Not rerun yet.
     NeverRepeated,
-    /// None of the reruns could run.
+    /// None of the reruns could be carried out.
     CouldNotRun,
     /// The rerun that counts had the same result.
     Same,
@@ -72,7 +72,7 @@ pub enum RunStanding {
 }
 
 impl RunStanding {
-    /// All outcomes. Those that contest an answer come first.
+    /// All outcomes. Outcomes that contest an answer come first.
     pub const ALL: [RunStanding; 6] = [
         RunStanding::Fails,
         RunStanding::Differs,
@@ -217,7 +217,7 @@ impl CapturedRun<'_> {
         matches!(self.standing(), RunStanding::Differs | RunStanding::Fails)
     }
 
-    /// Returns true if the result was the same in another session, on another machine or for another person.
+    /// Returns true if a rerun in another session, on another machine or by another person had the same result.
     pub fn is_reproduced(&self) -> bool {
         let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunVerdict::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
@@ -398,7 +398,7 @@ impl<'a> Assessment<'a> {
         self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
     }
 
-    /// Returns the commands that an answer rests on, including those for the steps that lead to it and for its
+    /// Returns the commands that an answer rests on, including those for the steps leading to it and for its
     /// confirmations.
     pub fn evidence(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.runs.iter().filter_map(|id| self.run(*id))
@@ -419,7 +419,7 @@ impl<'a> Assessment<'a> {
         self.in_words(&[answer])
     }
 
-    /// Returns the answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the
+    /// Returns the answers that the overall verdict rests on: the conclusion's answers or, without a conclusion, the
     /// first answer.
     pub(super) fn supporting(&self) -> Vec<&Answer<'a>> {
         let bound =
@@ -456,8 +456,8 @@ impl<'a> Assessment<'a> {
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// Returns the commands behind answers that another author should rerun, because only the original author has tried
-    /// or because the rerun differs and nobody has judged it.
+    /// Returns the commands behind answers that another author should rerun: those that only the original author has
+    /// tried to rerun, and those whose rerun differs and has not been judged.
     ///
     /// Commands captured by the given agent and caller are excluded. Unjudged differences come first.
     pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {

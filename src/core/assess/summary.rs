@@ -1,5 +1,5 @@
-//! The overall verdict in a sentence, with its grounds in up to seven lines. The front page of a report begins with
-//! these lines.
+//! The overall verdict in a sentence, with up to seven lines of supporting facts. The front page of a report begins
+//! with these lines.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ const NAMED: usize = 3;
 
 /// How a line bears on the verdict.
 ///
-/// Serializes as `class` for style sheets, `sign` to accompany the colour, and `label` for readers who see neither.
+/// Serializes to `class` for style sheets, `sign` to accompany the color, and `label` for readers who see neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "SignView")]
 pub enum Sign {
@@ -84,7 +84,7 @@ pub struct VerdictLine {
     pub sign: Sign,
     /// The fact in a few words.
     pub text: String,
-    /// Names or details. Empty if there are none.
+    /// Names or details. May be empty.
     pub detail: String,
     /// The node to read for details.
     pub node: Option<NodeId>,
@@ -213,7 +213,7 @@ impl<'a> Assessment<'a> {
                 (Sign::For, "An agent in another session tried to refute it and could not".to_owned())
             }
             (Verdict::SecondAgent, _) => {
-                (Sign::For, "Another agent of the same session tried to refute it and could not".to_owned())
+                (Sign::For, "Another agent in the same session tried to refute it and could not".to_owned())
             }
             (Verdict::AuthorOnly, _) => (Sign::Doubt, "Only its author checked it".to_owned()),
             _ if worst.is_by_hand => (Sign::Doubt, sentence(BY_HAND).trim_end_matches('.').to_owned()),

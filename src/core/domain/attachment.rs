@@ -63,7 +63,7 @@ impl AttachmentName {
         self.with_key(&uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string())
     }
 
-    /// Returns whether [`AttachmentName::apart`] made this name from `other`.
+    /// Returns whether [`AttachmentName::apart`] derived this name from `other`.
     pub fn is_apart_from(&self, other: &AttachmentName) -> bool {
         let key = self.parts().0.rsplit_once('-').map_or("", |(_, key)| key);
         let is_key = uuid::Uuid::try_parse(key).is_ok_and(|key| key.get_version_num() == 5);

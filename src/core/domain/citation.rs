@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::id::as_text;
 use crate::yaml;
 
-/// A source, either given as data or named in one of the result's texts.
+/// A source, either given as data or named in one of the result's text fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
@@ -28,7 +28,7 @@ pub struct Citation {
     /// A note on the source or its relevance.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
-    /// The text that names the source; `None` if the source was given as data.
+    /// The field that names the source; `None` if the source was given as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<NamedIn>,
     /// The state of the cited file when the citation was stored, if the file belongs to the project.
@@ -36,7 +36,7 @@ pub struct Citation {
     pub pinned: Option<Pin>,
 }
 
-/// A result text in which sources are recognized.
+/// A text field of a result in which sources are recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NamedIn {
@@ -65,7 +65,7 @@ pub struct Pin {
     /// The cited lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
-    /// The cited text. If there are many lines, only the first few are stored.
+    /// The cited text. If the passage is long, only its first few lines are stored.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }

@@ -28,7 +28,7 @@ pub struct Comment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {
-    /// A remark without any request.
+    /// A remark that requests nothing.
     Comment,
     /// A claim that a node is wrong, with the reason. It stays open until it is resolved.
     Objection,
@@ -57,8 +57,8 @@ impl Commenter {
         self.caller.person.is_some()
     }
 
-    /// Returns the name shown on pages and in lists: that of the person, the agent or the client program, falling back
-    /// to the author's git name.
+    /// Returns the name shown on pages and in lists: the person's, agent's or client program's name or, without any,
+    /// the author's git name.
     pub fn label(&self) -> &str {
         let program = self.caller.client.as_deref().map(program_of);
         let is_named = self.is_person() || self.caller.disowned.is_some();
@@ -74,7 +74,7 @@ impl Commenter {
 }
 
 impl CommentKind {
-    /// Returns the noun for display, as in: an _objection_ to `R2.A1`.
+    /// Returns the noun for display, as in "an _objection_ to `R2.A1`".
     pub fn label(self) -> &'static str {
         match self {
             CommentKind::Comment => "comment",

@@ -1,4 +1,4 @@
-//! The effect of a call, and the events between two trees.
+//! The effects of calls, and the events between two trees.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

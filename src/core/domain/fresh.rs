@@ -1,8 +1,8 @@
-//! Allocation of ids for proposals.
+//! Id allocation for proposals.
 //!
 //! Each level of the tree appends letters or digits in turn: `A`, `A1`, `A1a`, `A1a1`. One step may have several
-//! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants. Those
-//! of `A1` continue with a letter (`R*.A1[a-z]*`), so `A12` does not match.
+//! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants.
+//! Descendants of `A1` continue with a letter (`R*.A1[a-z]*`), so `A12` does not match.
 
 use std::collections::HashSet;
 

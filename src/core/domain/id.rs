@@ -56,7 +56,7 @@ pub enum IdError {
 }
 
 impl NodeId {
-    /// Returns the round. A root is in round 1.
+    /// Returns the round. Roots are in round 1.
     pub fn round(&self) -> u32 {
         self.round
     }
@@ -205,7 +205,7 @@ macro_rules! uuids {
 }
 
 uuids! {
-    /// An investigation id: a UUID, with version 7 if this program created it.
+    /// An investigation id: a UUID, of version 7 if this program created it.
     SessionId, "a session", hyphenated;
     /// A comment id: a version 7 UUID, so that comments sort by time.
     CommentId, "a comment", canonical;

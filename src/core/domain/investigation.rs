@@ -33,7 +33,7 @@ pub struct Meta {
     pub min_rounds: u32,
     /// The minimum number of roots in round 1.
     pub min_roots: u32,
-    /// True if states are stored as requested even where the ruleset does not allow them yet.
+    /// True if states are stored as requested even where the ruleset does not yet allow them.
     pub allow_early_terminal: bool,
     /// The start time.
     pub started_at: Timestamp,
@@ -68,7 +68,7 @@ pub struct Investigation {
 /// A manual change confirms nothing and invalidates earlier confirmations of the changed content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
-    /// The files written by manual commits, each with the number of those commits.
+    /// The files written by manual commits, each with the number of such commits.
     pub edits: BTreeMap<String, usize>,
     /// The nodes whose files were written by manual commits.
     pub nodes: BTreeSet<NodeId>,
@@ -398,7 +398,7 @@ impl Investigation {
 
     /// Returns the investigation with the changes applied.
     ///
-    /// The changes must come from a decision on this state or from its history. The places of the nodes in the tree are
+    /// The changes must come from a decision on this state or from its history. The nodes' positions in the tree are
     /// not rechecked.
     pub fn with(&self, changes: &[Change]) -> Investigation {
         let mut next = self.clone();

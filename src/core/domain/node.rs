@@ -10,7 +10,7 @@
 //! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
 //! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
 //! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
-//!    search, history and comparison take them from there.
+//!    search, history and comparisons get them from there.
 //! 6. `src/service/withhold.rs`: replace it when the node is withheld.
 //! 7. `src/service/import/ancestor.rs`: read it if the predecessor's files contain it.
 //! 8. `src/service/check/stored.rs`: check that merges preserve it.
@@ -36,7 +36,7 @@ pub struct Node {
     /// The title, on one line.
     #[serde(serialize_with = "yaml::text")]
     pub title: String,
-    /// The action that the agent planned.
+    /// The agent's planned action.
     #[serde(serialize_with = "yaml::text")]
     pub planned_action: String,
     /// The time at which the node was most recently proposed.
@@ -119,7 +119,7 @@ pub struct Classification {
     /// The alternatives that the agent considered.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub alternatives_considered: Vec<String>,
-    /// The limits of the research, one sentence each.
+    /// The limitations of the research, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub caveats: Vec<String>,
     /// The commands that the agent ran.
@@ -128,7 +128,7 @@ pub struct Classification {
     /// The runs cited as evidence, in addition to runs made for the node itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
-    /// The sources, including those recognized in the texts.
+    /// The sources, including those recognized in the text fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Citation>,
     /// Links to nodes elsewhere in the tree.
@@ -140,7 +140,7 @@ pub struct Classification {
     /// All later state changes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reclassified: Vec<Reclassification>,
-    /// All later changes to the texts, oldest first.
+    /// All later text changes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<Amendment>,
     /// Other results for the same proposal, oldest first. They come from a merge or were committed late, after another
@@ -222,8 +222,8 @@ pub enum LinkKind {
     Depends,
 }
 
-/// A change to a node's texts after the commit. It stores the previous texts: an empty text if there was none, and
-/// nothing for unchanged fields.
+/// A change to a node's text after the commit. It stores the previous text of each changed field, or an empty string if
+/// there was none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
@@ -269,7 +269,7 @@ pub struct Amendment {
     pub references: Option<Vec<Citation>>,
 }
 
-/// A later change to the conclusion, with the previous texts.
+/// A later change to the conclusion, with the previous text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
@@ -519,8 +519,8 @@ impl AmendedConclusion {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges the texts with those of the conclusion. Afterwards, the amendment contains only the previous texts of
-    /// the changed parts.
+    /// Swaps the text with the conclusion's. Afterwards, the amendment contains only the previous text of the changed
+    /// parts.
     pub fn exchange(&mut self, end: &mut Conclusion) {
         self.swap(end);
         self.answers.take_if(|held| *held == end.answers);
@@ -528,7 +528,7 @@ impl AmendedConclusion {
         self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
     }
 
-    /// Exchanges all texts with those of the conclusion, whether changed or not. A second call restores both.
+    /// Swaps all text with the conclusion's, whether changed or not. A second call restores both.
     pub fn swap(&mut self, end: &mut Conclusion) {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
@@ -564,8 +564,8 @@ impl Amendment {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges the texts with those of a committed node. Afterwards, the amendment contains only the previous texts
-    /// of the changed parts.
+    /// Swaps the text with that of a committed node. Afterwards, the amendment contains only the previous text of the
+    /// changed parts.
     pub fn exchange(&mut self, node: &mut Node) {
         self.swap(node);
         let Some(result) = &node.classification else { return };
@@ -580,7 +580,7 @@ impl Amendment {
         self.references.take_if(|held| *held == result.references);
     }
 
-    /// Exchanges all texts with those of the node, whether changed or not. A second call restores both.
+    /// Swaps all text with the node's, whether changed or not. A second call restores both.
     pub fn swap(&mut self, node: &mut Node) {
         let Some(result) = &mut node.classification else { return };
         swap(&mut self.title, &mut node.title);
@@ -656,7 +656,7 @@ impl LinkKind {
         }
     }
 
-    /// Returns the label shown before the other node, as in: `R3.A1` _supports_ `R2.B`.
+    /// Returns the label shown before the other node, as in "`R3.A1` _supports_ `R2.B`".
     pub fn label(self) -> &'static str {
         match self {
             LinkKind::Depends => "depends on",
@@ -664,7 +664,7 @@ impl LinkKind {
         }
     }
 
-    /// Returns the label shown on the other node's side, as in: `R2.B` _is supported by_ `R3.A1`.
+    /// Returns the label shown on the other node's side, as in "`R2.B` _is supported by_ `R3.A1`".
     pub fn inverse(self) -> &'static str {
         match self {
             LinkKind::Supports => "is supported by",
@@ -829,7 +829,7 @@ impl Node {
 }
 
 impl Reclassification {
-    /// Returns all texts, including those of warnings.
+    /// Returns all text fields, including warnings.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
         let warnings = self.warnings.iter().map(|warning| &warning.message);
@@ -935,9 +935,9 @@ pub fn program_of(client: &str) -> &str {
 
 /// Returns whether the text is blank, a single short word such as "ok", or a placeholder such as `<findings>`.
 pub fn says_nothing(text: &str) -> bool {
-    /// The maximum length of a word. A longer one is a path or a URL.
+    /// The maximum length of a word. Longer words are paths or URLs.
     const WORD: usize = 15;
-    /// The maximum length of a word in a script without spaces. A longer one is a sentence.
+    /// The maximum length of a word in a script without spaces. Longer words are sentences.
     const IDEOGRAPHS: usize = 4;
     let text = text.trim();
     let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);

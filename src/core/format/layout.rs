@@ -50,13 +50,13 @@ pub const META: &str = "investigation.yaml";
 pub const RULESET: &str = "ruleset.yaml";
 /// The conclusion file.
 pub const CONCLUSION: &str = "conclusion.yaml";
-/// The file that makes git preserve line endings, whatever `core.autocrlf` says.
+/// The file that makes git preserve line endings, regardless of `core.autocrlf`.
 pub const ATTRIBUTES: &str = ".gitattributes";
 /// The content of [`ATTRIBUTES`].
 pub const ATTRIBUTES_TEXT: &str = "* -text\n";
-/// The page that forges display; see [`super::readme`].
+/// The page shown by git forges; see [`super::readme`].
 pub const README: &str = "README.md";
-/// The list of nodes whose texts are not published, written by a person. Optional.
+/// The list of nodes whose text is not published, written by a person. Optional.
 pub const WITHHELD: &str = "withheld.yaml";
 /// The folder for nodes.
 pub const NODES: &str = "nodes/";

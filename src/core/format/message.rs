@@ -4,7 +4,7 @@
 //! Text from callers can't pass for a trailer: it is indented or follows a node id, and the trailers are the last
 //! paragraph.
 //!
-//! A message quotes only texts that its commit writes. Withholding a node from publication
+//! A message quotes only text that its commit writes. Withholding a node from publication
 //! ([`crate::format::layout::WITHHELD`]) therefore withholds the messages of the commits that wrote it.
 
 use std::collections::BTreeSet;
@@ -23,13 +23,13 @@ use crate::text::{counted, one_line, shorten, visible};
 /// them.
 const SUBJECT_MAX: usize = 100;
 
-/// The command that releases proposals. There is no tool for it.
+/// The command that releases proposals. No tool does this.
 pub const RELEASE: &str = "tot release";
 
 /// The tool that agents use to comment, and the commands that people use.
 pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
 
-/// The command that attaches files. There is no tool for it.
+/// The command that attaches files. No tool does this.
 pub const ATTACH: &str = "tot attach";
 
 /// The command for runs, used by people and by agents with a shell.

@@ -13,12 +13,12 @@
 //! New keys are optional: files without them are read and written as before, and the version does not change. An older
 //! program that does not know a key rejects the file, names the key, and says that a newer version may have written it.
 //! The other files of the investigation remain readable, and an unreadable file is never overwritten. The version
-//! increases only if a key changes its meaning. The error then names the version.
+//! increases only if the meaning of a key changes. The error then names the version.
 //!
-//! For example, a program that does not know `caveats` reports the file of a node that has them as invalid. It shows
-//! the investigation without the node and the confirmations that the node provides. Likewise, a program that does not
-//! know `answers` and `notCovered` shows the investigation as not ended. In files without `answers`, a single answer
-//! counts as named, but if there are several, none does.
+//! For example, a program that does not know `caveats` reports node files that contain them as invalid. It shows the
+//! investigation without these nodes and the confirmations that they provide. Likewise, a program that does not know
+//! `answers` and `notCovered` shows the investigation as not ended. In files without `answers`, a single answer counts
+//! as named, but if there are several, none does.
 //!
 //! # Modules
 //!
@@ -28,7 +28,7 @@
 //! - [`record`](mod@record): the common interface of comments and runs.
 //! - [`attachment_entry`]: attachments in `investigation.json`.
 //! - [`message`]: commit messages.
-//! - [`readme`]: the page that forges display.
+//! - [`readme`]: the page shown by git forges.
 
 pub mod attachment_entry;
 pub mod comment_file;

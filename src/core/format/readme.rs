@@ -1,4 +1,4 @@
-//! `README.md`: the page that forges display, for people without this program.
+//! `README.md`: the page shown by git forges, for people without this program.
 //!
 //! It is derived from the facts and never read back. It is written by calls that change its content: those that start
 //! or end an investigation, and those that change an ended one.

@@ -1,4 +1,4 @@
-//! The `withheld.yaml` file, written by a person: the nodes whose texts are not published.
+//! The `withheld.yaml` file, written by a person: the nodes whose text is not published.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct WithheldEntry {
 /// The withheld nodes, each with the decision to withhold it.
 pub type WithheldList = BTreeMap<NodeId, Withholding>;
 
-/// The decision to withhold the texts of a node.
+/// The decision to withhold a node's text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withholding {
     /// The person who made the decision, as free text.

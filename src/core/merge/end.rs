@@ -81,14 +81,14 @@ fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
 }
 
 /// Returns a conclusion and the other conclusions attached to it, each before its amendments. The amendments contain
-/// the new texts.
+/// the new text.
 fn apart(end: &Conclusion) -> Vec<Conclusion> {
     let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
     let all = std::iter::once(alone).chain(end.other_conclusions.iter().cloned());
     all.map(|end| exchanged(end, true)).collect()
 }
 
-/// Returns the conclusion with each amendment swapped with the current texts.
+/// Returns the conclusion with each amendment swapped with the current text.
 fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     let mut amended = std::mem::take(&mut end.amended);
     match is_backwards {

@@ -70,7 +70,7 @@ pub struct Merged {
     pub decisions: Vec<MergeDecision>,
 }
 
-/// A decision made where both sides contributed.
+/// A decision about contributions from both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum MergeDecision {
@@ -110,7 +110,7 @@ pub enum MergeDecision {
         /// The state in force.
         state: StateName,
     },
-    /// Both sides amended the node's texts. The later amendment is in force, and the earlier one is kept.
+    /// Both sides amended the node's text. The later amendment is in force, and the earlier one is kept.
     BothAmended {
         /// The id of the node.
         node: NodeId,
@@ -122,12 +122,12 @@ pub enum MergeDecision {
         /// The id of the agent whose claim is in force.
         agent_id: String,
     },
-    /// Both sides closed the investigation. The earlier conclusion is in force, and the others are kept.
+    /// Both sides ended the investigation. The earlier conclusion is in force, and the others are kept.
     OtherEnds {
         /// The number of other conclusions.
         others: usize,
     },
-    /// One side closed the investigation, and the other side continued it.
+    /// One side ended the investigation, and the other side continued it.
     EndedThenContinued,
 }
 

@@ -1,4 +1,4 @@
-//! Joins both sides' work on a node whose id, parent and links are already those in the merged tree.
+//! Joins both sides' work on a node whose id, parent and links already match the merged tree.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub(super) fn original_title(node: &Node) -> String {
     UnamendedNode::of(node).title
 }
 
-/// A node before its amendments. Each of its amendments contains the new texts instead of the earlier texts.
+/// A node before its amendments. Each of its amendments contains the new text instead of the earlier text.
 struct UnamendedNode {
     title: String,
     /// The node's own result, followed by the other results.
@@ -100,7 +100,7 @@ impl UnamendedNode {
         }
     }
 
-    /// Swaps each amendment with the current texts, in chronological order. Simultaneous amendments keep their order.
+    /// Swaps each amendment with the current text, in chronological order. Simultaneous amendments keep their order.
     fn exchange(&mut self, node: &Node, is_backwards: bool) {
         let mut all = Vec::new();
         for (at, result) in self.results.iter().enumerate() {
@@ -244,7 +244,7 @@ fn core(result: &Classification) -> Classification {
     }
 }
 
-/// Returns the state changes from both sides. Each change starts from the state that the previous change left.
+/// Returns the state changes from both sides. Each change starts from the state left by the previous change.
 fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -> Vec<Reclassification> {
     let key = |change: &Reclassification| {
         let alone = Reclassification { from: change.to.clone(), ..change.clone() };

@@ -1,8 +1,8 @@
 //! Matches nodes across the sides and assigns their ids in the merged tree.
 //!
-//! A proposal is identified by its original id, its time and its texts, none of which change with a result or a
-//! rename. Two proposals made under the same id are two nodes. The earlier proposal keeps the id. The later proposal
-//! is renamed below the same parent, together with all nodes below it.
+//! A proposal is identified by its original id, its time and its text, none of which change with a result or a rename.
+//! Two proposals made under the same id are two nodes. The earlier proposal keeps the id. The later proposal is renamed
+//! below the same parent, together with all nodes below it.
 //!
 //! The new id consists of the proposal's original id plus four digits or three letters. It depends only on the renamed
 //! proposal, so three trees can be merged in any order with the same result. The next free id would depend on which

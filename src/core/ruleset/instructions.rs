@@ -45,8 +45,8 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
         "tot_propose children of the nodes that need some: a child's round is its parent's + 1, and its suffix extends \
          its parent's, letters and digits in turn (R2.A1 below R1.A, R3.A1a below R2.A1)."
             .to_owned(),
-        "Repeat 2 to 4; each reply's `message` names the next step, and `owed` lists what blocks the end. tot_next gives tasks \
-         with ids, and the call that is legal now; tot_step does 3 and 4 in one call."
+        "Repeat 2 to 4; each reply's `message` names the next step, and `owed` lists what still prevents ending. tot_next \
+         gives tasks with ids, and the call that is legal now; tot_step does 3 and 4 in one call."
             .to_owned(),
     ];
     if let Some(confirm) = confirm {

@@ -35,7 +35,7 @@ pub struct Ruleset {
     /// The version of the file format: 1.
     #[schemars(extend("const" = VERSION))]
     pub version: u32,
-    /// The name, made of a-z, 0-9 and hyphens. The file is called `NAME.yaml`.
+    /// The name, consisting of a-z, 0-9 and hyphens. The file is named `NAME.yaml`.
     #[schemars(regex(pattern = "^[a-z0-9-]{1,60}$"))]
     pub name: String,
     /// The purpose of the method, in one line.
@@ -48,7 +48,7 @@ pub struct Ruleset {
     /// Requirements for roots.
     #[serde(default)]
     pub roots: Roots,
-    /// Maximum number of nodes in a proposal; absent for no limit.
+    /// The maximum number of nodes in a proposal; absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_limit: Option<u32>,
     /// The recommended breadth of one round.
@@ -66,7 +66,7 @@ pub struct Ruleset {
     /// The alternatives that some states require.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Alternatives>,
-    /// Limits on how much of one commit may be closed.
+    /// Limits on the share of one commit that may be closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_ratio: Option<TerminalRatio>,
     /// States that wait for a child to confirm or refute them.
@@ -75,13 +75,13 @@ pub struct Ruleset {
     /// Rules on who must confirm answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// The effect of an open objection on the end; default: `warn`.
+    /// The effect of open objections on ending the investigation; default: `warn`.
     #[serde(default = "warn", skip_serializing_if = "is_warn")]
     pub objections: Enforcement,
-    /// Checks of what agents send.
+    /// Checks on agents' calls.
     #[serde(default)]
     pub checks: Checks,
-    /// Requirements for the end.
+    /// Requirements for ending the investigation.
     pub end: EndRules,
     /// Below this minimum number of rounds, early states are kept by default; `tot_start` can override this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,17 +91,17 @@ pub struct Ruleset {
     pub modes: Vec<Mode>,
 }
 
-/// Requirements for the end, besides complete nodes and no pending proposals.
+/// Requirements for ending the investigation, apart from complete nodes and no pending proposals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "End")]
 pub struct EndRules {
-    /// The minimum round to reach, otherwise `MIN_ROUNDS`.
+    /// The minimum round to reach. Reports `MIN_ROUNDS` if it is not reached.
     pub min_rounds: u32,
-    /// The minimum round of the deepest node, otherwise `DEPTH_TOO_SHALLOW`.
+    /// The minimum round of the deepest node. Reports `DEPTH_TOO_SHALLOW` if it is not reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_depth: Option<u32>,
-    /// The minimum composite quality in percent, otherwise `QUALITY_TOO_LOW`.
+    /// The minimum composite quality in percent. Reports `QUALITY_TOO_LOW` below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_quality_percent: Option<u32>,
 }
@@ -111,7 +111,7 @@ pub struct EndRules {
 pub fn json_schema() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft07().into_generator();
     let mut schema = generator.into_root_schema_for::<Ruleset>();
-    schema.insert("title".into(), "A ruleset of Tree of Thoughts".into());
+    schema.insert("title".into(), "A Tree of Thoughts ruleset".into());
     schema.into()
 }
 

@@ -69,7 +69,7 @@ fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(us
     Some((items.next()?, items.next().unwrap_or(end)))
 }
 
-/// Minimum similarity of a suggested word.
+/// The minimum similarity of a suggested word.
 const ALIKE: f64 = 0.59;
 
 /// Returns the remedy for a YAML error. Suggests the closest expected word for an unknown key or value, or the key to
@@ -194,7 +194,7 @@ modes:
 - {name: quick, meaning: Less of it}
 ";
 
-    /// Returns the problems in the sound ruleset after some replacements.
+    /// Returns the problems found in a valid ruleset after applying some replacements.
     fn problems(replacements: &[(&str, &str)]) -> String {
         let mut text = SOUND.to_owned();
         for (from, to) in replacements {
@@ -308,7 +308,7 @@ modes:
           line 39: the mode deep is repeated (each mode has one entry)
         "name: quick" -> "name: quick, maxChildrenOwed: 0, minRounds: 0"
           line 39: minRounds is 0 (use 1 to 20)
-          line 39: maxChildrenOwed 0 would allow an end with open nodes (use at least 1)
+          line 39: maxChildrenOwed 0 would allow ending with open nodes (use at least 1)
         "##);
     }
 

@@ -78,10 +78,10 @@ fn a_ruleset_can_be_read() {
       - An agent's commit less than 10 s after its proposal triggers a warning, which stays in the
         history.
       - An agent's result without agentId is refused.
-      - A change of state without a reason triggers a warning, which stays in the history.
-      - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that picks none of several answers triggers a warning, which stays in the history.
-      - A text that may contain a credential triggers a warning, which stays in the history.
+      - A state change without a reason triggers a warning, which stays in the history.
+      - Ending without a conclusion triggers a warning, which stays in the history.
+      - Ending without naming any of several answers triggers a warning, which stays in the history.
+      - Text that may contain a credential triggers a warning, which stays in the history.
 
     End
       - Round 4 is reached.
@@ -117,10 +117,10 @@ fn a_ruleset_can_be_read() {
         history.
       - An agent's result without agentId triggers a warning, which stays in the history.
       - An agentId that is already on another node triggers a warning, which stays in the history.
-      - A change of state without a reason triggers a warning, which stays in the history.
-      - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that picks none of several answers triggers a warning, which stays in the history.
-      - A text that may contain a credential triggers a warning, which stays in the history.
+      - A state change without a reason triggers a warning, which stays in the history.
+      - Ending without a conclusion triggers a warning, which stays in the history.
+      - Ending without naming any of several answers triggers a warning, which stays in the history.
+      - Text that may contain a credential triggers a warning, which stays in the history.
 
     End
       - Round 5 is reached.

@@ -1,4 +1,4 @@
-//! `checks` of agents: their identity, the speed of their research, and the reasons they give.
+//! `checks` on agents: their identity, the speed of their research, and the reasons they give.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::shorten;
 
-/// Checks of what agents send.
+/// Checks on agents' calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Checks {
-    /// Commits sooner than this after the proposal are suspicious.
+    /// Commits made sooner than this after the proposal are suspicious.
     pub min_research_seconds: u32,
     /// `SUSPICIOUS`: a commit too soon after its proposal, and not by a person.
     pub suspicious: Enforcement,
@@ -23,7 +23,7 @@ pub struct Checks {
     pub reused_agent: Enforcement,
     /// `NO_REASON`: a state change without a reason.
     pub no_reason: Enforcement,
-    /// `MISSING_CONCLUSION`: an end without a conclusion.
+    /// `MISSING_CONCLUSION`: the investigation ended without a conclusion.
     pub missing_conclusion: Enforcement,
     /// `CONCLUSION_UNBOUND`: a conclusion that does not say which of several answers it rests on.
     pub conclusion_unbound: Enforcement,
@@ -80,9 +80,9 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.suspicious.sentence(&early),
         checks.missing_agent.sentence("An agent's result without agentId"),
         checks.reused_agent.sentence("An agentId that is already on another node"),
-        checks.no_reason.sentence("A change of state without a reason"),
-        checks.missing_conclusion.sentence("An end without a conclusion"),
-        checks.conclusion_unbound.sentence("An end that picks none of several answers"),
+        checks.no_reason.sentence("A state change without a reason"),
+        checks.missing_conclusion.sentence("Ending without a conclusion"),
+        checks.conclusion_unbound.sentence("Ending without naming any of several answers"),
     ];
     each.into_iter().flatten().collect()
 }

@@ -11,13 +11,13 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
 
-/// The alternatives that some states require, otherwise `MISSING_ALTERNATIVES`.
+/// The alternatives that some states require. Reports `MISSING_ALTERNATIVES` if there are too few.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Alternatives {
-    /// The states that require them.
+    /// The states that require alternatives.
     pub states: Vec<StateName>,
-    /// The minimum number, each in more than one word.
+    /// The minimum number of alternatives, each in more than one word.
     pub min: u32,
 }
 

@@ -89,7 +89,8 @@ impl<'a> EffectiveRules<'a> {
         self.incomplete_rounds(investigation).flatten().collect()
     }
 
-    /// Returns the open nodes of each round that need more children, ordered by suffix. Rounds without them are left out.
+    /// Returns the open nodes of each round that need more children, ordered by suffix. Rounds without such nodes are
+    /// omitted.
     pub fn incomplete_rounds<'i>(
         &self,
         investigation: &'i Investigation,

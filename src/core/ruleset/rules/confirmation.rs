@@ -22,7 +22,7 @@ use crate::ruleset::validity::{Contradiction, check_states};
 pub struct Confirmation {
     /// The waiting state.
     pub state: StateName,
-    /// The effects of child states on it. The first such child decides.
+    /// The effects of child states on the waiting state. The first such child decides.
     pub outcomes: Vec<ConfirmationOutcome>,
 }
 
@@ -220,8 +220,8 @@ fn decided(
 
 /// Returns the timestamp for a new state: `now`, or later if the clock was set back.
 ///
-/// The order of times decides whether a child confirms its parent. A state is therefore never older than the node's
-/// previous state or its children's states, and always newer than earlier changes to its parent's state or text.
+/// The order of timestamps decides whether a child confirms its parent. A state is therefore never older than the
+/// node's previous state or its children's states, and always newer than earlier changes to its parent's state or text.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));

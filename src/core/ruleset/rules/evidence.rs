@@ -11,15 +11,15 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
 
-/// The evidence that some states require, otherwise `MISSING_EVIDENCE`.
+/// The evidence that some states require. Reports `MISSING_EVIDENCE` if it is too short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evidence {
-    /// The states that require it.
+    /// The states that require evidence.
     pub states: Vec<StateName>,
-    /// The minimum length in characters.
+    /// The minimum length of the evidence in characters.
     pub min_characters: u32,
-    /// Whether a command captured by `tot run` also counts as evidence.
+    /// True if a command captured by `tot run` also counts as evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub or_run: bool,
 }

@@ -2,7 +2,7 @@
 //! warnings and conversions, the conditions under which it prevents ending, and its description.
 //!
 //! [`KINDS`] lists all kinds in the order used by every caller: [`validity`](super::validity), the verbs in `decide`,
-//! and the texts for agents, the terminal and the report, which share the same sentences.
+//! and the text for agents, the terminal and the report, which use the same sentences.
 //!
 //! # Adding a rule kind
 //!
@@ -11,7 +11,7 @@
 //! 2. `src/core/ruleset/rules/mod.rs`: declare the module and add it to [`KINDS`].
 //! 3. `src/core/ruleset/schema.rs`: add its key to the ruleset type.
 //! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
-//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or a neighbouring file: add its codes to the code
+//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or a neighboring file: add its codes to the code
 //!    lists of the calls that return them.
 //! 6. `src/service/check/tree.rs`: make `tot check` report stored facts that violate the rule.
 //! 7. `src/report/site.rs`: add its key, unset, to the fallback for unreadable rulesets.
@@ -94,9 +94,10 @@ pub struct RuleKind {
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
     /// Reports errors in a state change.
     pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
-    /// Returns the conditions that prevent ending. Thousands of nodes may lack children: words at most the given number of them.
+    /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
+    /// number of them.
     pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
-    /// Returns the doubts about a conclusion to which the ruleset applies this enforcement.
+    /// Returns the doubts about a conclusion that have this enforcement level in the ruleset.
     pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
 }
 
@@ -191,15 +192,15 @@ pub struct ResultCheck<'a> {
     pub alternatives: &'a [String],
     /// The agent that did the research.
     pub agent: Option<&'a str>,
-    /// Whether a person did the research.
+    /// True if a person did the research.
     pub is_person: bool,
-    /// When the work began, if given.
+    /// The start of the work, if given.
     pub started_at: Option<Timestamp>,
-    /// Whether the result names commands or runs.
+    /// True if the result names commands or runs.
     pub has_commands: bool,
     /// The captured runs that the result names.
     pub runs: &'a [RunId],
-    /// Whether the result cites a file that was found.
+    /// True if the result cites a file that was found.
     pub cites_a_file: bool,
     /// Another node by the same agent.
     pub agents_other: Option<&'a NodeId>,

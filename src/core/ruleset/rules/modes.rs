@@ -21,19 +21,19 @@ pub struct Mode {
     pub name: String,
     /// The purpose, in one line.
     pub meaning: String,
-    /// Minimum rounds, instead of the ruleset's.
+    /// The minimum number of rounds, instead of the ruleset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rounds: Option<u32>,
-    /// Whether `minRounds` of `tot_start` may be lower than that.
+    /// True if `minRounds` in `tot_start` may be lower than this mode's minimum.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub min_rounds_may_be_lowered: bool,
-    /// Maximum number of children that a node must have.
+    /// The maximum number of children that a node must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_children_owed: Option<u32>,
-    /// Whether the recommended breadth is ignored.
+    /// True if the recommended breadth is ignored.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub without_breadth: bool,
-    /// Minimum number of children per open node that `tot_next` asks for.
+    /// The minimum number of children per open node that `tot_next` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_asked: Option<u32>,
 }
@@ -90,13 +90,13 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
             problem("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
         }
         if mode.max_children_owed == Some(0) {
-            let reason = "maxChildrenOwed 0 would allow an end with open nodes";
+            let reason = "maxChildrenOwed 0 would allow ending with open nodes";
             problem("maxChildrenOwed", reason.into(), "use at least 1");
         }
     }
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
-    let sentence = |number| format!("tot_next asks for {number} or more children of each open node.");
+    let sentence = |number| format!("tot_next asks for {number} or more children for each open node.");
     Some(rules.children_asked()).filter(|number| *number > 0).map(sentence).into_iter().collect()
 }

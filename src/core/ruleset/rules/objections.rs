@@ -18,7 +18,7 @@ use crate::text::{one_line, shorten};
 /// Reports `OBJECTION_OPEN`.
 pub(super) const KIND: RuleKind = RuleKind { key: "objections", end, end_checks, ..SILENT };
 
-/// Maximum number of characters quoted from an objection in a message.
+/// The maximum number of characters quoted from an objection in a message.
 const QUOTED: usize = 200;
 
 /// An unresolved objection.

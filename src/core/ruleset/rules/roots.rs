@@ -13,12 +13,12 @@ use crate::ruleset::validity::Contradiction;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Roots {
-    /// Minimum number of roots in the first batch.
+    /// The minimum number of roots in the first batch.
     pub min: u32,
-    /// Whether `tot_start` may choose another number with `minRoots`.
+    /// True if `tot_start` may set a different number with `minRoots`.
     #[serde(skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub min_is_chosen: bool,
-    /// Maximum number of roots; absent for no limit.
+    /// The maximum number of roots; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
     /// The allowed root ids; absent for any.

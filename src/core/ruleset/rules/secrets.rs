@@ -6,7 +6,7 @@ use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
 
-/// Maximum number of suspected credentials named per text.
+/// The maximum number of suspected credentials named per text.
 const NAMED: usize = 3;
 
 /// Reports `SECRET_SUSPECTED` for any text in any call.
@@ -25,7 +25,7 @@ impl EffectiveRules<'_> {
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
-    rules.secrets().sentence("A text that may contain a credential").into_iter().collect()
+    rules.secrets().sentence("Text that may contain a credential").into_iter().collect()
 }
 
 /// Checks the fields of a node, or of the whole investigation if `node` is empty, for credentials. The message states

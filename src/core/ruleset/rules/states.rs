@@ -20,20 +20,20 @@ use crate::text::one_line;
 pub struct State {
     /// The name in capitals, such as `EXPLORE`.
     pub name: StateName,
-    /// The label for people, such as `Explored`. Default: the label of its role, or its name if several states share
-    /// the role.
+    /// The label shown to people, such as `Explored`. Default: the label of its role, or its name if several states
+    /// share the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The meaning, in a few words.
     pub meaning: String,
     /// The role in results, quality scores and reports.
     pub role: Role,
-    /// The colour in DOT: a Graphviz name, or `#rrggbb`.
+    /// The color in DOT: a Graphviz name, or `#rrggbb`.
     pub colour: String,
-    /// Whether nodes in this state neither have nor need children.
+    /// True if nodes in this state neither have nor need children.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub terminal: bool,
-    /// Whether a child in this state refutes its parent even without `refutes`.
+    /// True if a child in this state refutes its parent even without `refutes`.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub refutes: bool,
     /// The required children of an open node, by its round. The first matching entry applies.
@@ -92,7 +92,7 @@ impl Role {
     }
 }
 
-/// Maximum length of a label.
+/// The maximum length of a label.
 const LABEL: usize = 30;
 
 /// Converts a state name to words: `RULED_OUT` becomes `Ruled out`.

@@ -11,7 +11,7 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, check_states};
 
-/// Limits on the share of one commit that may be closed, by round, otherwise `TERMINAL_RATIO_EXCEEDED`.
+/// Limits on the share of one commit that may be closed, by round. Reports `TERMINAL_RATIO_EXCEEDED` above a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalRatio {

@@ -19,7 +19,7 @@ use crate::domain::{
 };
 use crate::ruleset::effective::EffectiveRules;
 
-/// Requirements for the confirmation of each answer before the end.
+/// Requirements for confirming each answer before the investigation ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Verification {
@@ -140,8 +140,8 @@ impl EffectiveRules<'_> {
         self.missing_confirmation(Enforcement::Reject, investigation, node).is_some()
     }
 
-    /// Returns the code for the confirmation that an answer lacks under this enforcement, the answer's current grade,
-    /// and a description of possible confirmers. Refuted answers need no confirmation.
+    /// Returns the code for the confirmation that an answer lacks at this enforcement level, the answer's current
+    /// grade, and a description of possible confirmers. Refuted answers need no confirmation.
     fn missing_confirmation(
         &self,
         enforcement: Enforcement,
@@ -260,7 +260,7 @@ impl<'a> ClaimedAuthor<'a> {
         }
     }
 
-    /// Returns whether git contradicts the stated author, who could then be anyone.
+    /// Returns whether git contradicts the stated author, in which case the real author is unknown.
     fn is_disowned(&self) -> bool {
         self.caller.disowned.is_some()
     }
@@ -335,13 +335,13 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     ];
     let sentence = |(enforcement, what): (Enforcement, &str)| match enforcement {
         Enforcement::Off => None,
-        Enforcement::Warn => Some(format!("{what}; an end without that triggers a warning.")),
-        Enforcement::Reject => Some(format!("{what} before the end.")),
+        Enforcement::Warn => Some(format!("{what}; otherwise, ending triggers a warning.")),
+        Enforcement::Reject => Some(format!("{what} before the investigation ends.")),
     };
     each.into_iter().filter_map(sentence).collect()
 }
 
-/// Returns a diagnostic for each answer that lacks a confirmation to which the ruleset applies this enforcement.
+/// Returns a diagnostic for each answer that lacks a confirmation required at this enforcement level.
 fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     let lacking = investigation.committed().filter_map(|(node, state)| {
         let (code, grade, by) = rules.missing_confirmation(asked, investigation, node)?;
