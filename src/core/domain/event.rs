@@ -210,7 +210,7 @@ pub enum Happening {
     OtherResult(Arc<Node>, usize),
     /// The state of a committed node changed.
     Reclassified(Arc<Node>, Reclassification),
-    /// The texts of a committed node were amended.
+    /// The text of a committed node was amended.
     Amended(Arc<Node>, Amendment),
     /// A committed node changed in some other way, either manually or in a merge.
     Edited(Arc<Node>),

@@ -234,7 +234,7 @@ impl Investigation {
         let mut investigation = Investigation::new(meta);
         investigation.conclusion = conclusion.map(Arc::new);
         let mut faults = Vec::new();
-        // Sorted by round, each parent comes before its children. One pass therefore suffices, and no cycle can form.
+        // Sorting by round puts each parent before its children, so one pass suffices and no cycle can form.
         let sorted: BTreeMap<NodeId, Arc<Node>> =
             nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {

@@ -20,7 +20,7 @@
 //!
 //! ```sh
 //! git log -p -- 'nodes/*/R8.A1a1b2a1.yaml'                       # one node
-//! git log -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'          # R2.A1 and what is below it
+//! git log -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'          # R2.A1 and its descendants
 //! ```
 //!
 //! # Why rounds have subfolders

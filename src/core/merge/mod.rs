@@ -306,7 +306,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
 /// A merged file's path and content. `None` if the file is deleted.
 type MergedFile = Result<Option<(String, Vec<u8>)>, Conflict>;
 
-/// Returns a merged file. If a side has the same facts, one of the texts in `same` is used. Otherwise, the facts are
+/// Returns a merged file. If a side has the same facts, one of the strings in `same` is used. Otherwise, the facts are
 /// written.
 fn file<'t>(
     sides: &[&'t FileMap; 3],

@@ -10,7 +10,7 @@
 //! proposals keep theirs.
 //!
 //! About one in 10,000 pairs of proposals renamed from the same id gets the same digits. Both proposals are then kept,
-//! and the order of the merges decides which of them gets different digits. With fewer digits, this would happen in
+//! and the merge order decides which of them gets different digits. With fewer digits, this would happen in
 //! every long team investigation. More digits would be hard to remember.
 //!
 //! If somebody withdraws one of two proposals made under the same id, the order of further merges may affect ids. A
@@ -126,7 +126,7 @@ pub(super) fn join(nodes: Nodes) -> Result<JoinedNodes, Vec<Conflict>> {
 fn match_proposals(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<MergedProposal> {
     let mut proposals: Vec<MergedProposal> = Vec::new();
     let mut known: HashMap<ProposalIdentity, usize> = HashMap::new();
-    // If texts were edited manually, the proposal can still be identified by its version in the base.
+    // If its text was edited manually, the proposal can still be identified by its version in the base.
     let mut in_base: HashMap<(NodeId, Timestamp, Parent), usize> = HashMap::new();
     let mut numbers: [HashMap<NodeId, usize>; 3] = Default::default();
     let mut nodes: Vec<(usize, Node)> = Vec::new();
@@ -258,8 +258,8 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
     let there = ids_there(proposals, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
-    // Proposals with a right to their original id come first. They are followed by proposals renamed before, and then
-    // by proposals that must be renamed.
+    // Proposals entitled to their original id come first, followed by previously renamed proposals and then by
+    // proposals that must be renamed.
     let mut displaced = Vec::new();
     for (has_moved, number) in here {
         let proposal = &proposals[number];

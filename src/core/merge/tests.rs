@@ -131,7 +131,7 @@ impl TreeFiles {
         self.end = Some(Conclusion { conclusion: text.map(Into::into), ..Conclusion::new(time(at)) });
     }
 
-    /// Returns all texts in the tree.
+    /// Returns all text in the tree.
     fn texts(&self) -> BTreeSet<String> {
         let mut texts: BTreeSet<String> = self.files.values().cloned().collect();
         for node in self.nodes.values() {
@@ -411,7 +411,7 @@ fn whoever_makes_way_takes_no_id_that_would_be_given_next() {
     assert_eq!(below(&later, &mut next), format!("R3{}a", &later[2..]));
 }
 
-/// The order of the merges matters here. Nothing is lost, and clones that merge with each other have the same tree.
+/// The merge order matters here. Nothing is lost, and clones that merge with each other have the same tree.
 #[test]
 fn two_that_make_way_with_the_same_digits_are_both_kept() {
     let side = |title: &str, at| {
@@ -444,7 +444,7 @@ fn two_that_make_way_with_the_same_digits_are_both_kept() {
     }
 }
 
-/// The order of the merges matters here, because a tree does not record which proposal caused a rename. Nothing is
+/// The merge order matters here, because a tree does not record which proposal caused a rename. Nothing is
 /// lost, and clones that merge with each other have the same tree.
 #[test]
 fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
@@ -509,7 +509,7 @@ fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for()
 }
 
 /// The side that withdrew the earlier proposal did not know about the rename of the later one. If that side was merged
-/// first, the research found the node under its original id.
+/// first, the research was matched to the node under its original id.
 #[test]
 fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     let mut story = Scenario::from(TreeFiles::default());
@@ -619,8 +619,8 @@ fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
 }
 
 proptest! {
-    /// Three clones attach files with a few different names to one node. In any order of merges, the result has the
-    /// same files and all contents.
+    /// Three clones attach files with a few different names to one node. In any merge order, the result has the same
+    /// files and all contents.
     #[test]
     fn attachments_of_three_clones_are_the_same_in_any_order(
         given in prop::array::uniform3(prop::collection::btree_map("[abAB]\\.log", "[xyz]{1,2}", 0..4)),
@@ -841,7 +841,7 @@ fn results_that_both_sides_have_keep_their_place_where_a_clock_was_ahead() {
 }
 
 /// Each amendment contains the earlier text, even if that text is the same. Otherwise, a third side between the two
-/// would make the result depend on the order of the merges.
+/// would make the result depend on the merge order.
 #[test]
 fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
     let base = base();
@@ -1118,11 +1118,11 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
             }
             13 => match &mut tree.end {
                 Some(end) if end.conclusion.is_some() && index.index(3) > 0 => amend_end(end, &text, at),
-                // The investigation is closed again after more research.
+                // The investigation is ended again after more research.
                 end => *end = Some(Conclusion { conclusion: Some(text), ..Conclusion::new(time(at)) }),
             },
             7 => {
-                // Withdrawing one of two proposals made under the same id makes the order of the merges matter.
+                // Withdrawing one of two proposals made under the same id makes the merge order matter.
                 let made_as = |it: &Node| it.renamed_from.clone().unwrap_or_else(|| it.id.clone());
                 let shares = |it: &Node| {
                     let all = tree.nodes.values();
@@ -1155,7 +1155,7 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
     tree
 }
 
-/// Returns the texts of the proposals that a side withdrew and of the conclusion that it reopened.
+/// Returns the text of the proposals that a side withdrew and of the conclusion that it reopened.
 fn given_up(base: &TreeFiles, side: &TreeFiles) -> BTreeSet<String> {
     let gone = base.nodes.values().filter(|node| node.is_pending());
     let gone =
@@ -1277,7 +1277,7 @@ impl Scenario {
         })
     }
 
-    /// Returns the tree that contains all three. Asserts that the order of the merges does not matter.
+    /// Returns the tree that contains all three. Asserts that the merge order does not matter.
     fn in_any_order(&mut self, heads: [usize; 3]) -> TreeFiles {
         let [all, other, third] = self.ends(heads).map(|end| self.commits[end].0.clone());
         assert_eq!(all, other);

@@ -209,7 +209,7 @@ pub fn lacking<'i, 'r>(
     investigation: &'i Investigation,
     rules: &EffectiveRules<'r>,
 ) -> impl Iterator<Item = (&'i Node, Requirement<'r>)> {
-    // A missing confirmation may also be a required child. Only `verification` reports it.
+    // A missing confirmation may also be a missing required child, but only `verification` reports it.
     let is_confirmation =
         move |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = move |node: &Node, requirement: &Requirement| {

@@ -120,7 +120,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
             }
             continue;
         };
-        // The replacement must itself be allowed in that round, otherwise the conversion is useless.
+        // The replacement must itself be allowed in that round. Otherwise, the conversion is useless.
         let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
         if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
