@@ -42,7 +42,7 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
         format!("tot_propose: {roots}."),
         "Research each proposed node; if you have sub-agents, give each of them one.".to_owned(),
         "tot_commit: for each node a state, findings in Markdown (sources under `## References`), and the agentId.".to_owned(),
-        "tot_propose children of the nodes that need some: a child's round is its parent's + 1, and its suffix extends \
+        "tot_propose: children for the nodes that need them. A child's round is its parent's + 1, and its suffix extends \
          its parent's, letters and digits in turn (R2.A1 below R1.A, R3.A1a below R2.A1)."
             .to_owned(),
         "Repeat 2 to 4; each reply's `message` names the next step, and `owed` lists what still prevents ending. tot_next \
@@ -55,6 +55,6 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
             confirm.name
         ));
     }
-    steps.push("tot_end with a `conclusion` in Markdown once `canEnd` is true.".to_owned());
+    steps.push("tot_end: a `conclusion` in Markdown, once `canEnd` is true.".to_owned());
     steps
 }

@@ -598,7 +598,7 @@ fn has_children() {
     let mut table = tree();
     table.propose(&[("R3.A1a", "R2.A1")]);
     assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close its last descendants instead.");
-    assert_snapshot!(table.reclassify("R2.A1", "DEAD"), @"HAS_CHILDREN R2.A1: R2.A1 has children (R3.A1a), and DEAD takes none. They are only proposed: take them back first, with tot_propose's `withdraw`.");
+    assert_snapshot!(table.reclassify("R2.A1", "DEAD"), @"HAS_CHILDREN R2.A1: R2.A1 has children (R3.A1a), and DEAD takes none. They are only proposed: withdraw them first, with `withdraw` in tot_propose.");
     said(table.try_propose(vec![], &["R3.A1a"]));
     assert_eq!(codes(&table.reclassify("R2.A1", "DEAD")), ["EARLY_STATE"]);
     in_each(|_, mut table| {

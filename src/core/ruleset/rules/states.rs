@@ -241,7 +241,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if !children.is_empty() {
         let pending = change.investigation.children(&node.id).filter(|child| child.is_pending()).count();
         let suggestion = match pending == children.len() {
-            true => "They are only proposed: take them back first, with tot_propose's `withdraw`.",
+            true => "They are only proposed: withdraw them first, with `withdraw` in tot_propose.",
             false => "A node with committed children stays open: close its last descendants instead.",
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
