@@ -8,9 +8,9 @@
 //!    and jitter. `tot_status` shows the outcome.
 //! 4. [`Background::finish`] syncs all unsent changes within a time limit, then ends the remaining git processes.
 //!
-//! Guarantees: no call waits for a sync or fails because of a remote. Limits: writes by other processes, and writes
-//! that were unsent when the server was killed, are synced after the next call that uses the investigation. A hanging
-//! remote can delay the others by several minutes.
+//! Guarantees: no call waits for a sync or fails because of a remote. Limitations: writes by other processes, and
+//! writes that were unsent when the server was killed, are synced after the next call that uses the investigation. A
+//! hanging remote can delay syncs with other remotes by several minutes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use crate::service::sharing::{SyncMessage, UseKind};
 use crate::service::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
-/// The delay between a write and its sync, during which later writes can join.
+/// The delay between a write and its sync, which lets later writes share that sync.
 pub const BATCH: Duration = Duration::from_secs(3);
 /// The time after a sync during which reads do not cause another sync.
 const FRESH: Duration = Duration::from_secs(60);
@@ -69,7 +69,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts the thread. The service must send its messages to the given channel.
+    /// Starts the thread. The service must send its messages through the given channel.
     ///
     /// # Errors
     ///

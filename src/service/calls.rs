@@ -196,7 +196,7 @@ impl Service {
         })
     }
 
-    /// Corrects a node's texts or the conclusion.
+    /// Corrects a node's text or the conclusion.
     ///
     /// # Errors
     ///
@@ -258,7 +258,7 @@ impl Service {
         })
     }
 
-    /// Returns the state of the investigation if a call would end it. Writes nothing.
+    /// Returns the current state of the investigation if the given call would end it. Writes nothing.
     ///
     /// # Errors
     ///

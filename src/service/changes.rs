@@ -1,8 +1,8 @@
 //! Notifications about writes by this server.
 //!
 //! Guarantee: every listener that exists when a write is accepted receives the change once. A listener that lags too
-//! far behind receives [`Missed`] and must assume that everything has changed. Limit: writes by other processes and
-//! manual edits are not noticed.
+//! far behind receives [`Missed`] and must assume that everything has changed. Limitation: writes by other processes
+//! and manual edits are not noticed.
 
 use tokio::sync::broadcast;
 
@@ -16,7 +16,7 @@ pub(super) const BEHIND: usize = 256;
 pub struct ServiceChange {
     /// The investigation.
     pub session: SessionId,
-    /// The nodes that were written, and their parents, whose lists of children changed.
+    /// The written nodes and their parents, whose lists of children changed.
     pub nodes: Vec<NodeId>,
     /// Whether the investigation is new.
     pub started: bool,

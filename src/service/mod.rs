@@ -4,7 +4,7 @@
 //! - [`Service::write`] decides and commits in one store transaction, so every decision is committed on top of the
 //!   state it was based on.
 //!
-//! Both repair what a killed writer left behind in the repository, even in calls that only read.
+//! Both repair damage left in the repository by a killed writer, even in calls that only read.
 
 pub mod background;
 mod calls;
@@ -57,7 +57,7 @@ pub struct Service {
     changes: Changes,
     /// The settings for sharing; `None` disables it.
     sharing: Option<Sharing>,
-    /// The project that the investigations are about, if known. Cited files are looked up there.
+    /// The project that the investigations are about, if known. Cited files are looked up in it.
     project: Option<Project>,
     /// The maximum size of an attachment, in bytes.
     attachment_max: u64,
@@ -85,9 +85,9 @@ pub struct Written {
     pub standing: Standing,
     /// The state that the decision was based on.
     pub before: Arc<Investigation>,
-    /// The decision. If it has no event, nothing was written.
+    /// The decision. If the decision has no event, nothing was written.
     pub decision: Decision,
-    /// The tag on the conclusion, if the investigation has ended.
+    /// The conclusion tag, if the investigation has ended.
     pub tag: Option<String>,
 }
 
@@ -103,11 +103,11 @@ pub struct Turn {
     pub commits: Vec<CommitId>,
 }
 
-/// The reasons why a call was refused, with the state of the investigation if known.
+/// The reasons for refusing a call, with the state of the investigation if known.
 pub struct Refusal {
-    /// The errors. There is at least one.
+    /// The errors. At least one error.
     pub errors: Vec<Diagnostic>,
-    /// The state that the call was judged against.
+    /// The state against which the call was judged.
     pub standing: Option<Box<Standing>>,
 }
 
@@ -163,12 +163,13 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
-    /// Makes the store read-only if `read_only` is true. It then does not even repair what a killed writer left behind.
+    /// Makes the store read-only if `read_only` is true. A read-only store does not even repair damage left by a killed
+    /// writer.
     pub fn reading_only(self, read_only: bool) -> Self {
         Service { store: self.store.reading_only(read_only), ..self }
     }
 
-    /// Sets whether to refuse texts that look like credentials, regardless of the ruleset.
+    /// Sets whether to refuse text that looks like a credential, regardless of the ruleset.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
     }
@@ -203,7 +204,7 @@ impl Service {
         self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
     }
 
-    /// Returns the folder that reports are written to.
+    /// Returns the folder for reports.
     pub fn site(&self) -> &Path {
         &self.site
     }
@@ -305,7 +306,7 @@ impl Service {
     /// Returns an investigation's folder, and its state if the lookup had to read it. Checks the id, since the folder
     /// may now contain a different investigation than the store remembers.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
-        /// The minimum length of a partial id. Shorter parts soon become ambiguous.
+        /// The minimum length of a partial id. Shorter ids soon become ambiguous.
         const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
         if part.len() < SHORTEST {
@@ -355,8 +356,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns the rejection by `decide` with the state that it judged, the same errors as [`Service::read`], or a
-    /// store error.
+    /// Returns the rejection by `decide` with the state it judged, the same errors as [`Service::read`], or a store
+    /// error.
     pub fn write(
         &self,
         session: &str,

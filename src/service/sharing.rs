@@ -1,10 +1,10 @@
 //! The server's sharing tasks: remotes for new investigations, git maintenance, and messages to the sync thread.
 //!
-//! Guarantees: the reply to `tot_start` says if the new investigation could not be given its remote. No other task in
+//! Guarantees: the reply to `tot_start` reports a failure to add the remote to the new investigation. No other task in
 //! this module delays a call.
 //!
-//! Limit: a call that commits during git's garbage collection waits until the collection has finished, as with any `git
-//! gc`. The store cannot tell whether a collection spares new objects.
+//! Limitation: a call that commits during git's garbage collection waits until the collection has finished, as with any
+//! `git gc`. The store cannot know whether the garbage collection will spare new objects.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ impl Service {
         }
     }
 
-    /// Records a notice for people about a sync.
+    /// Records a notice about a sync, for people.
     pub fn note_came(&self, session: SessionId, notice: String) {
         let Some(sharing) = &self.sharing else { return };
         lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
@@ -145,7 +145,7 @@ impl Service {
         }
     }
 
-    /// Gives a new investigation its remote. Returns any failure as a warning, since the investigation itself is
+    /// Adds the remote to a new investigation. Returns any failure as a warning, since the investigation itself is
     /// stored.
     pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
         let sharing = self.sharing.as_ref()?;

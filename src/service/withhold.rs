@@ -5,24 +5,25 @@
 //!
 //! 1. [`List`] contains the nodes that a person listed, by their ids in one state.
 //! 2. [`List::follow`] finds these nodes throughout the history, since a merge can rename a node. It also finds
-//!    quotations of their texts in commit messages.
-//! 3. [`Withheld`] replaces their texts in any state of the investigation, and in its history.
+//!    quotations of their text in commit messages.
+//! 3. [`Withheld`] replaces their text in any state of the investigation, and in its history.
 //!
 //! # Replaced texts
 //!
-//! - All past and present texts of the nodes, including texts before amendments.
+//! - All past and present text of the nodes, including wording before amendments.
 //! - Attachments of the nodes, including the file names.
 //! - Comments on the nodes, and answers to these comments.
-//! - Runs of the nodes.
-//! - Commit messages that quote one of the texts or belong to commits that touched one of the nodes.
+//! - Runs that belong to the nodes.
+//! - Commit messages that quote the withheld text or belong to commits that touched one of the nodes.
 //! - Errors in the nodes' files.
 //!
 //! # Limits
 //!
 //! - Agents, clients, sessions, commit authors and times are not withheld.
-//! - Copies of the texts elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing
-//!   is removed from the repository.
-//! - A message counts as a quotation if it contains `RUN` consecutive words of a text, or the whole of a shorter text.
+//! - Copies of the text elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing is
+//!   removed from the repository.
+//! - A message counts as a quotation if it contains `RUN` consecutive words of a passage, or the whole of a shorter
+//!   passage.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -41,16 +42,16 @@ use crate::yaml::YamlError;
 
 /// The maximum length of a replacement, in characters.
 const LENGTH: usize = 300;
-/// The replacement for meaningless text. It must also be meaningless, because meaningless text lowers the value of a
-/// confirmation.
+/// The replacement for meaningless text. The replacement must also be meaningless, because meaningless text lowers the
+/// value of a confirmation.
 const NOTHING: &str = "–";
 /// The number of consecutive words that count as a quotation.
 const RUN: usize = 5;
-/// The minimum number of letters in a shorter text that counts as a quotation. If the text has fewer letters, the line
-/// must also name the node.
+/// The minimum number of letters in a shorter passage that counts as a quotation. If the passage has fewer letters, the
+/// line must also name the node.
 const LETTERS: usize = 12;
 
-/// The replacement for each node's texts, by id.
+/// The replacement for each node's text, by id.
 type Labels = BTreeMap<NodeId, String>;
 
 /// The identity of a node across renames: the id and time of its proposal.
@@ -60,7 +61,7 @@ fn key(node: &Node) -> NodeIdentity {
     (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
 }
 
-/// The nodes to withhold, by their ids in one state, each with the replacement for its texts.
+/// The nodes to withhold, by their ids in one state, each with the replacement for its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(Labels);
 
@@ -121,12 +122,13 @@ impl List {
         self.0.is_empty()
     }
 
-    /// Finds the listed nodes in the history that led to `snapshot`. The states in `beside` may also contain them.
+    /// Finds the listed nodes in the history that led to `snapshot`. The nodes may also occur in the states in
+    /// `beside`.
     ///
     /// # Errors
     ///
-    /// Returns an error if a listed id never existed. It may be misspelt, and the intended node would then be
-    /// published.
+    /// Returns an error if a listed id never existed. The id may be misspelled, in which case the intended node would
+    /// be published.
     pub fn follow(
         self,
         snapshot: &Snapshot,
@@ -188,7 +190,7 @@ pub struct Withheld {
     listed: Labels,
     /// The replacements for the listed nodes, under every id that they had in the history.
     nodes: HashMap<NodeIdentity, String>,
-    /// All other nodes in the state that the list refers to.
+    /// All other nodes in the state to which the list refers.
     public: HashSet<NodeIdentity>,
     quotes: Quotes,
 }
@@ -219,16 +221,16 @@ impl CommitLabels {
     }
 }
 
-/// The replaced texts, each with its replacement.
+/// The replaced text, with the replacements.
 type Replaced = Vec<(String, String)>;
 
 impl Withheld {
-    /// Replaces the texts in a state. Returns the ids of the withheld nodes in it.
+    /// Replaces the withheld text in a state. Returns the ids of the withheld nodes in that state.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
         self.replace(snapshot, &mut Replaced::new())
     }
 
-    /// Replaces the texts in the history that led to `snapshot`.
+    /// Replaces the withheld text in the history that led to `snapshot`.
     pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
         self.replace_in(history, snapshot, &mut Replaced::new());
     }
@@ -325,8 +327,8 @@ impl Withheld {
         labels
     }
 
-    /// Returns the withheld nodes before and after each entry of a history. `newest` has the labels of the state that
-    /// the history led to.
+    /// Returns the withheld nodes before and after each entry of a history. `newest` contains the labels for the final
+    /// state of the history.
     fn commit_labels(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<CommitLabels> {
         let mut after = Arc::new(newest.clone());
         let mut commits = Vec::with_capacity(history.len());
@@ -437,7 +439,7 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> A
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
 }
 
-/// Returns the replacements for the texts of runs, by run id. This covers the runs of withheld nodes, the runs that
+/// Returns the replacements for the text in runs, by run id. This covers the runs of withheld nodes, the runs that
 /// their results cite, and all repetitions and judgements of those runs.
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
@@ -496,7 +498,7 @@ fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
     Arc::new(hidden)
 }
 
-/// Comments, with the nodes that they are about.
+/// The comments, with the nodes they are about.
 struct CommentLabels<'a> {
     /// The labels of comments that were on a withheld node at any time.
     said: HashMap<CommentId, String>,
@@ -518,12 +520,12 @@ impl CommentLabels<'_> {
     }
 }
 
-/// The replaced texts, for recognizing messages that quote them.
+/// The replaced text, for recognizing messages that quote it.
 #[derive(Clone, Debug, Default)]
 struct Quotes {
     /// Word sequences, joined by spaces, each with its label.
     runs: HashMap<String, String>,
-    /// Sequences that are too short to count as a quotation by themselves.
+    /// Sequences that are too short to count as quotations on their own.
     short: HashMap<String, String>,
 }
 
@@ -541,7 +543,7 @@ impl Quotes {
         quotes
     }
 
-    /// Removes texts that are public: those of the investigation itself and of other nodes.
+    /// Removes public text: the text of the investigation itself and of other nodes.
     fn forget_public(&mut self, withheld: &Withheld, snapshot: &Snapshot) {
         let state = &snapshot.investigation;
         let meta = state.meta();
@@ -557,7 +559,7 @@ impl Quotes {
         }
     }
 
-    /// Returns the replacement for a message that quotes a withheld text.
+    /// Returns the replacement for a message that quotes withheld text.
     fn label(&self, message: &str, commit: &CommitLabels) -> Option<&String> {
         let ids = || commit.after.keys().chain(commit.before.keys());
         message.lines().find_map(|line| {
@@ -581,7 +583,7 @@ fn words(line: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Replaces the texts of a node.
+/// Replaces the text of a node.
 struct TextWithholder<'a> {
     label: &'a String,
     seen: &'a mut Replaced,
@@ -623,7 +625,7 @@ impl TextWithholder<'_> {
         }
     }
 
-    /// Replaces the texts of a run. Removes the output and its size, but keeps the outcome and the duration.
+    /// Replaces the text of a run. Removes the output and its size, but keeps the outcome and the duration.
     fn ran(&mut self, it: &mut Ran) {
         let Ran {
             command,

@@ -46,8 +46,8 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     findings
 }
 
-/// Compares the README page with the facts. Ignores a page that a person has replaced or an earlier version of this
-/// program has written.
+/// Compares the README page with the facts. Ignores pages that were replaced by a person or written by an earlier
+/// version of this program.
 fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
     let expected = readme::readme(&subject.snapshot.investigation, rules?);

@@ -1,6 +1,6 @@
 //! Recognizes states that only a merge can cause, such as a proposal below a node that was closed on the other side.
 //!
-//! Each of the merged histories is valid by itself. Calls need not repair such a state, so it stays in the tree and is
+//! Each of the merged histories is valid on its own. Calls need not repair such a state, so it stays in the tree and is
 //! not an error.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -9,7 +9,8 @@
 //!    - `stored`: checks that no commit removed data stored by an earlier call.
 //!
 //! An error is a state that no sequence of calls and merges could produce. A warning is something that a call would
-//! have warned about, or that needs human judgement. A note reports a manual commit or a merge. Both are allowed.
+//! have warned about, or something that needs human judgement. A note reports a manual commit or a merge, both of which
+//! are allowed.
 //!
 //! git objects are checked only on request. All other repository problems are left to `git fsck`.
 
@@ -48,7 +49,7 @@ pub struct Subject {
     pub lost: Vec<LostChain<LostCommit>>,
 }
 
-/// Optional checks. Each check reads every git object.
+/// The optional checks, each of which reads every git object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects {
     /// Verify the ids of objects.
@@ -62,7 +63,7 @@ pub struct Objects {
 pub enum Severity {
     /// A state that no sequence of calls could produce.
     Error,
-    /// A doubtful state that a person should look at.
+    /// A questionable state that a person should review.
     Warning,
     /// Information only.
     Note,

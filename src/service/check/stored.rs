@@ -51,7 +51,8 @@ struct WrittenNodes<'a> {
 }
 
 impl<'a> WrittenNodes<'a> {
-    /// Returns whether one of the written nodes contains all texts of `node`. A merge may have changed the node's id.
+    /// Returns whether one of the written nodes contains all the text of `node`. A merge may have changed the node's
+    /// id.
     fn contains_texts_of(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let entry: &'a HistoryEntry = self.entry;
         let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
@@ -66,8 +67,8 @@ impl<'a> WrittenNodes<'a> {
     }
 }
 
-/// The parts of a node that every merge preserves: its texts, and the author and time of each act. A merge may swap an
-/// amendment with the amended text, and may change an id.
+/// The parts of a node that every merge preserves: its text, and the author and time of each action. A merge may swap
+/// an amendment and the amended text, and may change an id.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
     for result in node.results() {
@@ -217,7 +218,7 @@ impl StoredState {
     }
 }
 
-/// Returns the texts of a conclusion and its alternatives, including texts before amendments.
+/// Returns the text fields of a conclusion and its alternatives, including versions before amendments.
 fn texts_of(end: &Conclusion) -> HashSet<&str> {
     let ends = || std::iter::once(end).chain(&end.other_conclusions);
     let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());

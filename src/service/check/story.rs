@@ -9,7 +9,7 @@ use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
-/// The prefix of the tags on conclusions.
+/// The prefix of conclusion tags.
 const ENDED: &str = "ended/";
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {

@@ -110,7 +110,7 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks for comments on missing nodes. A node may have been withdrawn since, or its file may be missing.
+    /// Checks for comments on missing nodes. The node may have been withdrawn since then, or its file may be missing.
     fn comments(&mut self) {
         for comment in self.investigation.comments() {
             let path = layout::comment(comment.id);
@@ -287,7 +287,7 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks the result's references to other nodes, and the time at which work on it began.
+    /// Checks the result's references to other nodes, and the time when work on it began.
     fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.refutes && node.parent.is_none() {
             let message = format!("{} refutes its parent, but is a root.", node.id);
@@ -311,7 +311,7 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks the amendments of the node's texts.
+    /// Checks the amendments to the node's text.
     fn amendments(&mut self, node: &Node, classification: &Classification) {
         let mut time = classification.committed_at;
         for (number, amendment) in classification.amended.iter().enumerate() {
@@ -393,8 +393,8 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Checks for nodes whose state should follow from their children but doesn't, which a merge of two clones can
-    /// cause.
+    /// Checks for nodes whose state should follow from their children but doesn't. A merge of two clones can cause
+    /// this.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
         for missed in confirmations(self.investigation, self.rules, now) {

@@ -1,5 +1,5 @@
-//! The file format of this program's predecessor, a TypeScript server that stored each investigation as one JSON file. Its
-//! generations differ in their node states. Each generation corresponds to a built-in ruleset.
+//! The file format of this program's predecessor, a TypeScript server that stored each investigation as one JSON file.
+//! Each generation of the format has its own node states and corresponds to a built-in ruleset.
 //!
 //! A file contains the start time and the times of pending proposals, but no times for committed nodes. Nodes are
 //! listed in commit order, so each step is dated one millisecond after the previous one, beginning at the start time.

@@ -94,13 +94,13 @@ fn of(name: &Option<String>) -> String {
 /// Options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportOptions<'a> {
-    /// Import as a new investigation, with an id derived from the text.
+    /// Import as a new investigation, with an id derived from the contents of the file.
     pub as_new: bool,
     /// The built-in ruleset for an ancestor file. Defaults to the ruleset with the fewest violations.
     pub ruleset: Option<&'a str>,
 }
 
-/// Parses the text of a file.
+/// Parses the contents of a file.
 ///
 /// # Errors
 ///
@@ -117,7 +117,7 @@ pub fn read(text: &str, options: ImportOptions<'_>) -> Result<Facts, ImportError
 }
 
 impl Facts {
-    /// Creates the facts if each node has a place in the tree. `place` returns the location of a node in the file.
+    /// Creates the facts if every node fits into the tree. `place` returns the location of a node in the file.
     fn new(
         meta: Meta,
         ruleset: RulesetFile,

@@ -41,7 +41,7 @@ fn order(event: &Event) -> u8 {
 }
 
 /// Returns all calls after the one that started the investigation, ordered by time. Simultaneous events become one call
-/// if possible. Each node follows its parent, even if their times say otherwise.
+/// if possible. Each node follows its parent, even if their times are in the opposite order.
 pub fn steps(facts: &Facts) -> Vec<ImportStep> {
     let start: EventKey = (facts.meta.started_at, 0);
     let mut calls: Vec<(EventKey, Event)> = Vec::new();
@@ -245,7 +245,7 @@ fn committed(node: &Node) -> Event {
     Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() }
 }
 
-/// Returns the later events of a committed node. Merges its lists by time and keeps each list in order.
+/// Returns the later events of a committed node. Merges the node's lists by time, keeping each list in order.
 fn changes_of(
     mut stage: Node,
     end: &Classification,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::{Lines, Pin};
 
-/// The change to a cited passage since it was cited.
+/// The change to a passage since it was cited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum Drift {
@@ -29,7 +29,7 @@ pub enum Drift {
 /// The current content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileContent {
-    /// The git ids of the content, if known, both unmodified and with the line endings that git may store.
+    /// The git ids of the content, if known, both unmodified and with normalized line endings.
     pub blobs: Vec<String>,
     /// The text, or `None` if the file is binary or was not read.
     pub text: Option<String>,
@@ -67,7 +67,7 @@ impl Drift {
 /// Compares a citation with the current content at its path. If the file is missing, compares the citation with files
 /// that may have replaced it because they have the same content or the same name.
 ///
-/// Lines count as moved only if they occur once. A citation without stored lines refers to the whole file.
+/// Lines count as moved only if they occur exactly once. A citation without stored lines refers to the whole file.
 pub fn judge(pin: &Pin, here: Option<&FileContent>, elsewhere: &[(String, FileContent)]) -> Drift {
     let is_same = |content: &FileContent| content.blobs.contains(&pin.blob);
     let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };

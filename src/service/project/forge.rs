@@ -28,7 +28,7 @@ enum ForgeKind {
     GitLab,
     Forgejo,
     Bitbucket,
-    /// URLs follow a template that a person has configured.
+    /// A person has configured a template for URLs.
     Template,
 }
 
@@ -146,7 +146,7 @@ impl Forge {
         Some(place + &lines.unwrap_or_default())
     }
 
-    /// Fills in a template. If there are no lines, omits a fragment that needs them and uses line 1 elsewhere.
+    /// Fills in a template. If there are no line numbers, omits a fragment that needs them and uses line 1 elsewhere.
     fn filled(&self, path: &str, lines: Option<Lines>, commit: &str) -> String {
         let needs_lines = |part: &str| part.contains(LINE) || part.contains(LAST);
         let template = match self.base.split_once('#') {

@@ -8,15 +8,15 @@
 //!   folder are neither read nor reported.
 //! - Only regular files of at most 8 MiB are read, so a pipe or a device can't block a call.
 //! - Nothing is written or executed. git objects are read in place, with the repository's own settings.
-//! - A file that git ignores, by the repository's or the user's rules, is cited by name without being read. So is a
-//!   file whose ignore status is unknown.
+//! - A file that is ignored by the repository's or the user's rules is cited by name without being read. The same
+//!   applies to a file whose ignore status is unknown.
 //! - Lines that seem to contain a credential are not quoted, nor are lines from a hidden, untracked file such as
 //!   `.env`.
 //!
 //! # Limits
 //!
-//! - git filters are not applied. A file counts as uncommitted if its committed and checked-out forms differ in more than
-//!   line endings.
+//! - git filters are not applied. A file counts as uncommitted if its committed and checked-out versions differ by more
+//!   than line endings.
 //! - Files that have become too large are not compared, nor are files missing from both a sparse work tree and a
 //!   partial clone.
 //! - A local process that replaces a file with a symbolic link between two checks can cause the link's target to be read.
@@ -87,7 +87,7 @@ pub enum ProjectError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The folder is not in a repository, or only in an investigation's repository.
+    /// The folder is not in a repository, or is only in an investigation's repository.
     #[error("{path} is not in the git repository of a project: give the project's folder")]
     NoRepository {
         /// The folder.
@@ -220,7 +220,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// Looks up a path. Returns `None` if the path leads outside the project or is not a readable regular file.
+    /// Looks up a path. Returns `None` if the path is outside the project or is not a readable regular file.
     fn look_up_one(
         &self,
         repository: &gix::Repository,
@@ -264,8 +264,8 @@ impl Project {
         missing(format!("{} is not in the project{like}", cited.path))
     }
 
-    /// Returns the paths, relative to the root, that a cited path may refer to. Returns `None` if the path leads
-    /// outside the project or into git's folder. Does not access files.
+    /// Returns the paths, relative to the root, that a cited path may refer to. Returns `None` if the path is outside
+    /// the project or in git's folder. Does not access files.
     fn candidates(&self, path: &str) -> Option<Vec<String>> {
         let path = path.replace('\\', "/");
         let found: Vec<String> =
@@ -348,7 +348,7 @@ fn content_of(bytes: Option<&[u8]>) -> FileContent {
     FileContent { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
 }
 
-/// Returns the blob of a tracked file that is omitted from a sparse work tree, alone or with its folder.
+/// Returns the blob of a tracked file that is omitted from a sparse work tree, either alone or with its folder.
 fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
     let index = repository.index_or_empty().ok()?;
     let is_left_out =

@@ -1,7 +1,7 @@
 //! Checks that the words of a quote occur in the cited lines.
 //!
-//! Only words are compared, ignoring letter case, spaces, line ends, punctuation and comment markers. An ellipsis (`…` or
-//! `...`) matches anything. A quote is located at the line on which it begins.
+//! Only words are compared, ignoring letter case, spaces, line ends, punctuation and comment markers. An ellipsis (`…`
+//! or `...`) matches anything. A quote's location is the line on which it begins.
 
 use crate::domain::Lines;
 
@@ -16,7 +16,7 @@ pub enum QuotePlace {
     Nowhere,
 }
 
-/// Locates the words of a quote. If no lines are given, any location is expected.
+/// Locates the words of a quote. If no lines are given, any location counts as expected.
 pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuotePlace {
     let quote = quote.replace("...", "…");
     let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();

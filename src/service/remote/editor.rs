@@ -1,4 +1,4 @@
-//! The user's editor and pager, chosen in the same way as by git. The editor comes from `GIT_EDITOR`, `core.editor`,
+//! The user's editor and pager, chosen in the same way as by git. The editor is taken from `GIT_EDITOR`, `core.editor`,
 //! `VISUAL` or `EDITOR`, and the pager from `GIT_PAGER`, `core.pager` or `PAGER`. Otherwise, git's own defaults apply.
 
 use std::io::Write;

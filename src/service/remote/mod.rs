@@ -1,15 +1,15 @@
 //! Runs the `git` program for fetching, pushing, cloning, remote configuration, signatures, and maintenance.
 //!
-//! gix cannot push, and users configure credentials, ssh aliases, proxies and rewritten addresses for git. Therefore
-//! the user's git does everything that needs the network. The modules are `process` (running git), `place` (the place
-//! of an investigation on a remote), `settings` (remotes in git's configuration), `transfer` (listing, fetching and
-//! pushing), `objects` (local objects), `signature` (signed tags), `editor` (the user's editor and pager), and
+//! gix cannot push, and users configure credentials, ssh aliases, proxies and rewritten addresses for git. Therefore,
+//! the user's git handles everything that needs the network. The modules are `process` (running git), `place` (the
+//! place of an investigation on a remote), `settings` (remotes in git's configuration), `transfer` (listing, fetching
+//! and pushing), `objects` (local objects), `signature` (signed tags), `editor` (the user's editor and pager), and
 //! `worktree` (a project and its work trees).
 //!
 //! # Guarantees
 //!
 //! - `--force`, `--mirror`, `--prune` and `--no-verify` are never used, and local references only move forward. A
-//!   rewritten remote is noticed, not followed. A fast-forward push itself acts as the compare-and-swap.
+//!   rewritten remote is detected but not followed. A fast-forward push itself acts as the compare-and-swap.
 //! - A push counts only if the remote confirms it, reference by reference.
 //! - Password prompts appear only if a person is present. A child that exceeds its time limit is ended with all its
 //!   children.
@@ -20,7 +20,8 @@
 //! # Limits
 //!
 //! - A repository's configuration is trusted as much as git trusts it, including `core.sshCommand`, credential helpers
-//!   and the `pre-push` hook. Unpacking a stranger's `.git` folder gives the stranger control over git commands in it.
+//!   and the `pre-push` hook. Unpacking a stranger's `.git` folder gives the stranger control over git commands run
+//!   there.
 //! - There is no time limit if a person is at the terminal, because git may wait for a password. Ctrl-C ends
 //!   everything.
 //! - On systems without process groups (Windows), only git itself is ended at the time limit. Its children may remain.
@@ -73,7 +74,7 @@ pub enum RemoteError {
     Name {
         /// The rejected text.
         name: String,
-        /// The use of the name.
+        /// The purpose of the name.
         what: &'static str,
     },
     /// The remote already has another address.

@@ -1,4 +1,4 @@
-//! Local references, and queries about commits and files that are needed only for exchanges with remotes.
+//! Local references, and queries about commits and files that only exchanges with remotes need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,10 +35,10 @@ impl LocalReferences {
     }
 }
 
-/// The location of a text in a push.
+/// The location of a piece of text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
-    /// A file at the given path. A tag can refer to a file without a path.
+    /// A file at the given path. The path is empty if a tag refers directly to a file.
     File(String),
     /// The message of a commit.
     Commit(ObjectName),
@@ -143,8 +143,8 @@ impl GitProgram {
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Calls `see` with every text that `tips` add to `known`: each version of each file, and the commit and tag
-    /// messages. Deleted texts are included, because the commits contain them. Invalid UTF-8 is replaced. Memory use is
+    /// Calls `see` with all text that `tips` add to `known`: each version of each file, and the commit and tag
+    /// messages. Deleted text is included, because the commits contain it. Invalid UTF-8 is replaced. Memory use is
     /// bounded.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::domain::SessionId;
 pub struct RemotePlace {
     /// The branch, without `refs/heads/`.
     pub branch: String,
-    /// The prefix of the investigation's tags: empty, or the branch and `/`. It distinguishes the tags of
+    /// The prefix of the investigation's tags: empty, or the branch and `/`. The prefix distinguishes the tags of
     /// investigations in a hub.
     tags: String,
 }
@@ -56,7 +56,7 @@ impl RemotePlace {
         reference.strip_prefix("refs/tags/")?.strip_prefix(&self.tags)
     }
 
-    /// Returns the `ls-remote` patterns that match the branches and tags of this place and of its neighbours in a hub.
+    /// Returns the `ls-remote` patterns that match the branches and tags of this place and of its neighbors in a hub.
     pub fn patterns(&self) -> [String; 2] {
         match self.branch.rsplit_once('/').filter(|_| self.id().is_some()) {
             Some((prefix, _)) => [format!("refs/heads/{prefix}/*"), format!("refs/tags/{prefix}/*")],

@@ -28,7 +28,7 @@ const REST: Duration = Duration::from_secs(1);
 /// The intervals for polling the child: short at first, because most calls take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
 
-/// The maximum numbers of bytes read from git's output and kept from its standard error.
+/// The maximum number of bytes to read from git's output, and to keep from its standard error.
 const MAX_OUTPUT: usize = 256 << 20;
 const KEPT_ERRORS: usize = 64 << 10;
 /// The maximum number of lines and bytes in an error message.
@@ -68,7 +68,7 @@ const SETTINGS: [&str; 6] = [
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
 ];
-/// Additional settings for every call except [`GitProgram::maintain`], which runs when nobody waits for it.
+/// Additional settings for every call except [`GitProgram::maintain`], since nobody waits for it.
 const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
 /// The setting through which [`GitProgram::maintain`] passes the folders to git.
 const FOLDERS: &str = "tot.maintained";
@@ -87,7 +87,7 @@ pub struct GitProgram {
 /// The output of `git version`, which is read once per process.
 static VERSION: OnceLock<String> = OnceLock::new();
 
-/// A time at which all running calls are ended, and after which no call starts. Clones share the deadline.
+/// The time at which all running calls are ended. No call starts after it. Clones share the deadline.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Arc<Mutex<Option<Instant>>>);
 

@@ -22,7 +22,7 @@ struct Setting {
     key: String,
     /// The value. Absent for a key without `=`, which means true.
     value: Option<String>,
-    /// Whether the setting is in the repository's configuration, not the user's.
+    /// True if the setting is in the repository's configuration rather than the user's.
     is_local: bool,
     /// The file that contains the setting, as named by git.
     origin: String,
@@ -93,7 +93,7 @@ impl Settings {
         })
     }
 
-    /// Returns the place of an investigation on the remote, as given by the push settings.
+    /// Returns the place of an investigation on the remote, as defined by the push settings.
     pub fn place(&self, remote: &str) -> Option<RemotePlace> {
         let key = format!("remote.{remote}.push");
         let specs = self.entries.iter().filter(|entry| entry.key == key);

@@ -1,8 +1,8 @@
 //! Signed tags, which git creates and verifies according to the user's configuration.
 //!
 //! Only the user's configuration determines the programs that sign and verify, and the allowed keys. If the
-//! repository's configuration could do so, a stranger's folder could start a program that accepts every signature. The
-//! repository may choose the signing key and its format.
+//! repository's configuration could also determine them, a stranger's folder could start a program that accepts every
+//! signature. The repository may choose the signing key and its format.
 
 use std::path::Path;
 

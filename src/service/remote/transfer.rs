@@ -22,7 +22,7 @@ pub struct Advertised {
 pub enum Fetched {
     /// All references are up to date.
     All,
-    /// A reference is not a fast-forward or could not be written. The objects have been fetched.
+    /// An update is not a fast-forward, or a reference could not be written. The objects have been fetched.
     Rejected {
         /// git's message.
         said: String,
@@ -38,7 +38,7 @@ pub enum Pushed {
     Refused {
         /// The messages from git and the remote.
         said: String,
-        /// Whether every refusal may be a lost race, in which the reference was locked or at another commit. False if a
+        /// True if every refusal may be due to a lost race: the reference was locked or at another commit. False if a
         /// hook or a host refused.
         may_pass: bool,
     },
@@ -152,8 +152,8 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Returns an error if the remote can't be reached or the connection is cut. In the latter case, the state of the
-    /// remote is unknown.
+    /// Returns an error if the remote can't be reached or the connection is cut. If the connection is cut, the state of
+    /// the remote is unknown.
     pub fn push(&self, repository: &Path, remote: &str, refs: &[RemoteReference]) -> Result<Pushed> {
         is_address(remote)?;
         let what = format!("push to {}", shown_address(remote));

@@ -1,4 +1,4 @@
-//! The state of a project, and additional work trees. The project's branches, index and files stay unchanged.
+//! The state of a project, and its additional work trees. The project's branches, index and files stay unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::process::{GitCall, GitOutput};
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
-/// The maximum sizes of a patch, and of the untracked files that it contains, in bytes.
+/// The maximum size of a patch, and of the untracked files in it, in bytes.
 const PATCH_MAX: usize = 64 << 10;
 const UNTRACKED_MAX: u64 = 1 << 20;
 /// The maximum number of files to list.

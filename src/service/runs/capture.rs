@@ -1,4 +1,4 @@
-//! Runs a command, forwards its output, and captures the part to store.
+//! Runs a command, forwards its output, and captures the part that will be stored.
 //!
 //! 1. The command starts in a new process group, with one thread for each of its output streams.
 //! 2. Each thread records incoming bytes in the [`Recorder`], then forwards them.
@@ -78,8 +78,8 @@ pub struct Captured {
 
 /// Runs a command.
 ///
-/// `asked` returns the signal, if any, that has asked this process to exit since the last call. The first such signal
-/// is sent to the command, which is killed after a grace period, or at once on the second signal.
+/// `asked` returns the signal, if any, that this process has received since the last call as a request to exit. The
+/// first such signal is sent to the command, which is killed after a grace period, or at once on the second signal.
 pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
     let mut captured = Captured {
@@ -165,7 +165,7 @@ fn start(
     Ok(child)
 }
 
-/// Returns whether a program is on the `PATH`. Assumes that a program given by its path exists.
+/// Returns whether a program is on the `PATH`. Assumes that a program specified by a path exists.
 fn program_exists(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())

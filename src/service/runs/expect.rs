@@ -1,4 +1,4 @@
-//! Expectations of a command's output.
+//! Expectations about a command's output.
 
 use regex_lite::{Regex, RegexBuilder};
 

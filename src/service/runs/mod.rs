@@ -5,7 +5,7 @@
 //!
 //! # Guarantees
 //!
-//! - Memory use and stored output are bounded, however much a command prints.
+//! - Memory use and stored output are bounded, no matter how much a command prints.
 //! - A command that reaches its time limit or is interrupted is killed with its process group.
 //! - A process that has left the group, or keeps a pipe open in the background, does not prevent a run from ending.
 //! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.

@@ -13,7 +13,7 @@ use crate::text::{first_bytes, last_bytes, visible};
 
 /// The maximum size of each stored part, the beginning and the end, in bytes.
 const HALF: usize = 32 << 10;
-/// The maximum number of bytes per line that are matched against expectations.
+/// The maximum number of bytes in a line that are matched against expectations.
 const LINE_MAX: usize = 64 << 10;
 
 /// Records the output of a command on its two streams.
@@ -151,7 +151,7 @@ fn is_continuation(byte: u8) -> bool {
 }
 
 /// Converts bytes to text, replacing control characters other than line ends and tabs with control pictures. Characters
-/// that hide or reorder text are retained. They are made visible on display.
+/// that hide or reorder text are retained. They are made visible when displayed.
 pub(super) fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let shown = |c: char| match c {

@@ -14,7 +14,7 @@ use crate::store::{CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
 pub struct SignOffs {
     /// The sign-offs, newest first by the times in their tags.
     pub all: Vec<SignOff>,
-    /// The number of sign-offs beyond the limit, which were not read.
+    /// The number of unread sign-offs beyond the limit.
     pub left_out: usize,
 }
 
@@ -37,9 +37,9 @@ pub struct SignOff {
     pub tagger: Option<String>,
     /// The time in the tag.
     pub at: Option<Timestamp>,
-    /// The parsed message. Absent if `tot approve` did not write it.
+    /// The parsed message. Absent if `tot approve` did not write the tag.
     pub statement: Option<Statement>,
-    /// The changes between the signed commit and the state shown.
+    /// The changes from the signed commit to the state shown.
     pub since: Since,
 }
 

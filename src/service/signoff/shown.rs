@@ -22,7 +22,7 @@ pub struct SignOffView<'a> {
     commit: String,
     /// The owner of the signing key, if the signature is good.
     signer: Option<&'a str>,
-    /// The tagger named in the tag. This and `at` are only as trustworthy as the signature.
+    /// The tagger named in the tag. `tagger` and `at` are only as trustworthy as the signature.
     tagger: Option<&'a str>,
     at: Option<Timestamp>,
     text: Option<&'a str>,
@@ -55,7 +55,7 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
 }
 
 impl SignOff {
-    /// Describes the changes since the signed commit in a sentence.
+    /// Describes the changes since the signed commit in one sentence.
     pub fn changed_since(&self) -> Option<String> {
         let Since::Later { commits, nodes, files } = &self.since else { return None };
         let names: Vec<String> = nodes.iter().map(ToString::to_string).chain(files.iter().cloned()).collect();
@@ -66,7 +66,7 @@ impl SignOff {
         Some(format!("{} since then; {changed}.", counted(*commits, "commit")))
     }
 
-    /// Describes the points that were open at signing in a sentence.
+    /// Describes, in one sentence, the points that were open at signing.
     pub fn open_then(&self) -> Option<String> {
         let open = &self.statement.as_ref()?.open;
         Some(match open.as_slice() {

@@ -1,7 +1,7 @@
 //! The signed text: the message and the name of the tag.
 //!
-//! The signature covers the commit and therefore every file. The message is for people who read only the tag, and for
-//! comparison with the commit.
+//! The signature covers the commit and therefore every file. The message serves people who read only the tag, and can
+//! be compared with the commit.
 
 use std::fmt;
 
@@ -160,7 +160,8 @@ pub fn statement(
 }
 
 impl Statement {
-    /// Parses a message. Returns `None` if it lacks the conclusion or ruleset trailers, as in a manually created tag.
+    /// Parses a message. Returns `None` if the message lacks the conclusion or ruleset trailers, as in a manually
+    /// created tag.
     pub(super) fn read(message: &str) -> Option<Statement> {
         let (before, last) = message.trim_end().rsplit_once("\n\n")?;
         let trailers: Option<Vec<(&str, &str)>> = last.lines().map(|line| line.split_once(": ")).collect();

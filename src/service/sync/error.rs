@@ -16,7 +16,7 @@ pub enum SyncError {
     NoRemote {
         /// The folder.
         path: PathBuf,
-        /// The branch that HEAD is on.
+        /// The branch of HEAD.
         branch: String,
     },
     /// The remote does not have the investigation.
@@ -27,7 +27,7 @@ pub enum SyncError {
         /// The id or a part of it. Empty if the remote has no investigations at all.
         id: String,
     },
-    /// The remote branch has the name of another investigation.
+    /// The remote branch is named after another investigation.
     #[error("the branch {branch} on {remote} is named after another investigation; this one is {id}")]
     AnotherBranch {
         /// The name of the remote.
@@ -37,7 +37,7 @@ pub enum SyncError {
         /// The id of the local investigation.
         id: SessionId,
     },
-    /// A branch contains a different investigation from the one in its name.
+    /// A branch contains a different investigation than its name indicates.
     #[error("the branch {branch} contains another investigation, {id}")]
     Misnamed {
         /// The branch on the remote.
@@ -91,7 +91,7 @@ pub enum SyncError {
         /// Whether some of the files have conflict markers.
         is_marked: bool,
     },
-    /// A push would contain files that are left out of work trees.
+    /// A push would contain files that are never checked out into work trees.
     #[error("not pushed: a clone would not get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unfit {
         /// The files, each with the reason.

@@ -20,7 +20,7 @@ use crate::store::{CommitId, Draft, Relation, Store, StoreError};
 /// An imported investigation.
 #[derive(Debug)]
 pub struct Imported {
-    /// Its folder. For a dry run, the future folder.
+    /// Its folder. In a dry run, the folder that an import would create.
     pub path: PathBuf,
     /// Its id.
     pub id: SessionId,
@@ -28,20 +28,20 @@ pub struct Imported {
     pub title: String,
     /// Its newest commit.
     pub head: CommitId,
-    /// The number of its nodes, including proposals.
+    /// The number of nodes in the investigation, including proposals.
     pub nodes: usize,
-    /// The number of its commits.
+    /// The number of commits in the investigation's history.
     pub commits: usize,
     /// Whether the investigation already existed, with the same history.
     pub is_present: bool,
-    /// Rule violations and doubtful parts.
+    /// Rule violations and questionable data.
     pub findings: Vec<Finding>,
 }
 
 /// The outcome for one investigation in a bundle.
 #[derive(Debug)]
 pub struct Unbundled {
-    /// Its branch in the bundle.
+    /// The investigation's branch in the bundle.
     pub branch: String,
     /// The imported investigation, or the error.
     pub outcome: Result<Imported, SyncError>,

@@ -19,7 +19,7 @@ use crate::text::counted;
 const BRANCH: &str = "tot-index";
 /// The file that contains the list.
 const PAGE: &str = "README.md";
-/// The maximum number of attempts if others push first.
+/// The maximum number of attempts when other clients push first.
 const TRIES: usize = 5;
 /// The maximum length of a question or an answer in a line, in characters.
 const LENGTH: usize = 160;

@@ -3,7 +3,7 @@
 //! [`Syncing::run`] syncs several investigations at once:
 //!
 //! 1. Reads the remote of each investigation from git's configuration.
-//! 2. Lists each remote once, regardless of how many investigations it has.
+//! 2. Lists the references of each remote once, regardless of how many investigations it has.
 //! 3. `one` syncs one investigation: fetch, fast-forward or merge, check, push. After a lost race it retries with jitter, up to
 //!    a maximum number of attempts.
 //!
@@ -48,9 +48,9 @@ pub const DEFAULT_PREFIX: &str = "tot";
 pub struct SyncOptions {
     /// Report the planned transfer without making it.
     pub dry_run: bool,
-    /// Merge even with a rewritten remote.
+    /// Merge even if the remote was rewritten.
     pub rejoin: bool,
-    /// Push even if texts look like credentials.
+    /// Push even if some text looks like a credential.
     pub allow_secrets: bool,
 }
 
@@ -82,7 +82,7 @@ struct SyncSubject {
 pub struct SyncOutcome {
     /// Its folder.
     pub path: PathBuf,
-    /// Its remote and its branch on the remote, if known.
+    /// The investigation's remote and its branch there, if known.
     pub upstream: Option<Upstream>,
     /// The transferred commits, even if the sync failed later.
     pub done: Done,
@@ -191,7 +191,7 @@ impl Syncing<'_> {
     }
 }
 
-/// Lists a remote once for all given investigations.
+/// Lists the references of a remote once for all given investigations.
 fn ask(git: &GitProgram, group: &[&SyncSubject]) -> Result<Advertised, SyncError> {
     let Some(first) = group.first() else { return Ok(Advertised::default()) };
     let mut patterns: Vec<String> =
@@ -209,8 +209,8 @@ pub fn note(left_out: &LeftOut) -> String {
 /// The prefix of branches that keep otherwise unreachable commits.
 const KEPT: &str = "tot-kept";
 
-/// Creates a branch at the commit, named after today's date, and returns its name. Reuses an existing branch at the
-/// commit.
+/// Creates a branch at the commit, named after today's date, and returns its name. If a branch at the commit already
+/// exists, reuses it.
 ///
 /// # Errors
 ///

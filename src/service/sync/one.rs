@@ -12,9 +12,10 @@ use crate::service::remote::{Advertised, Fetched, LocalReferences, ObjectName, P
 use crate::store::{CommitId, Joined};
 use crate::text::{causes, counted};
 
-/// The maximum number of attempts if others push in between.
+/// The maximum number of attempts when other clients push in between.
 const TRIES: u32 = 10;
-/// The number of refused pushes, without pushes by others, after which a temporary lock is ruled out as the cause.
+/// The number of refused pushes, without intervening pushes by others, after which a temporary lock is ruled out as the
+/// cause.
 const UNMOVED: u32 = 3;
 /// The maximum wait before the second attempt. It doubles with each further attempt.
 const JITTER: Duration = Duration::from_millis(200);
@@ -177,7 +178,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps commits that were fetched from a rewritten remote but not merged, since no other reference leads to them.
+    /// Keeps commits that were fetched from a rewritten remote but not merged, since no other reference reaches them.
     fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
