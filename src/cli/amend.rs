@@ -35,7 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot amend R3.A1a                       in your editor
   tot amend --conclusion
-  tot amend --conclusion whole.md -m 'The figure was of another disk'
+  tot amend --conclusion whole.md -m 'The figure was from another disk'
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
@@ -43,7 +43,7 @@ A file is Markdown with a head of fields. Fields that are left out do not change
 
   ---
   nodeId: R3.A1a                         not for the conclusion
-  reason: The figure was of another disk
+  reason: The figure was from another disk
   headline: The plan changed             also title, evidence, alternativesConsidered, caveats, commands,
                                          references
   ---

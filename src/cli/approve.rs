@@ -16,9 +16,9 @@ use crate::text::one_line;
 
 /// Sign off an investigation: tags its newest commit, signed with your own git setup.
 ///
-/// A sign-off covers one commit; later commits make it stale. Any git can check it with `git verify-tag`, and `tot verify` says
-/// how far to trust it. Anyone who can use your key can sign in your name, including an agent in your shell, unless the key asks
-/// you first.
+/// A sign-off covers one commit; later commits make it stale. Anyone can check it with `git verify-tag`, and `tot
+/// verify` says how far to trust it. Anyone who can use your key can sign in your name, including an agent in your
+/// shell, unless the key asks you first.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ApproveArguments {
@@ -30,7 +30,7 @@ pub(super) struct ApproveArguments {
     /// Reject instead of approving
     #[arg(long)]
     reject: bool,
-    /// Do not sign: shown as unsigned, because anyone can create such a tag
+    /// Create the tag without signing it; it is shown as unsigned, because anyone can create such a tag
     #[arg(long)]
     unsigned: bool,
     #[command(flatten)]

@@ -22,8 +22,8 @@ use crate::text::{counted, one_line};
 /// The maximum value of `--max-bytes`. All readers accept files up to this size.
 pub(super) const MOST: u64 = 8 << 20;
 
-/// Attach files to a committed node: a log, a plot, the output of a command. They become part of the investigation, in one
-/// commit with git's user as its author. Existing attachments are never replaced.
+/// Attach files to a committed node: a log, a plot, the output of a command. They become part of the investigation, in
+/// one commit with your git identity as its author. Existing attachments are never replaced.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AttachArguments {

@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     for path in &all {
         let folders = folders(&place, path)?;
         if folders.is_empty() {
-            let reason = "contains no investigation: give an investigation's folder, or a folder of several";
+            let reason = "contains no investigation: give an investigation's folder, or a folder that contains several";
             return Err(format!("{} {reason}", path.display()).into());
         }
         let objects = Objects { damaged: arguments.full, lost: arguments.lost };
@@ -196,7 +196,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
     }
 }
 
-/// Returns a finding for each quote that differs from the cited lines as they were when cited.
+/// Returns a finding for each quote that did not match the cited lines when they were cited.
 fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     let results = investigation
         .committed()
@@ -257,7 +257,8 @@ fn same_id_twice(reports: &mut [CheckReport]) {
         let Some(this) = rest.first_mut().filter(|this| this.id.is_some()) else { continue };
         if let Some(other) = before.iter().find(|other| other.id == this.id && other.path != this.path) {
             let id = this.id.clone().unwrap_or_default();
-            let message = format!("{id} is also in {}, so no server can tell which is meant.", other.path);
+            let message =
+                format!("{id} is also in {}, so no server can tell which one is meant.", other.path);
             this.findings.push(fault(&this.path, Code::DuplicateId, message));
         }
     }

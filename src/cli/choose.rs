@@ -11,7 +11,8 @@ use super::print::say_json;
 use super::{CommandResult, say};
 use crate::text::one_line;
 
-/// Choose the default investigation, or show it. Without a choice, the default is the only one, or the only open one.
+/// Choose the default investigation, or show it. Without a choice, the default is the only investigation, or the only
+/// open one.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UseArguments {

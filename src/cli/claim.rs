@@ -23,7 +23,7 @@ pub(super) struct ClaimArguments {
     /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes
     #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
-    /// Name of the claimant, as it will sign the result; default: the author of your commits
+    /// Claimant's name, as it will appear on the result; default: the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
     /// Duration of the claim

@@ -1,7 +1,7 @@
 //! Registers this server with MCP clients.
 //!
 //! This module knows where each client stores its configuration, and how to add an entry to an existing file. It also
-//! contains the texts that teach agents the method: a skill, and a paragraph for `AGENTS.md`.
+//! contains the skill that teaches agents the method, and a paragraph for `AGENTS.md`.
 //!
 //! The module is pure: it maps text to text. Existing content is preserved, including comments and order. An existing
 //! entry with the same name is replaced only on request.

@@ -13,14 +13,15 @@ use crate::service::sync;
 use crate::service::sync::clone::{Cloned, ClonedFolder, clone};
 use crate::text::one_line;
 
-/// Clone investigations from a remote into the root. The remote holds one investigation, or many on branches of their own.
+/// Clone investigations from a remote into the root. The remote contains one investigation, or several, each on its own
+/// branch.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CloneArguments {
     /// Address of the repository, as for git clone
     #[arg(value_parser = remote_address)]
     url: String,
-    /// Investigations of a repository that holds many: ids, prefixes or suffixes; default: all
+    /// Investigations to clone from a repository with several: ids, prefixes or suffixes; default: all
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]

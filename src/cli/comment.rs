@@ -18,7 +18,8 @@ use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
 
-/// Comment on a node, or on the whole investigation. The comment is one file and one commit, with git's user as its author.
+/// Comment on a node, or on the whole investigation. The comment is stored as one file in one commit, with your git
+/// identity as its author.
 #[derive(Args)]
 #[command(after_long_help = COMMENT_EXAMPLES)]
 pub(super) struct CommentArguments {

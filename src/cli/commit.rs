@@ -11,7 +11,8 @@ use crate::domain::{Node, NodeId};
 use crate::ruleset::{EffectiveRules, State};
 use crate::text::one_line;
 
-/// Store the results of pending nodes. All of them become one commit, with git's user as its author, or none is stored.
+/// Store the results of pending nodes. All of them are stored in one commit with your git identity as its author, or
+/// none is.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
@@ -44,7 +45,8 @@ A file is Markdown with a head of fields:
   - logs/slow.log:120 - the query
 
 Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (a list: what a
-confirmation did not try), refutes, commands, references, links, attachments, startedAt. YAML or JSON with the arguments of the tool tot_commit is accepted too, also with several results.";
+confirmation did not try), refutes, commands, references, links, attachments, startedAt. YAML or JSON with the arguments of the tool
+tot_commit is also accepted, and can contain several results.";
 
 pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what);

@@ -37,7 +37,7 @@ attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, b
 facts?: [{name, before, after}], rulesetChanged}, where change is added, changed or gone
 
 Examples:
-  tot diff ended/1..               what has changed since the end
+  tot diff ended/1..               what has changed since it ended
   tot diff 0196 HEAD~10..HEAD
   tot diff --markdown 0196 main..  a summary to post
   tot-report investigations/ID --compare A.. --out site    a page with more detail";

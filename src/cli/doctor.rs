@@ -30,7 +30,7 @@ Examples:
 enum CheckStatus {
     /// No problem.
     Ok,
-    /// Something is missing that not everyone needs.
+    /// Something optional is missing.
     Note,
     /// A problem to fix.
     Wrong,

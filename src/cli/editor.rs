@@ -11,7 +11,7 @@ use super::is_person;
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
-/// The prefix of the lines above refused text that state the reason.
+/// The prefix of the lines that state why the text below them was refused.
 const REASON: &str = "#! ";
 
 /// git's scissors line. Everything below it is ignored.
@@ -42,7 +42,7 @@ impl Edited {
         let _ = fs::remove_file(&self.file);
     }
 
-    /// Returns the parsed text, or the parse error with the location of the kept text.
+    /// Returns the parsed text, or the parse error with the location of the saved text.
     pub(super) fn understood<T, E: std::fmt::Display>(&self, read: Result<T, E>) -> Result<T, String> {
         read.map_err(|error| format!("{error}\n{}", self.kept()))
     }

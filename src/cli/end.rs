@@ -45,10 +45,11 @@ Examples:
 /// The answers that a conclusion rests on, and what it does not cover.
 #[derive(Args)]
 pub(super) struct Binding {
-    /// Answer that the conclusion rests on, if there are several; can be given several times, each answer being a part
+    /// Answer that the conclusion rests on, if there are several; can be given several times, for a conclusion with
+    /// several parts
     #[arg(long, value_name = "NODE")]
     answer: Vec<String>,
-    /// Answer that is also possible
+    /// Another possible answer
     #[arg(long, value_name = "NODE")]
     rival: Vec<String>,
     /// What the conclusion does not cover, in a sentence; can be given several times
@@ -137,7 +138,7 @@ fn help(subject: &WorkTarget) -> String {
     let answers = if answers.is_empty() { "  none\n".to_owned() } else { answers };
     format!(
         "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. Everything below\n\
-         this line is ignored; an empty text cancels.\n\n\
+         this line is ignored; to cancel, leave the text empty.\n\n\
          {}\n\nAnswers:\n{answers}\n{} ruled out.",
         one_line(&subject.investigation().meta().title),
         counted(assessment.ruled_out().count(), "node"),

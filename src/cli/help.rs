@@ -45,7 +45,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         "Share",
         &[
             (&["remote", "sync", "clone"], "share investigations through any git remote"),
-            (&["merge"], "merge what git could not, node by node"),
+            (&["merge"], "resolve git's merge conflicts, node by node"),
             (&["import", "export"], "read or write an investigation as one file"),
         ],
     ),
@@ -63,7 +63,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
 
 /// Options accepted before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
-    ("--root DIR", "folder of the investigations; also TOT_ROOT"),
+    ("--root DIR", "investigations folder; also TOT_ROOT"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
     ("--help, --version", "show this help; show the version"),
 ];

@@ -24,8 +24,8 @@ const FINDINGS: usize = 20;
 /// The first bytes of every bundle.
 const BUNDLE: &[u8] = b"# v";
 
-/// Import investigations from files into the root: git bundles, investigation.json, and the JSON files of the earlier TypeScript
-/// server. Parts that violate the rules are kept and reported.
+/// Import investigations from files into the root: git bundles, investigation.json, and the JSON files from the earlier
+/// TypeScript server. Parts that violate the rules are kept and reported.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ImportArguments {
@@ -38,7 +38,8 @@ pub(super) struct ImportArguments {
     /// Import JSON files under new ids, derived from their content
     #[arg(long)]
     as_new: bool,
-    /// Built-in ruleset for files of the TypeScript server, which name none; default: the one with the fewest violations
+    /// Built-in ruleset for files from the TypeScript server, which do not name one; default: the one with the fewest
+    /// violations
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
@@ -48,8 +49,8 @@ pub(super) struct ImportArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot import sky.bundle                     with its full history, from git bundle or tot export
-  tot import site/investigation.json        the data of a report
-  tot import --dry-run investigations/*.json  files of the TypeScript server, without importing them";
+  tot import site/investigation.json        the data from a report
+  tot import --dry-run investigations/*.json  files from the TypeScript server, without importing them";
 
 /// The result for a file, or for one investigation in it.
 #[derive(Default, Serialize)]

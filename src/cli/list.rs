@@ -54,7 +54,7 @@ enum InvestigationState {
     Ended,
     /// Ended before its rules were met
     StoppedEarly,
-    /// Ended, but research from elsewhere was added since
+    /// Ended, but research from elsewhere has been added since
     Continued,
     /// Ended, but a requirement of its rules is not met
     RulesUnmet,
@@ -288,7 +288,7 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
     marks
 }
 
-/// Joins the marks with dots, and starts a new line when one is full. The indent takes up `taken` columns.
+/// Joins the marks with dots, and starts a new line when the current one is full. The indent takes up `taken` columns.
 fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
     let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
     let mut lines: Vec<String> = Vec::new();

@@ -16,7 +16,7 @@ use crate::text::counted;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ManArguments {
-    /// Folder, one that `manpath` lists; created if missing
+    /// Folder listed by `manpath`; created if missing
     dir: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `tot merge --resolve`: merges, node by node, what git could not merge.
+//! `tot merge --resolve`: resolves git's merge conflicts node by node.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::service::sync::{self, SyncError};
 use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
 use crate::text::one_line;
 
-/// Merge node by node what git could not merge.
+/// Resolve git's merge conflicts node by node.
 ///
 /// `tot sync` merges automatically; this command is for a merge made with git. A merge in progress is aborted and repeated node
 /// by node. If conflict markers were committed, both sides are merged in a new commit.
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
         _ => Box::<dyn std::error::Error>::from(error),
     })?;
     if !stopped.is_empty() {
-        let message = "Keep a merge by hand, which tot merge --resolve makes anew";
+        let message = "Save a manual merge that tot merge --resolve redoes";
         let work = git.commit_work(&path, &stopped, message)?;
         let kept = sync::keep(&git, &World::Machine, &path, work)?;
         merge_by_node(&place.store, &git, &path, &stopped, &mut document)

@@ -92,11 +92,11 @@ use crate::text::{causes, made_visible, one_line, shorten};
 #[derive(Parser)]
 #[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
-    /// Folder of the investigations; also accepted after the command
+    /// Investigations folder; also accepted after the command
     // Not global: only the commands that use this option accept it.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// When to print in colour. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
+    /// When to print in color. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
     color: ColorChoice,
     #[command(subcommand)]
@@ -183,7 +183,7 @@ struct McpCommand {
 #[derive(Args)]
 #[command(after_long_help = serving::EXAMPLES)]
 struct McpArguments {
-    /// Folder of the investigations; created with the first one
+    /// Investigations folder; created with the first investigation
     #[arg(long, value_name = "DIR", default_value = "investigations", global = true)]
     root: PathBuf,
     /// Folder for the sites of tot_report; default: `site` in the root
@@ -196,12 +196,14 @@ struct McpArguments {
     /// git's configuration, if set
     #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = remote_address)]
     remote: Option<String>,
-    /// Sync the investigations that calls use in the background, as tot sync does: receives the work of others, and sends new
-    /// commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit the server waits up to
-    /// 10 seconds for unsent commits. Not possible with --read-only, because received work is written
+    /// In the background, sync the investigations that calls use, as tot sync does: receive the work of others, and
+    /// send new commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit
+    /// the server waits up to 10 seconds for unsent commits. Not possible with --read-only, because received work is
+    /// written
     #[arg(long, conflicts_with = "read_only")]
     sync: bool,
-    /// Minimum rounds of new investigations: raises the ruleset's own number, and a start that asks for fewer is refused
+    /// Minimum number of rounds for new investigations: raises the ruleset's own minimum; a tot_start call that asks
+    /// for fewer is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
     /// Refuse text that looks like it contains a credential, even if the ruleset only warns
@@ -216,8 +218,8 @@ struct McpArguments {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     // Clients built on the official TypeScript SDK abandon a call after a minute.
     ask_before_end: Option<u64>,
-    /// Repository that the investigations are about: cited files are stored as they were, and citations of missing files are
-    /// reported. Default: the one around the current folder; with --http none, because clients are elsewhere
+    /// Repository that the investigations are about: cited files are stored as they were, and citations of missing
+    /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Use no project, even in a repository
@@ -225,7 +227,7 @@ struct McpArguments {
     no_project: bool,
     #[command(flatten)]
     rulesets: RulesetFolder,
-    /// What to wait for before a writing call is answered. A killed process loses nothing either way
+    /// What to wait for before answering a call that writes. A killed process loses nothing either way
     #[arg(long, value_name = "WHAT", default_value = "disk")]
     durability: DurabilityArgument,
     #[command(flatten)]
@@ -240,7 +242,7 @@ struct McpArguments {
 enum DurabilityArgument {
     /// The write to disk, so a power failure loses nothing
     Disk,
-    /// Whatever git's setting core.fsync demands; by default nothing
+    /// Whatever git's core.fsync setting requires; by default, nothing
     Git,
 }
 
@@ -343,7 +345,7 @@ fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments and sets the colour mode. Returns the command's name and the parsed arguments.
+/// Parses the arguments and sets the color mode. Returns the command's name and the parsed arguments.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
@@ -563,7 +565,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     progress.clear();
     let repository = played.repository.display();
     say(&format!(
-        "An investigation of {} nodes, played by {} calls through tot-mcp and {} runs of commands: {} commits, and {} rejected.\n\
+        "An investigation of {} nodes, played by {} calls through tot-mcp and {} command runs: {} commits, and {} rejected.\n\
          (Its timestamps are fictional.)\n\n\
          The site            {}\n\
          The investigation   {repository}\n\n\

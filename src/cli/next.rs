@@ -48,7 +48,7 @@ enum StrategyArgument {
     Owed,
     /// Required nodes, then recommended ones
     Balanced,
-    /// As balanced, with three children under each open node
+    /// Like balanced, but with three children under each open node
     Exhaustive,
     /// Answers without a confirmation
     Verify,

@@ -18,8 +18,8 @@ use crate::report;
 use crate::service::Service;
 use crate::service::project::Project;
 
-/// Open an investigation's site in your browser, rendered or updated first. The site is in `site` in the root, where tot_report
-/// writes it.
+/// Render or update an investigation's site, and open it in your browser. The site is in `site` in the root, where
+/// tot_report writes it.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct OpenArguments {

@@ -14,7 +14,7 @@ use crate::text::{one_line, shorten};
 /// The option `--root`.
 #[derive(Args)]
 pub(super) struct RootArgument {
-    /// Folder of the investigations; default: TOT_ROOT, ./investigations, or the folder around the current investigation
+    /// Investigations folder; default: TOT_ROOT, ./investigations, or the folder around the current investigation
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
 }
@@ -73,7 +73,7 @@ impl ClockArgument {
     }
 }
 
-/// The option for uncommitted changes of withheld.yaml.
+/// The option for uncommitted changes in withheld.yaml.
 #[derive(Args)]
 pub(super) struct WithholdArgument {
     /// Use withheld.yaml as committed, even if the file has uncommitted changes

@@ -1,4 +1,4 @@
-//! Printing: colour, pager and width.
+//! Printing: color, pager and width.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::{CommandResult, is_person};
 use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
-/// Sets the colour mode: always, never, or automatic, based on the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
+/// Sets the color mode: always, never, or automatic, based on the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
 pub(super) fn set_colour(asked: Asked) {
     let choice = match asked {
         Asked::Auto => ColorChoice::Auto,
@@ -35,7 +35,7 @@ pub(super) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Prints to stdout, without colours if they are disabled.
+/// Prints to stdout, without colors if they are disabled.
 pub(super) fn say(text: &str) -> CommandResult {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;

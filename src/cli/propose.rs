@@ -11,7 +11,7 @@ use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
 
-/// Propose nodes to research, or withdraw proposals. All of it becomes one commit, or nothing is stored.
+/// Propose nodes to research, or withdraw proposals. Everything is stored in one commit, or nothing is.
 ///
 /// A title is enough: the new node goes below the node that `tot next` names, or below --below. Files and your editor also accept
 /// ids of the form R<round>.<suffix>: R1.A is a root, R2.A1 its child, R3.A1a a child of R2.A1. Proposing a pending id again
@@ -45,7 +45,7 @@ Examples:
   tot propose --withdraw R2.A1 R2.A2
   tot propose 0196 nodes.yaml
 
-A file is YAML, or the JSON of the tool tot_propose:
+A file is YAML, or JSON as for the tool tot_propose:
 
   nodes:
   - id: R2.A1                       optional

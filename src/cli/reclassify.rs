@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
     let known = subject.investigation().node(&node);
     let title = known.map_or("", |node| node.name());
     let help = format!(
-        "The reason why {node} becomes {state}. Everything below the line is ignored; an empty text cancels.\n\n{}",
+        "The reason why {node} becomes {state}. Everything below the line is ignored; to cancel, leave the text empty.\n\n{}",
         one_line(title)
     );
     let again = format!("{node} {state} <");

@@ -37,7 +37,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum RemoteCommand {
-    /// Add a remote to investigations; without ids to all in the root and, in a git project, to new ones
+    /// Add a remote to investigations; without ids, to all in the root and, in a git project, to new ones too
     Add(AddArguments),
 }
 

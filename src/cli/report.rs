@@ -38,7 +38,7 @@ pub(super) struct ReportCommand {
     arguments: ReportArguments,
 }
 
-/// Render a site, as tot-report does, also by id; default: the current investigation, or all in the root
+/// Render a site, like tot-report, but also by id; default: the current investigation, or all in the root
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 pub(super) struct InRootArguments {
@@ -54,7 +54,7 @@ pub(super) struct InRootArguments {
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 struct ReportArguments {
-    /// Render all investigations of this hub, or the single one of a repository. The clones are temporary
+    /// Render all investigations in this hub, or the only one in a repository. The clones are temporary
     #[arg(long, value_name = "URL", conflicts_with_all = ["investigations", "serve"])]
     hub: Option<String>,
     /// Output folder; an earlier site in it is replaced
@@ -95,8 +95,8 @@ struct ReportArguments {
     /// Check sign-offs against this file of allowed SSH signers, as tot verify does. Without it, sign-offs are shown as unchecked
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// Leave the texts of this node out of every page and file, in addition to withheld.yaml; can be given several times (one
-    /// investigation only)
+    /// Leave this node's text out of every page and file, in addition to the nodes in withheld.yaml; can be given
+    /// several times (one investigation only)
     #[arg(long, value_name = "NODE")]
     withhold: Vec<NodeId>,
     #[command(flatten)]
@@ -110,7 +110,7 @@ struct ReportArguments {
 }
 
 const GUIDE: &str = "\
-To withhold what must not be public, commit a file withheld.yaml in the investigation:
+To withhold text that must not be public, commit a file withheld.yaml in the investigation:
 
   withheld:
     - nodes: [R2.A1, R3.A1a]
@@ -124,9 +124,9 @@ elsewhere: in the conclusion, the question or other nodes. Agents and clones sti
 A secret in the history has leaked as soon as someone else has the repository: revoke it first (change the password,
 revoke the key). To remove it, rewrite the history with git-filter-repo, in a fresh clone:
 
-  git filter-repo --replace-text secrets.txt --replace-message secrets.txt     secrets.txt: lines as hunter2==>removed
+  git filter-repo --replace-text secrets.txt --replace-message secrets.txt     secrets.txt: lines such as hunter2==>removed
 
-Every commit from the first one with the secret gets another id. Sign-offs of these commits become invalid: delete these
+Every commit from the first one with the secret on gets a new id. Sign-offs of these commits become invalid: delete these
 tags, and sign again. Other clones and the remote still have the old history, and tot sync refuses to merge the two. Push
 the new history to a new repository or branch, and have everyone clone again. Ask the forge to delete the old repository
 with its caches.
@@ -331,7 +331,7 @@ impl SiteSource {
             if found.is_empty() {
                 let reason = if path.exists() { "contains no investigation" } else { "does not exist" };
                 return Err(format!(
-                    "{} {reason}: give an investigation's folder, or a folder of several",
+                    "{} {reason}: give an investigation's folder, or a folder that contains several",
                     path.display()
                 )
                 .into());

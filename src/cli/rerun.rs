@@ -48,13 +48,14 @@ const INTERRUPTED: u8 = 130;
 
 /// Rerun captured commands, and report for each whether the result is the same, differs, or could not be obtained.
 ///
-/// Without nodes, the commands that the conclusion's answers rest on are rerun: those of the answers, of the paths to them and of
-/// their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree of the project
-/// around the current folder, at the recorded commit and with the recorded changes. A run is the same if it ends alike and meets
-/// every expectation or, without expectations, prints the same. The results are stored as one commit.
+/// Without nodes, the commands that the conclusion's answers rest on are rerun: those of the answers, the paths to them
+/// and their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree
+/// of the project around the current folder, at the recorded commit and with the recorded changes. A run counts as the
+/// same if it ends the same way and meets every expectation or, without expectations, prints the same output. The
+/// results are stored as one commit.
 ///
-/// The exit status is 0 if all are the same, or differ in ways that were judged to hold. It is 1 if any other run differs or could
-/// not run, and 2 for wrong usage.
+/// The exit status is 0 if each run is the same, or its evidence was judged to hold despite the difference. It is 1 if
+/// any other run differs or could not run, and 2 for wrong usage.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RerunArguments {
@@ -86,11 +87,11 @@ pub(super) struct RerunArguments {
     /// Only show what would run
     #[arg(long)]
     dry_run: bool,
-    /// Judge a difference, named by the id of the rerun or its end: the evidence still holds, or fails
+    /// Judge a difference, named by the rerun's id or a suffix of the id: the evidence still holds, or fails
     #[arg(long, num_args = 2, value_names = ["RUN", "holds|fails"], requires = "message",
           conflicts_with_all = ["at", "all", "answers", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
     judge: Vec<String>,
-    /// Reason for the judgement
+    /// Reason for the judgment
     #[arg(short, long, value_name = "REASON", requires = "judge")]
     message: Option<String>,
     #[command(flatten)]
@@ -145,7 +146,7 @@ struct RerunEntry<'a> {
     /// The commit at which the command ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
-    /// An earlier judgement of the same difference: `holds` or `fails`.
+    /// An earlier judgment of the same difference: `holds` or `fails`.
     #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<&'a str>,
     /// The differences from the first run.
@@ -161,7 +162,7 @@ struct RerunResult<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
-    /// An earlier judgement of the same difference, and whether it found that the evidence holds.
+    /// An earlier judgment of the same difference, and whether it found that the evidence holds.
     known: Option<(&'a Run, bool)>,
 }
 
@@ -260,11 +261,11 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     match (all, wanted) {
         (0, _) | (_, Wanted::All) => none.to_owned(),
         (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs every command"),
-        (_, Wanted::Answers) => format!("{none} for what the answers rest on; --all runs every command"),
+        (_, Wanted::Answers) => format!("{none} that the answers rest on; --all runs every command"),
     }
 }
 
-/// Returns the record of a judgement.
+/// Returns the record of a judgment.
 fn judged(
     standing: &Standing,
     named: &str,
@@ -497,7 +498,8 @@ fn not_run(reason: String) -> Captured {
 }
 
 impl<'a> RerunResult<'a> {
-    /// Returns whether the evidence holds: the result is the same, or differs in a way that was judged to hold.
+    /// Returns whether the evidence holds: the result is the same, or the evidence was judged to hold despite the
+    /// difference.
     fn holds(&self) -> bool {
         self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
     }

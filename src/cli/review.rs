@@ -54,7 +54,7 @@ Keys: n next, p previous, o open the node, c comment, j object, a approve, m mar
 
 Examples:
   tot review                        the current investigation
-  tot review 0196 --since ended/1   what is new since the first end
+  tot review 0196 --since ended/1   what is new since it first ended
   tot review 0196 --mark --print    print what is new, and mark it as seen";
 
 /// The JSON output of `tot review`.

@@ -36,10 +36,10 @@ const TIMED_OUT: i32 = 124;
 
 /// Run a command and store its output and exit status, as evidence that anyone can rerun with tot rerun.
 ///
-/// The command runs as it would without tot run, and its exit status is passed on. If the run could not be stored, standard error
-/// says so, and the status stays the same. The status is 127 if the command can't be started, 124 after the time limit, and 128 plus
-/// the number for a signal. A failing command is evidence too. Stored are the command, the folder, the project's commit and
-/// uncommitted changes, the first and last 32 KiB of the output, and its checksum.
+/// The command runs as it would without tot run, and its exit status is passed on. If the run could not be stored,
+/// standard error says so, and the status stays the same. The status is 127 if the command can't be started, 124 after
+/// the time limit, and 128 plus the number for a signal. A failing command is evidence too. tot run stores the command,
+/// the folder, the project's commit and uncommitted changes, the first and last 32 KiB of the output, and its checksum.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RunArguments {
@@ -50,8 +50,8 @@ pub(super) struct RunArguments {
     /// Program and its arguments, after --
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "captured")]
     command: Vec<String>,
-    /// Regular expression that a line of the output must match; in 'REGEX in LOW..HIGH', the number captured by the group of REGEX
-    /// in the last matching line must be in the range
+    /// Regular expression that a line of the output must match; with 'REGEX in LOW..HIGH', the number that the group in
+    /// REGEX captures from the last matching line must be in the range
     #[arg(long, value_name = "REGEX")]
     expect: Vec<String>,
     /// Expected exit status; default for reruns: the actual one

@@ -26,7 +26,7 @@ Examples:
   For a team, one server for all. Clients get http://HOST:8080/mcp and the token.
     openssl rand -hex 32 >token && chmod 600 token
     tot-mcp --http 0.0.0.0:8080 --token-file token --allowed-host tot.example.org
-  Tokens and findings are sent unencrypted: put a TLS proxy in front.
+  Tokens and findings are sent unencrypted: put a TLS proxy in front of the server.
 
   Log what agents do, one line per call:
     tot-mcp --log info 2>>tot-mcp.log
@@ -43,7 +43,7 @@ Examples:
 /// The log options.
 #[derive(Args)]
 pub(super) struct LogOptions {
-    /// How much to log on standard error; info logs a line per call, without any text of investigations
+    /// How much to log on standard error; info logs a line per call, without any text from investigations
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArgument::Warn)]
     log: LevelArgument,
     /// Log format: for people, or one JSON object per line
@@ -105,14 +105,14 @@ pub(super) struct HttpArguments {
     /// error. GET /health reports whether the server is up
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     http: Option<SocketAddr>,
-    /// File with the token that clients must send (Authorization: Bearer TOKEN); default: the environment variable TOT_TOKEN.
-    /// Without a token, the server listens on loopback only, for every user of this machine
+    /// File with the token that clients must send (Authorization: Bearer TOKEN); default: the environment variable
+    /// TOT_TOKEN. Without a token, the server listens on loopback only, and serves every user of this machine
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
     /// Host name under which clients may reach the server, with or without a port, in addition to localhost and the address
     #[arg(long, value_name = "HOST", requires = "http")]
     allowed_host: Vec<String>,
-    /// Origin of web pages that may use the server, like https://app.example; by default none
+    /// Origin of web pages that may use the server, such as https://app.example; default: none
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allowed_origin: Vec<String>,
     /// Maximum number of sessions (clients with protocols up to 2025-11-25 have one each)

@@ -23,6 +23,7 @@ pub(super) struct SetupArguments {
     #[arg(value_enum)]
     client: Option<ClientName>,
     /// Write the entry into the client's file, in the current folder for project files; everything else in it stays
+    /// unchanged
     #[arg(long)]
     write: bool,
     /// Also write the skill that teaches the method, into the project folder where this client looks for skills
@@ -34,7 +35,7 @@ pub(super) struct SetupArguments {
     /// Name of the server in the client
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
-    /// Folder of the investigations; default: `investigations` in the folder where the client starts the server
+    /// Investigations folder; default: `investigations` in the folder where the client starts the server
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
     /// More options for tot-mcp, such as `-- --min-rounds 5`

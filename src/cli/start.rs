@@ -20,7 +20,7 @@ pub(super) struct StartArguments {
     /// Title for lists; default: the first line of the question
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Context that is known: versions, logs, constraints
+    /// Known context: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
     /// Ruleset, one of `tot ruleset list`; default: asked at a terminal, otherwise the standard one
@@ -28,13 +28,13 @@ pub(super) struct StartArguments {
     ruleset: Option<String>,
     #[command(flatten)]
     rulesets: RulesetFolder,
-    /// Mode of the ruleset; default: its first
+    /// Mode of the ruleset; default: its first mode
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
     /// Minimum number of roots in the first proposal, if the ruleset leaves that open
     #[arg(long, value_name = "N")]
     min_roots: Option<u32>,
-    /// Minimum rounds before the end
+    /// Minimum number of rounds before the investigation can end
     #[arg(long, value_name = "N")]
     min_rounds: Option<u32>,
     /// Keep states that are committed too early
@@ -52,7 +52,7 @@ Examples:
 
 const HELP: &str = "\
 The question to investigate, in Markdown: what to find out, and what an answer must
-explain. Everything below the line is ignored; an empty text cancels.";
+explain. Everything below the line is ignored; to cancel, leave the text empty.";
 
 /// The choices at a terminal: name, description, ruleset.
 const METHODS: [(&str, &str, Option<&str>); 2] = [

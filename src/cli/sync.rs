@@ -23,7 +23,7 @@ pub(super) struct SyncArguments {
     /// Investigations: ids, prefixes or suffixes; default: all in the root with a remote
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Show what would be done, as far as known without fetching
+    /// Show what would be done, as far as can be determined without fetching
     #[arg(long)]
     dry_run: bool,
     /// Merge with a remote whose history was rewritten; nothing is lost on either side

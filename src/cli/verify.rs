@@ -16,7 +16,8 @@ use crate::text::{counted, one_line, shorten};
 
 /// Verify an investigation's sign-offs: which are valid, whose they are, and what has changed since.
 ///
-/// Exits with status 0 if the current commit is approved: by a valid sign-off, without a valid rejection or an invalid sign-off.
+/// Exits with status 0 if the current commit is approved: it has a valid sign-off, and no valid rejection or invalid
+/// sign-off.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct VerifyArguments {

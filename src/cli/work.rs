@@ -432,8 +432,8 @@ pub(super) fn next_of(id: &str, lines: &str) -> String {
     lines.lines().map(named).collect()
 }
 
-/// Returns the path prefix of the only entry's fields, if the call has a single entry. People give such an entry without the list
-/// around it.
+/// Returns the path prefix of the only entry's fields, if the call has a single entry. People write such an entry
+/// without the list around it.
 fn around_the_only(arguments: &ToolArguments) -> Option<String> {
     let is_only =
         |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);

@@ -492,7 +492,7 @@ fn the_exit_status_tells_scripts() {
         (status, error.as_str()),
         (
             1,
-            "tot check: investigations contains no investigation: give an investigation's folder, or a folder of several\n"
+            "tot check: investigations contains no investigation: give an investigation's folder, or a folder that contains several\n"
         )
     );
     assert_eq!(run(&["./nowhere"]).2, "tot check: ./nowhere does not exist\n");

@@ -61,7 +61,7 @@ fn help_explains_topics_and_commands() {
           approve, verify      sign off an investigation; verify sign-offs
         Share
           remote, sync, clone  share investigations through any git remote
-          merge                merge what git could not, node by node
+          merge                resolve git's merge conflicts, node by node
           import, export       read or write an investigation as one file
         Publish
           report, open         build the static site; open it in your browser

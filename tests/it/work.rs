@@ -414,7 +414,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
         let told = person.refused(&["end", text], ROOT);
         assert!(told.contains("An id has no spaces: pass text with -m"), "{told}");
     }
-    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: this is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
+    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: this is neither Markdown with a head of fields between two `---` lines, nor fields in YAML or JSON; --help shows both");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote text that contains `: ` or ` #`, or begins with a mark such as `-`");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
         tot commit: rejected, nothing was written

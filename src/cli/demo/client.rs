@@ -101,7 +101,7 @@ impl DemoClient {
     pub(super) fn finish(mut self) -> Result<(), DemoError> {
         drop(self.input.take());
         let status = self.child.wait().map_err(|source| DemoError::Server {
-            action: "could not be waited for".into(),
+            action: "did not report its exit status".into(),
             source: Some(source),
         })?;
         if status.success() {
