@@ -1,12 +1,12 @@
-//! Detects credentials in texts. git keeps everything that was committed, so a token in a finding is leaked for good.
+//! Detects credentials in text. Git keeps everything that was committed, so a token in a finding is leaked for good.
 //!
 //! The rules cover tokens with a known prefix and form, private keys, and passwords in addresses. The rules do not
 //! guess: a rule for `password = …` would raise so many false alarms that people would ignore them all.
 //!
 //! Guarantees:
 //!
-//! - A suspect is reported by kind and line, never by its text.
-//! - Placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`) and texts with too little entropy are ignored.
+//! - A suspected credential is reported by kind and line, and its text is never shown.
+//! - Placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`) and text with too little entropy are ignored.
 //! - Each prefix requires a single pass over the text, without backtracking.
 
 /// A suspected credential.
@@ -101,14 +101,14 @@ const TOKENS: [TokenRule; 39] = [
 /// The maximum length of a URL scheme.
 const MAX_SCHEME: usize = 32;
 
-/// The signature of the example JSON Web Token on jwt.io, which is copied in a lot of documentation.
+/// The signature of the example JSON Web Token on jwt.io, which appears in a lot of documentation.
 const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
 /// The minimum entropy of random text, in bits per character. Hexadecimal digits have almost 4, and concatenated words
 /// have less than 3.
 const LEAST_ENTROPY: f64 = 2.8;
 
-/// Returns the suspected credentials in a text, with each kind at most once per line.
+/// Returns the suspected credentials in the text. Each kind is reported at most once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     for token in &TOKENS {
@@ -144,7 +144,7 @@ fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize
 fn is_token(text: &str, at: usize, token: &TokenRule) -> bool {
     let rest = &text[at + token.prefix.len()..];
     let body = run(rest, token.also, ANY + 1);
-    // A full stop or dash at the end belongs to the sentence, not to the token.
+    // A period or dash at the end belongs to the sentence, not to the token.
     let body = if token.length.end() == &ANY { body.trim_end_matches(['.', '-']) } else { body };
     let only_base32 = !token.prefix.ends_with("IA")
         || body.bytes().all(|b| b.is_ascii_uppercase() || (b'2'..=b'7').contains(&b));

@@ -161,7 +161,7 @@ pub fn causes(error: &dyn Error) -> String {
     text
 }
 
-/// Capitalizes the first letter and ends the text with a full stop.
+/// Capitalizes the first letter and ends the text with a period.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
@@ -169,18 +169,19 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// Returns the first sentence of a single-line text, or the whole text if no sentence ends in it. A sentence ends at a
-/// stop followed by a space and any character except a lowercase letter.
+/// punctuation mark that is followed by a space and any character except a lowercase letter.
 pub fn first_sentence(text: &str) -> &str {
     let stops = text.match_indices(['.', '!', '?', '…']);
     let ends = stops.map(|(at, stop)| at + stop.len()).find(|end| {
         let (before, after) = text.split_at(*end);
         let is_next =
             after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
-        // This is checked first because the next step scans the word before the stop, which may be the whole text.
+        // This is checked first because the next step scans the word before the punctuation mark, which may be the
+        // whole text.
         if !is_next {
             return false;
         }
-        // A stop after an initial or an abbreviation does not end a sentence.
+        // A period after an initial or an abbreviation does not end a sentence.
         let last = before.trim_end_matches(['.', '!', '?', '…']).rsplit(' ').next().unwrap_or_default();
         let is_whole = before.ends_with('…') || (last.chars().count() > 2 && !last.contains('.'));
         is_whole || last.chars().all(|c| c.is_ascii_digit())
@@ -202,8 +203,8 @@ pub fn telling_sentence(excerpt: &str) -> &str {
     }
 }
 
-/// Compares names in natural order: `A2` before `A10`. Numbers are compared by value, other characters one by one. Only
-/// identical names are equal.
+/// Compares names in natural order: `A2` before `A10`. Numbers are compared by value, and all other text is compared
+/// character by character. Only identical names are equal.
 pub fn natural_order(one: &str, other: &str) -> Ordering {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_text_of_stops_is_cut_in_time() {
-        // This takes seconds if each stop scans everything before it.
+        // This takes seconds if the text is scanned back to its start at each punctuation mark.
         let text = "R1.".repeat(400_000);
         assert_eq!(first_sentence(&text), text);
     }

@@ -1,4 +1,4 @@
-//! Reading and writing YAML. No other module uses the YAML crate.
+//! Reads and writes YAML. No other module uses the YAML crate.
 //!
 //! Guarantees:
 //!

@@ -1,7 +1,7 @@
 //! Checks the people named in files against the authors recorded by git.
 //!
-//! A tool call writes the author of its commit into the file. If a commit by another author adds a person, that person
-//! is not credited, and the file counts as manually changed.
+//! A tool call writes the author of its commit into the file. If a commit by another author adds a person's name, that
+//! person is not credited and the file counts as manually changed.
 //!
 //! The author of an import is the program itself, so an import contradicts no one. The history of a shallow clone is
 //! incomplete, so the contents of its oldest commits are accepted as is.
@@ -25,7 +25,7 @@ struct Attribution {
     at: Timestamp,
 }
 
-/// How often each claim is made.
+/// The number of times each claim is made.
 type Claims = HashMap<Attribution, usize>;
 
 impl Ancestry<'_> {
@@ -187,7 +187,7 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
 }
 
 /// Returns the claim made by a comment or run, or `None` if its author is disowned. The author is the git user even if
-/// an agent wrote it.
+/// an agent wrote the comment or run.
 fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     let author = record.author();
     let person = Person { name: author.name.clone(), email: author.email.clone() };
@@ -241,8 +241,8 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     claims.into_iter().map(|claim| (claim.person, claim.at)).collect()
 }
 
-/// Removes one occurrence of a confirmed claim. If there is none, removes the matching claim in a node renamed by a
-/// merge.
+/// Removes one occurrence of a confirmed claim. If no claim matches exactly, removes the matching claim in a node
+/// renamed by a merge.
 fn remove_claim(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),

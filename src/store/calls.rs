@@ -1,6 +1,7 @@
 //! Checks that a commit whose message names a tool call contains changes that such a call could have made.
 //!
-//! Limitation: a person can imitate a valid call, files and trailers included. Agents' calls are self-reported as well.
+//! Limitation: a person can imitate a valid call, including its files and trailers. Agents' calls are self-reported as
+//! well.
 
 use std::collections::BTreeSet;
 

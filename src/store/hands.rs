@@ -5,10 +5,10 @@
 //! 3. [`Ancestry::terms`] restores the rules and terms of the first commit and reports differences.
 //!
 //! A commit whose message names a tool call still counts as manual if no call can have made its changes (see
-//! [`calls`](super::calls)). To save time, not every commit by a call is read. A proposal or result passes if each
-//! named node has a fact dated at the time of the commit. Only `tot check` detects a commit with a forged time.
+//! [`calls`](super::calls)). To save time, not every commit by a call is read. A proposal or result is accepted if each
+//! named node has a fact with the same time as the commit. Only `tot check` detects a commit with a forged time.
 //!
-//! Limitations: a commit that looks exactly like a call counts as one, because everything except a signature is
+//! Limitations: a commit that looks exactly like a call counts as a call, because everything except a signature is
 //! self-reported. Commits before the boundary of a shallow clone are unknown.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -418,8 +418,8 @@ pub(super) fn is_marked(text: &str) -> bool {
     markers::sides(text).is_some()
 }
 
-/// Adds the nodes affected by a changed node file: the node, its parents before and after the change, and all
-/// descendants if its results no longer differ.
+/// Adds the nodes affected by a changed node file: the node, its parents before and after the change, and, if its
+/// results no longer differ, all descendants.
 fn add_affected(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],

@@ -33,7 +33,7 @@ pub struct BarPart {
     pub label: String,
     /// The number of nodes of this kind.
     pub count: usize,
-    /// The start of the part, in units of [`BAR`].
+    /// The left edge of the part, in units of [`BAR`].
     pub x: usize,
     /// The width of the part, in units of [`BAR`].
     pub width: usize,
@@ -42,7 +42,7 @@ pub struct BarPart {
 /// The kind of a node in a bar. Kinds sort in bar order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BarKind {
-    /// The bar position of the role class and, for answers, of the verdict.
+    /// The position of the role class in a bar and, for answers, the rank of the verdict.
     rank: (usize, usize),
     label: String,
     class: String,
@@ -92,7 +92,7 @@ impl Tallies {
         Tallies { kinds, counts }
     }
 
-    /// Returns the combined bar of these branches. `length` limits its total width, up to [`BAR`].
+    /// Returns the combined bar of these branches. `length` limits its total width and is at most [`BAR`].
     pub fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
         let width = self.kinds.len();
         let sum =
@@ -100,7 +100,7 @@ impl Tallies {
         parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
     }
 
-    /// Returns the number of confirmed answers in these branches, and the number of all answers that are not refuted.
+    /// Returns the number of confirmed answers in these branches and the number of unrefuted answers.
     pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
         let bar = self.bar(branches, BAR);
         let count =
@@ -119,8 +119,8 @@ pub fn bar(nodes: impl IntoIterator<Item = BarKind>) -> Vec<BarPart> {
     parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
 }
 
-/// Returns the nonempty parts side by side. Each has a minimum width, and the remaining width is divided in proportion
-/// to the counts.
+/// Returns the nonempty parts from left to right. Each has a minimum width, and the remaining width is divided in
+/// proportion to the counts.
 fn parts<'k>(kinds: impl Iterator<Item = (&'k BarKind, usize)>, length: usize) -> Vec<BarPart> {
     let kinds: Vec<(&BarKind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
     let all: usize = kinds.iter().map(|(_, count)| count).sum();

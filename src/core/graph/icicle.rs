@@ -1,11 +1,11 @@
-//! An icicle diagram: one row per round, in which the width of a node is proportional to its number of leaves.
+//! An icicle diagram with one row per round. The width of a node is proportional to its number of leaves.
 //!
 //! Each cell has the pattern of its role and, if there is room, a label. Branches that would be too narrow are merged
-//! into one cell with a bar of their nodes by kind. Links above the cells lead to parts that have their own page. A
-//! flag below the cells points to the best answer.
+//! into one cell with a bar that counts their nodes by kind. Links above the cells lead to parts that have their own
+//! page. A flag below the cells points to the best answer.
 //!
-//! Horizontal positions are percentages, so the diagram fills the page while letters keep their size. A standalone
-//! picture has a fixed width.
+//! Horizontal positions are percentages, so the diagram fills the page while text keeps its size. A standalone picture
+//! has a fixed width.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(super) const LINED: f64 = 3.5;
 const HOLLOW: f64 = 10.0;
 /// The minimum width of a cell with a sign.
 const SIGNED: f64 = 18.0;
-/// The minimum width of a cell that can be reached by finger or keyboard (WCAG 2.2).
+/// The minimum width of a cell that can be reached by touch or keyboard (WCAG 2.2).
 pub(super) const REACHED: f64 = 26.0;
 /// The minimum number of rows used by merged branches, not counting the row with their number.
 const LEAST_BARS: u32 = 1;
@@ -232,7 +232,7 @@ impl IcicleWriter<'_> {
         self.out.push_str("</a>\n");
     }
 
-    /// Writes merged branches as their number and a bar of their nodes by kind.
+    /// Writes merged branches as a number and a bar that counts their nodes by kind.
     fn together(&mut self, part: &PagePart, rows: u32, is_best: bool) {
         let first = &self.pages.items[part.tops[0]];
         let (x, width) = self.layout.place(&part.tops);
@@ -277,7 +277,7 @@ impl IcicleWriter<'_> {
         let _ = writeln!(self.out, "</{tag}>");
     }
 
-    /// Marks a cell that is on a path to an answer with a line at the bottom of the cell.
+    /// Draws a line along the bottom edge of a cell on a path to an answer.
     fn way(&mut self, way: Option<Way>, x: f64, width: f64, y: f64) {
         let Some(way) = way else { return };
         let dashes = if way == Way::Doubted { " stroke-dasharray=\"9 4\"" } else { "" };
@@ -379,7 +379,7 @@ impl IcicleWriter<'_> {
         self.out.push_str("</svg>");
     }
 
-    /// Writes the flag that names the best answer if its cell is too narrow.
+    /// Writes a flag that names the best answer, unless its cell is wide enough for a label.
     fn flag(&mut self, item: &PageItem<'_>, (x, width): (f64, f64), row: u32, height: f64) {
         let x = x + width / 2.0;
         let from = self.top + f64::from(row) * ROW - (ROW - CELL);

@@ -1,4 +1,4 @@
-//! Maps: the pages of an investigation of any size.
+//! Maps, which divide an investigation of any size into pages.
 //!
 //! Up to [`MOST_CARDS`] nodes are drawn as cards. Larger numbers are drawn as an icicle, in which branches that are
 //! too narrow to read are merged. Parts of a map get their own pages in the same way, so each node has a card or cell
@@ -44,9 +44,9 @@ pub struct PartRow<'i> {
     pub last: &'i NodeId,
     /// The number of nodes in this part.
     pub nodes: usize,
-    /// The number of confirmed answers, and the number of all answers that are not refuted.
+    /// The number of confirmed answers and the number of unrefuted answers.
     pub answers: (usize, usize),
-    /// The nodes counted by kind. The bar's length is proportional to the number of nodes.
+    /// The node counts by kind. The bar's length is proportional to the number of nodes.
     pub bar: Vec<BarPart>,
     /// The index of the page that shows this part.
     pub page: Option<usize>,
@@ -187,8 +187,8 @@ impl<'i> Pages<'i> {
         self.range(tops).len()
     }
 
-    /// Divides branches with a total of `nodes` nodes into parts: the branches that leave the trunk, with small
-    /// neighbours grouped. The trunk ends before depth `end`.
+    /// Divides branches with a total of `nodes` nodes into parts. Each part is a branch that leaves the trunk, or a
+    /// group of small neighbouring branches. The trunk ends before depth `end`.
     fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<PagePart> {
         let least = LEAST_BRANCH.max(nodes.div_ceil(MOST_PARTS));
         let mut parts = Vec::new();
@@ -275,7 +275,7 @@ impl<'i> Pages<'i> {
 
     /// Splits siblings into cells and into runs that are merged because their cells would be narrower than `least`.
     ///
-    /// A run is wide enough for a finger where possible, and does not cross a part's border.
+    /// A run is wide enough to tap where possible and does not cross the border of a part.
     fn pieces(
         &self,
         family: &[usize],
@@ -303,7 +303,7 @@ impl<'i> Pages<'i> {
     }
 }
 
-/// Splits branches into runs, each of which ends as soon as its size reaches `most`.
+/// Splits branches into runs. Each run ends as soon as its size reaches `most`.
 fn evenly(branches: &[usize], size: impl Fn(usize) -> f64, most: f64) -> Vec<Vec<usize>> {
     let (mut runs, mut run, mut sum) = (Vec::new(), Vec::new(), 0.0);
     for branch in branches {

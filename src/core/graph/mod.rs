@@ -20,7 +20,7 @@
 //! | selector | element |
 //! |---|---|
 //! | `svg.graph` | a picture |
-//! | `.background`, `.legend` | the background and the head of a standalone picture |
+//! | `.background`, `.legend` | the background and header of a standalone picture |
 //! | `.edges > .edge` | an edge from parent to child; dashed with `.to-dead` or `.to-proposed` |
 //! | `.edge.on-path` | a thicker edge on the path to a checked answer |
 //! | `.edge.on-path.doubted` | a dashed edge on the path to an answer that is contested or was checked only by its author |
@@ -32,19 +32,19 @@
 //! | `.card.on-path` | a card on the path to a checked answer; `.doubted` as for edges |
 //! | `.card.best-answer` | the best answer in the picture |
 //! | `.card-box`, `.card-bar` | the outline of a card, and the bar at its left edge in the colour of the role |
-//! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the label of the state (`Proposed` for a proposal), a line of the title |
-//! | `.card-note` | text: the verdict |
+//! | `.card-id`, `.card-state`, `.card-title` | the id, the state label (`Proposed` for a proposal) and a line of the title |
+//! | `.card-note` | the verdict |
 //! | `.sign.role-…`, `.sign.proposed` | the sign next to the state |
-//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the button that leads from a branch back to its map |
+//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the button that links a branch back to its map |
 //! | `.tally > rect` | a part of a bar, with the classes of its role and verdict |
 //! | `svg.icicle`, `.cells > .cell` | an icicle and its cells, with the classes of cards; `.thin` if too narrow for an outline |
-//! | `.cell.together` | merged branches: a `.more-box` with their number, and a `.tally` of their nodes |
+//! | `.cell.together` | merged branches: a `.more-box` with their number and a `.tally` of their nodes |
 //! | `.cell > .full`, `.tint`, `.hollow` | the fill of confirmed answers, open nodes, and uncertain nodes; all others have a pattern |
 //! | `.hatch` | a pattern, with the class of its role, `.doubt` or `.proposed` |
 //! | `.way`, `.cell-sign`, `.flag` | the line of the path in a cell, the sign of a verdict, and the flag at the best answer |
 //! | `svg.path.wide`, `svg.path.tall` | the path to an answer, for a window and for a phone |
-//! | `.line`, `.join`, `.twig` | the lines of a path picture: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their texts |
-//! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; at the end also a `.note` and a `.dot-sign` |
+//! | `.line`, `.join`, `.twig` | the lines of a path picture: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their labels |
+//! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; the end also has a `.note` and a `.dot-sign` |
 //! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, `open` or `quiet` |
 //! | `.hit` | the clickable area of a stop or twig |
 //! | `.if-narrow`, `.if-wide` | one label in two lengths, for pages narrower than 86 rem and for all others |

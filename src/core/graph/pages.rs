@@ -19,7 +19,7 @@ pub const REFUTATION: &str = "Refutation";
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
-    /// The answer shown first everywhere.
+    /// The best answer overall, which every page shows first.
     first: Option<&'i NodeId>,
     /// All nodes in preorder, so descendants directly follow their ancestor.
     pub(super) items: Vec<PageItem<'i>>,
@@ -31,7 +31,7 @@ pub struct Pages<'i> {
     pub(super) leaves: Vec<(usize, usize)>,
 }
 
-/// A node and the facts required by pictures.
+/// A node and the data needed to draw it.
 #[derive(Clone, Debug)]
 pub(super) struct PageItem<'i> {
     pub node: &'i Node,
@@ -56,7 +56,7 @@ pub(super) struct PageItem<'i> {
 pub enum Way {
     /// The answer is contested or was checked only by its author.
     Doubted,
-    /// The answer was confirmed by somebody else.
+    /// The answer was confirmed by someone other than its author.
     Confirmed,
 }
 
@@ -193,13 +193,13 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// Returns the answer that comes first, regardless of its page.
+    /// Returns the best answer on any page.
     pub fn best(&self) -> Option<&'i NodeId> {
         self.first
     }
 
-    /// Returns the overall first answer if it is among these nodes, otherwise their best answer. Ties go to the lowest
-    /// id.
+    /// Returns the best answer overall if it is among these nodes, and otherwise the best answer among them. Ties go to
+    /// the lowest id.
     pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
         let answers = items.into_iter().filter_map(|item| {
             let (id, verdict) = (&self.items[item].node.id, self.items[item].verdict?);

@@ -40,7 +40,7 @@ pub const ROLES: [Role; 7] = [
     Role::DeadEnd,
 ];
 
-/// Returns all colours. On cards, text reaches WCAG AA contrast (4.5:1) and bars reach 3:1, for both light and dark
+/// Returns all colours. On cards, text reaches WCAG AA contrast (4.5:1) and bars reach 3:1, on both light and dark
 /// pages.
 pub fn palette() -> impl Iterator<Item = Colour> {
     let others = [BACKGROUND, CARD, CARD_MUTED, BORDER, TEXT, QUIET, EDGE, DOUBT];

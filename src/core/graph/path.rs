@@ -4,7 +4,7 @@
 //!
 //! 1. [`Model::of`] decides the content: the lanes, the stops on each lane, and the twigs at each stop. Long paths are
 //!    folded in the middle, and surplus twigs are only counted, so the picture's size is bounded.
-//! 2. [`layout`] positions every line and text, from left to right for desktop windows and from top to bottom for
+//! 2. [`layout`] positions all lines and labels, from left to right for desktop windows and from top to bottom for
 //!    phones.
 //! 3. [`draw`] writes the markup.
 
@@ -127,7 +127,7 @@ enum Sort {
     #[default]
     Step,
     Question,
-    /// A stop that stands for omitted steps.
+    /// A stop that represents omitted steps.
     Fold,
     /// The answer at the end of a lane.
     End,
@@ -510,8 +510,8 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Adds branches to each stop, taking turns between the kinds and preferring larger branches, up to a limit. The
-    /// remaining branches are counted.
+    /// Adds branches to each stop, up to a limit. Alternates between the kinds and prefers larger branches. The
+    /// remaining branches are only counted.
     fn branch_off(&mut self) {
         let lanes = self.model.lanes.iter().enumerate();
         let stops =
@@ -657,7 +657,7 @@ impl Model {
     }
 }
 
-/// Distributes `room` units among claimants in turn. No claimant gets more than its count.
+/// Distributes `room` units among the claimants in turn. No claimant gets more than its count.
 fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = room;

@@ -1,10 +1,10 @@
-//! The only user of layout-rs, which computes the position of each card in a tree.
+//! Computes the position of each card in a tree. Only this module uses layout-rs.
 //!
 //! layout-rs places each card one column to the right of its parent and picks a vertical position that avoids overlaps
 //! and stays close to the parent. Lines between cards in preorder do not cross, so the slow search for a better order
 //! is skipped.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - Time grows with nearly the cube of the number of cards. A page has at most `maps::MOST_CARDS` cards.
 //! - For each line, layout-rs checks whether it closes a cycle. This check can take exponential time, but is fast if

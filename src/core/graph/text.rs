@@ -90,8 +90,8 @@ fn fit(text: &str, width: f64) -> usize {
     text.len()
 }
 
-/// Returns the last position up to `end` where a line may be broken: after a space or a wide character, otherwise
-/// after punctuation that joins the parts of a long word, otherwise `end` itself.
+/// Returns the last position up to `end` where a line may be broken. Prefers to break after a space or a wide
+/// character, then after punctuation inside a long word, and otherwise at `end`.
 fn break_before(text: &str, end: usize) -> usize {
     let after = |may: fn(char) -> bool| {
         text[..end].char_indices().rev().find(|(_, c)| may(*c)).map(|(at, c)| at + c.len_utf8())

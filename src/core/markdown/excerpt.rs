@@ -1,4 +1,4 @@
-//! Extracts the beginning of a text for summaries and descriptions.
+//! Extracts the beginning of Markdown text for summaries and descriptions.
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
@@ -15,7 +15,7 @@ const LEAD_CODE: usize = 800;
 /// The maximum size of code that is included with the beginning of the text, in lines.
 const LEAD_LINES: usize = 10;
 
-/// Extracts plain text from the beginning of a text, for summaries.
+/// Extracts plain text from the beginning of Markdown text, for summaries.
 ///
 /// Markup is removed, white space is collapsed, and the text is cut at a word boundary. The result, including the `…`,
 /// has at most `max_chars` characters. It is not escaped.
@@ -33,7 +33,7 @@ pub fn plain_text(markdown: &str, max_chars: usize) -> String {
 }
 
 impl Parsed {
-    /// Returns the excerpt of a parsed text, like [`excerpt`].
+    /// Returns the excerpt of parsed text, like [`excerpt`].
     pub fn excerpt(&self, max_chars: usize) -> String {
         let mut words = plain(&self.events, max_chars, TextExtent::Prose);
         if words.is_empty() {
@@ -42,7 +42,7 @@ impl Parsed {
         shorten(&words, max_chars)
     }
 
-    /// Splits a text into its lead and the rest.
+    /// Splits the text into its lead and the rest.
     ///
     /// The lead consists of the first sentences of the first paragraph. If a short code block follows soon after, the
     /// lead also includes the code and the paragraph before it. Headings before the first paragraph are dropped. If
@@ -94,13 +94,13 @@ impl Parsed {
         (Some(self.part(lead)), self.part(rest))
     }
 
-    /// Returns the plain text of a parsed text, like [`plain_text`].
+    /// Returns the plain text of parsed text, like [`plain_text`].
     pub fn plain_text(&self, max_chars: usize) -> String {
         shorten(&plain(&self.events, max_chars, TextExtent::All), max_chars)
     }
 }
 
-/// Returns the top-level blocks of a text, each with all its events.
+/// Returns the top-level blocks of the text, each with all its events.
 fn blocks(events: &[parse::Located]) -> impl Iterator<Item = &[parse::Located]> {
     let mut rest = events;
     std::iter::from_fn(move || {
@@ -138,7 +138,7 @@ fn split_paragraph(
     while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
         && has_room(&whole[..kept + sentence.len()])
     {
-        // Include the space after the sentence, so that the next sentence starts at its first character.
+        // Include the space after the sentence, so that the rest starts at the first character of the next sentence.
         kept += sentence.len() + usize::from(whole[kept + sentence.len()..].starts_with(' '));
     }
     let (mut left, end) = match kept {
@@ -179,7 +179,7 @@ fn split_paragraph(
     (events, Vec::new())
 }
 
-/// The parts of a text to keep.
+/// The parts of the text to keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextExtent {
     /// Only sentences.

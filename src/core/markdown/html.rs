@@ -1,5 +1,4 @@
-//! Renders events as HTML. This module is the first filter, and limits the amount of work for the second filter,
-//! `sanitize`.
+//! Renders events as HTML. This module is the first filter and limits the work of the second filter, `sanitize`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::text::{escape, is_hidden, one_line};
 
-/// The maximum nesting depth of quotes and lists. Deeper ones become text in the innermost element.
+/// The maximum nesting depth of quotes and lists. Deeper quotes and lists become text in the innermost element.
 const MAX_BLOCK_DEPTH: usize = 32;
 /// The maximum nesting depth of emphasis.
 const MAX_INLINE_DEPTH: usize = 16;
@@ -45,18 +44,18 @@ impl Parsed {
     /// Renders untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts) as a
     /// safe, balanced HTML fragment.
     ///
-    /// - Bare `http` and `https` URLs become links. Links become plain text unless they lead to `http`, `https`,
-    ///   `mailto` or an id in this fragment. For relative links, the address follows the text.
+    /// - Bare `http` and `https` URLs become links. Links become plain text unless they point to an `http`, `https` or
+    ///   `mailto` address, or to an id in this fragment. For relative links, the address follows the text.
     /// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14`
     ///   become links to `#file:12-14:src/a.rs`. This applies to text and to inline code that consists only of an id
     ///   or a file. The caller, which knows the nodes, the files and the page, replaces these addresses.
     /// - Images are not loaded. Instead, they become links with the alternative text.
     /// - Raw HTML is shown as text.
-    /// - A link to `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
+    /// - A link to `#slug` points to the heading with that name, as on GitHub. Each heading ends with a link to itself.
     /// - Footnotes are moved to the end, including unreferenced ones.
-    /// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their
-    ///   markup, but their text is kept. Tables lose columns after the 64th and rows beyond the element limit, and a
-    ///   note is added.
+    /// - Quotes and lists nested deeper than 32 levels, emphasis nested deeper than 16 levels, and everything after
+    ///   30,000 elements lose their markup but keep their text. Tables lose columns after the 64th and rows beyond the
+    ///   element limit, and a note is added.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = HtmlWriter::new(&self.events, options);
         writer.run(&self.events);
@@ -67,7 +66,7 @@ impl Parsed {
 struct HtmlWriter {
     prefix: String,
     heading_level: u8,
-    /// The level of the highest heading in the text. Many texts begin with `##`.
+    /// The level of the highest heading in the text. Text often begins with `##`.
     highest_heading: u8,
     out: String,
     /// The outputs suspended while a footnote is written.
@@ -134,7 +133,7 @@ struct Footnotes {
     count: usize,
     /// The footnotes whose first reference has an id.
     referenced: HashSet<usize>,
-    /// The footnotes whose text was written.
+    /// The footnotes whose text has been written.
     written: HashSet<usize>,
     notes: Vec<(usize, String)>,
 }
@@ -290,7 +289,7 @@ impl HtmlWriter {
                 Open::Footnote(number)
             }
             Tag::Table(alignments) => {
-                // The header row must fit, since a table without any open element would become text.
+                // The header row must fit, because a table without any elements would become plain text.
                 if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
                     return self.separated();
                 }
@@ -378,7 +377,7 @@ impl HtmlWriter {
         }
     }
 
-    /// Counts an element and returns true, unless the limit is reached.
+    /// Counts an element and returns true, unless the limit has been reached.
     fn room(&mut self) -> bool {
         let room = self.elements < MAX_ELEMENTS;
         self.elements += usize::from(room);
@@ -681,7 +680,8 @@ impl HtmlWriter {
         }
     }
 
-    /// Writes inline code. If the code consists of a node id or a file with lines, it is marked as in text.
+    /// Writes inline code. Code that consists only of a node id or of a file with lines is marked as it would be in
+    /// plain text.
     fn inline_code(&mut self, code: &str) {
         let whole = 0..code.len();
         let mark = match (file_lines(code).as_slice(), node_ids(code).as_slice()) {
@@ -732,7 +732,7 @@ impl Footnotes {
         })
     }
 
-    /// Returns the number for a footnote's text. A second text with the same label gets a new number.
+    /// Returns the number for a footnote's text. A second footnote with the same label gets a new number.
     fn number_of_definition(&mut self, label: &str) -> usize {
         let number = self.number(label);
         if self.written.insert(number) {
@@ -800,7 +800,7 @@ fn slug(heading: &str) -> String {
     if slug.is_empty() { "section".to_owned() } else { slug }
 }
 
-/// Returns true if a removed address is worth showing, such as a path in some repository, but not `javascript:`.
+/// Returns true if a removed address is worth showing. A path in a repository is, but a `javascript:` address is not.
 fn is_relative_path(dest: &str) -> bool {
     let start = dest.trim_start();
     let other_host = start.starts_with("//") || start.starts_with("/\\");

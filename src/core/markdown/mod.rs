@@ -5,8 +5,8 @@
 //!
 //! - [`Parsed::to_html`] returns a balanced fragment that contains only the documented elements, attributes and
 //!   classes. Nothing in it runs scripts, loads resources, submits forms or applies styles. All ids begin with the
-//!   caller's prefix. Links lead to `http`, `https`, `mailto`, or an id in the same fragment. If a link is removed,
-//!   its text is kept.
+//!   caller's prefix. Links point to `http`, `https` or `mailto` addresses, or to an id in the same fragment. If a link
+//!   is removed, its text is kept.
 //! - Raw HTML is shown as text.
 //! - Characters that hide or reorder text are made visible. Control characters become control pictures (`␀`). Bidi
 //!   overrides, isolates, zero-width spaces and tag characters become `�`. Joiners and plain direction marks are kept,
@@ -14,11 +14,11 @@
 //! - The same text always yields the same bytes. Hostile text takes about as much time as ordinary text of the same
 //!   length, because nesting, elements, table columns and link lengths are limited. See [`Parsed::to_html`].
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - The fragment is safe as element content, as in `<div>…</div>`, but not inside an attribute.
-//! - A link may lead to a malicious site, and its text may be misleading. The address shows the host in ASCII form, and
-//!   addresses with user names are not linked.
+//! - A link may point to a malicious site, and its text may be misleading. The address shows the host in ASCII form,
+//!   and addresses with user names are not linked.
 //! - The caller must supply a different prefix for each fragment on a page.
 //!
 //! # Steps

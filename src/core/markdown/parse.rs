@@ -29,7 +29,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Parses a text.
+    /// Parses Markdown.
     pub fn new(markdown: &str) -> Parsed {
         let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
         let source = markdown.replace("\r\n", "\n").replace('\r', "\n");
@@ -49,7 +49,7 @@ impl Parsed {
         Parsed { events: events.collect(), definitions, source }
     }
 
-    /// Returns a part of the text that consists of these events.
+    /// Returns the part of the text that these events cover.
     pub(super) fn part(&self, events: Vec<Located>) -> Parsed {
         Parsed { source: self.source.clone(), events, definitions: Vec::new() }
     }
@@ -73,7 +73,7 @@ fn options() -> Options {
 /// Converts emphasis inside bare URLs back into text.
 #[derive(Default)]
 struct UrlEmphasis {
-    /// True if the text so far ends inside what looks like a URL.
+    /// True if the text so far ends inside a likely URL.
     in_url: bool,
     /// For each open emphasis, true if it was converted back into text.
     undone: Vec<bool>,

@@ -15,7 +15,8 @@ use crate::text::{first_bytes, is_hidden, one_line, shorten};
 const MAX_TARGET_BYTES: usize = 4096;
 
 /// A placeholder for an underscore that the parser interpreted as emphasis (`src/__init__.py`), until it is known
-/// whether the underscore belongs to a path. A private-use character, which is removed from the text itself.
+/// whether the underscore belongs to a path. It is a private-use character, and any occurrence in the original text is
+/// removed.
 const MARK: char = '\u{E000}';
 
 /// Separators that end a path or URL in a list item and start its description.
@@ -93,7 +94,7 @@ pub fn references(markdown: &str) -> Vec<Mention> {
 
 /// Finds the lines under "References" from which [`references`] can't read a source.
 ///
-/// The result contains list items without any source in them or below them, and paragraphs that would be a source if
+/// The result contains list items without any source in them or below them, and paragraphs that would cite a source if
 /// they were list items. "None" is accepted as a statement that there is no source.
 pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
     let parsed = Parsed::new(markdown);
@@ -117,7 +118,7 @@ pub fn own_path(target: &str) -> Option<Mention> {
 }
 
 impl Parsed {
-    /// Returns the sources cited by a parsed text, like [`references`].
+    /// Returns the sources cited in parsed text, like [`references`].
     pub fn references(&self) -> Vec<Mention> {
         let mut reader = self.read();
         reader.define(&self.definitions);
@@ -538,7 +539,7 @@ impl ReferenceLine {
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
-    /// Returns the unmistakable paths in an item of prose.
+    /// Returns the unmistakable paths in a prose item.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
         let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
@@ -636,7 +637,8 @@ fn unmarked(text: &str) -> String {
     text.replace(MARK, "")
 }
 
-/// Restores the underscores in a word, unless they surround the word or several words and are therefore emphasis.
+/// Restores the underscores in a word. Underscores around the word or around several words are emphasis and are not
+/// restored.
 fn literal(word: &str) -> String {
     let word = word.trim_end_matches(['.', ',', ';', ':']);
     let groups = word.split(|c| c != MARK).filter(|run| !run.is_empty()).count();

@@ -1,6 +1,6 @@
-//! The second filter, which is ammonia with exactly the elements and attributes that `html` writes.
+//! The second filter: ammonia, configured to allow only the elements and attributes that `html` writes.
 //!
-//! Anything that slips through the first filter is parsed as a browser would parse it, and dropped.
+//! Anything else that slips through the first filter is parsed as a browser would parse it and then dropped.
 
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 

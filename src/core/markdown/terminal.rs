@@ -44,7 +44,7 @@ struct TerminalWriter {
     out: String,
     width: usize,
     prefixes: Vec<Prefix>,
-    /// The number of enclosing blocks for whose prefix there is no space.
+    /// The number of enclosing blocks whose prefix does not fit.
     too_deep: usize,
     styles: Vec<Style>,
     /// The words in the current block so far.
@@ -272,7 +272,7 @@ impl TerminalWriter {
             self.too_deep += 1;
             return;
         }
-        // The blank line precedes the indented text and is not part of it.
+        // The blank line comes before the indented text and is not part of it.
         self.end_gap();
         self.prefixes.push(Prefix { first, rest: rest.to_owned() });
     }

@@ -1,4 +1,4 @@
-//! Cases for and against each reference rule, and hostile texts for pages.
+//! Cases for and against each reference rule, and hostile text for pages.
 //!
 //! No test measures time. Inputs are large enough to make a quadratic algorithm hang.
 
@@ -771,7 +771,7 @@ fn what_is_too_deep_or_too_much_keeps_its_text() {
     );
 }
 
-/// Returns the names and texts of the most expensive inputs, at full size or at a fraction of it.
+/// Returns the names and content of the most expensive inputs, at full size or a fraction of it.
 fn floods(share: usize) -> Vec<(&'static str, String)> {
     let r = |text: &str, times: usize| text.repeat((times / share).max(1));
     vec![
@@ -1019,7 +1019,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
 
 // ---- anything ---------------------------------------------------------------------------------------------
 
-/// Generates text from pieces that have a meaning to one of the parsers, so that random texts are not mostly prose.
+/// Generates text from pieces that are meaningful to one of the parsers, so that random text is not mostly prose.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "a",

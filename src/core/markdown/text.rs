@@ -11,8 +11,8 @@ const MAX_URL_BYTES: usize = 4096;
 /// The maximum length of a linked path, in bytes.
 const MAX_PATH_BYTES: usize = 500;
 
-/// The number of `://` above which a word is searched in pieces. linkify restarts at each `://`, so a long word would
-/// otherwise take quadratic time.
+/// The number of `://` occurrences above which a word is searched in pieces. linkify restarts at each `://`, so a long
+/// word would otherwise take quadratic time.
 const MAX_SCHEMES_PER_WORD: usize = 64;
 /// The length of the pieces in which a long word is searched.
 const PIECE_BYTES: usize = 2048;
@@ -53,7 +53,7 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     urls
 }
 
-/// Returns the byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes may not exist.
+/// Returns the byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes need not exist.
 pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
@@ -69,7 +69,7 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         let suffix = tail[digits..].strip_prefix('.').unwrap_or_default();
         let length = suffix.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let after = suffix[length..].chars().next();
-        // A file name such as `R2.A1.yaml` is not an id. A full stop at the end of a sentence is not part of an id.
+        // A file name such as `R2.A1.yaml` is not an id. A period at the end of a sentence is not part of an id.
         let is_file =
             suffix[length..].strip_prefix('.').is_some_and(|it| it.starts_with(char::is_alphanumeric));
         if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
@@ -94,7 +94,7 @@ pub(super) struct FileLines<'t> {
 }
 
 /// Returns the mentions of files with lines in plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`,
-/// `src/a.rs#L12-L14`, `a.rs:12:5` (line and column). The files may not exist.
+/// `src/a.rs#L12-L14`, `a.rs:12:5` (line and column). The files need not exist.
 pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+@".contains(c);
     let mut found = Vec::new();
@@ -124,7 +124,8 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     found
 }
 
-/// Returns the lines at the beginning of a text, and their length in bytes: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
+/// Returns the line numbers at the beginning of the text, and their length in bytes: `:12`, `:12-14`, `:12:5`,
+/// `#L12-L14`.
 pub(super) fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     let number = |text: &str| {
         let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();

@@ -20,14 +20,15 @@ const MAX_LOST: usize = 10_000;
 /// The maximum number of bytes read from a reflog.
 const MAX_REFLOG: u64 = 64 << 20;
 
-/// Whether one commit descends from another.
+/// The result of a descent check between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descent {
     /// The commit is a descendant, or both commits are identical.
     Yes,
     /// The commit is not a descendant.
     No,
-    /// No relation was found, but the history is incomplete. Contains a description of where it ends.
+    /// No relation was found, but the history is incomplete. Contains a description of the point where the history
+    /// ends.
     Unknown(String),
 }
 
@@ -45,8 +46,8 @@ impl Git {
 /// Distances between commits.
 impl Git {
     /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa. Each number includes
-    /// the commit itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have the same time, as a
-    /// merge and its parent do.)
+    /// the commit itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have the same time, such as
+    /// a merge and its parent.)
     pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> StoreResult<(usize, usize)> {
         match one == other {
             true => Ok((0, 0)),
@@ -172,7 +173,7 @@ impl Git {
         Ok(tips.into_iter().map(chain).collect())
     }
 
-    /// Returns the references that have one of these prefixes and lead to a commit. The prefix is removed from their
+    /// Returns the references that have one of these prefixes and point to a commit. The prefix is removed from their
     /// names.
     pub(super) fn references_under(&self, beginnings: &[&str]) -> StoreResult<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");

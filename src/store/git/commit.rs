@@ -1,4 +1,4 @@
-//! Creates tags and commits, from writing a commit's objects to moving the head.
+//! Creates tags and commits: writes a commit's objects, updates the index and work tree, and moves the head.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -183,7 +183,7 @@ pub(super) struct PathChange {
     /// The states that may be replaced with `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
-    /// For the old and the new entry, true if the entry is not checked out.
+    /// Two flags, for the old and the new entry: true if the entry is not checked out.
     pub(super) unfit: (bool, bool),
     /// True if a file missing from the work tree counts as deleted by the user, even if `from` contains `None`.
     pub(super) is_absence_kept: bool,

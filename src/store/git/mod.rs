@@ -33,7 +33,7 @@
 //! - With [`Durability::Git`], a commit survives a killed process. Unless git is configured to sync, it may not survive
 //!   a power cut within a few seconds. The journal may be lost as well, and changed work tree files then stay changed.
 //! - A work tree file is compared and then replaced. If an editor saves the file within the microseconds in between,
-//!   that version is lost. In the same window, a malicious process can replace a folder with a link.
+//!   that version is lost. A malicious process can also replace a folder with a link within that time.
 //! - A separate `git prune`, or a `git gc --prune=now` that takes more than ten seconds, can remove objects from a
 //!   commit that was being created when the command started. Git itself has the same problem. See `collector`.
 //! - Work tree files are written as committed. If attributes convert line endings, the files count as modified by the
@@ -155,7 +155,7 @@ pub struct Head {
 pub struct CommitInfo {
     /// The id.
     pub id: CommitId,
-    /// The parents, up to one hundred. [`Git::log`] follows the first.
+    /// The parents, at most one hundred. [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
     /// The author's name.
     pub author_name: String,

@@ -127,11 +127,11 @@ pub(super) fn build_in(
         open_options(options.configuration),
     );
     created.map_err(library_error("create a repository", aside))?;
-    // Sample hooks are only clutter.
+    // Sample hooks would only be clutter.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
     // A plain `git pull` must merge, because rebasing would change the ids of acknowledged commits. A plain merge must
-    // not treat two proposals with similar texts as a rename. (`merge.renames` has no effect before git 2.50.)
+    // not treat two proposals with similar text as a rename. (`merge.renames` has no effect before git 2.50.)
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
     file.and_then(|mut file| {

@@ -11,7 +11,7 @@ use super::{BlobId, FileKind, Git};
 use crate::format::FileChange;
 use crate::store::StoreError;
 
-/// The maximum size of a file that is read or checked out, in bytes. This is enough for several texts of 1 MiB each.
+/// The maximum size of a file that is read or checked out, in bytes. This is enough for several fields of 1 MiB each.
 pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {

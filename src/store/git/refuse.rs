@@ -155,7 +155,7 @@ pub(super) fn check_locations(
     Ok(())
 }
 
-/// Returns whether two paths lead to the same location.
+/// Returns whether two paths refer to the same location.
 fn is_same_place(one: &Path, other: &Path) -> StoreResult<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
     // The paths are nearly always identical, and resolving them takes a dozen system calls.

@@ -42,7 +42,7 @@ pub struct Annotation {
 }
 
 impl Git {
-    /// Returns the tags with one of these prefixes, sorted by name. Tags that don't lead to a commit are omitted.
+    /// Returns the tags with one of these prefixes, sorted by name. Tags that don't point to a commit are omitted.
     pub fn tags_under(&self, prefixes: &[&str]) -> StoreResult<Vec<TagInfo>> {
         let mut tags = Vec::new();
         for (name, object) in self.tag_objects()? {

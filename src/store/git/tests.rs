@@ -892,7 +892,7 @@ fn a_merge_that_begins_meanwhile_is_not_committed_into() {
     bench.assert_clean();
 }
 
-/// Not a test by itself, but the process killed by [`a_killed_process_leaves_a_sound_repository`].
+/// The process that [`a_killed_process_leaves_a_sound_repository`] kills. This is not a test in itself.
 #[test]
 #[ignore = "the child process of another test"]
 fn writes_until_killed() {
@@ -1102,7 +1102,7 @@ fn revisions_are_resolved() {
         assert_eq!(resolve(rev), Some(second), "{rev}");
     }
     let tag = bench.run(&["rev-parse", "refs/tags/ended/1"]);
-    // A tag object leads to its commit.
+    // A tag object points to its commit.
     for rev in ["ended/1", tag.trim(), "HEAD~1", "main^", "HEAD~^0", "light^1"] {
         assert_eq!(resolve(rev), Some(bench.first), "{rev}");
     }
@@ -1325,7 +1325,7 @@ fn the_identity_is_the_repositorys_users() {
 #[test]
 fn the_identity_of_the_environment_and_the_user_is_taken() {
     let bench = Bench::new();
-    // A separate process, because the test is about its environment.
+    // Use a separate process, because the test depends on its environment.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store::git::tests::commits_as_the_environment_says", "--ignored"])
         .env("TOT_TEST_IDENTITY_DIR", bench.dir())
@@ -1348,7 +1348,7 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
     assert!(!bench.folder.path().join("elsewhere").exists());
 }
 
-/// Not a test by itself, but the process started by [`the_identity_of_the_environment_and_the_user_is_taken`].
+/// The process that [`the_identity_of_the_environment_and_the_user_is_taken`] starts. This is not a test in itself.
 #[test]
 #[ignore = "the child process of another test"]
 fn commits_as_the_environment_says() {

@@ -53,7 +53,7 @@ impl Git {
             match to {
                 _ if !ours => return Ok(Placed::Kept),
                 Some(to) if is_file(to.kind) => {
-                    // Read files one by one, because all of them together may not fit into memory.
+                    // Read one file at a time, because all files together may not fit into memory.
                     let content = self.object(to.id, Kind::Blob)?;
                     for folder in &missing_folders {
                         fs::create_dir(folder).map_err(io_error("create", folder))?;

@@ -35,7 +35,7 @@ const CLOSE: f64 = 170.0;
 const LEFT: f64 = 15.0;
 /// The minimum fraction of the available space that a clause must fill to replace its sentence.
 const LEAST_PHRASE: f64 = 0.4;
-/// The distance between the line and the texts in the tall form.
+/// The distance between the line and the text in the tall form.
 const INDENT: f64 = 28.0;
 
 /// The geometry of a picture.
@@ -107,7 +107,7 @@ impl Area {
 }
 
 impl PathText {
-    /// Returns the area covered by the text, estimated generously.
+    /// Returns a generous estimate of the area covered by the text.
     pub fn area(&self) -> Area {
         let bold = if self.class == "found" { BOLD } else { 1.0 };
         Area {
@@ -283,7 +283,7 @@ impl Wide<'_> {
         places
     }
 
-    /// Places the texts of a twig at the first free height.
+    /// Places the text of a twig at the first free height.
     fn place_texts(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<PathText> {
         let lines = twig_lines(twig, left, (WIDTH - left).min(560.0), most);
         let height = LINE * (lines.len() - 1) as f64 + ROW;
@@ -455,7 +455,7 @@ fn place_of(lane: &Lane, stop: &LaneStop, x: f64, y: f64, texts: Vec<PathText>) 
     }
 }
 
-/// Returns a twig with positioned texts.
+/// Returns a twig with its text positioned.
 fn place(twig: &Twig, what: &str, mut texts: Vec<PathText>) -> PathPlace {
     if !twig.sign.is_empty() {
         let (x, y) = (texts[0].x - 17.0, texts[0].y);

@@ -1,4 +1,4 @@
-//! The head of a standalone picture: the investigation's title and a legend of signs and lines.
+//! The header of a standalone picture: the investigation's title and a legend of signs and lines.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::graph::text::{clamp_lines, measure, one_line};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::escape;
 
-/// The minimum width of a picture that has a head.
+/// The minimum width of a picture with a header.
 pub(super) const LEAST_WIDTH: f64 = 480.0;
 
 const TITLE_SIZE: f64 = 16.0;
@@ -33,7 +33,7 @@ struct Symbol {
     row: usize,
 }
 
-/// Returns the height of the head.
+/// Returns the height of the header.
 pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
     let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
     TITLE_BASE + ROW * rows as f64 + 10.0

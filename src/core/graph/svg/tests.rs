@@ -200,8 +200,8 @@ fn check(investigation: &Investigation) {
         assert!(place.x >= 0.0 && place.y >= 0.0, "{place:?}");
         assert!(place.x + place.width <= scene.width && place.y + place.height <= scene.height);
     }
-    // In each column, cards do not overlap and parents keep their order. Edges therefore do not cross, since all of
-    // them follow the same curve in the same gap.
+    // In each column, cards do not overlap and parents keep their order. Edges therefore do not cross: in each gap,
+    // they all follow the same curve.
     let mut columns: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (at, place) in scene.places.iter().enumerate() {
         columns.entry(place.x.to_bits()).or_default().push(at);
