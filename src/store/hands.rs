@@ -286,7 +286,7 @@ impl<'a> Ancestry<'a> {
     ) -> bool {
         let mut are_others = false;
         let Some(first) = self.first else {
-            let reason = "the first commit can't be read, so its terms and rules can't be compared with the present ones; \
+            let reason = "the first commit can't be read, so its terms and rules can't be compared with the current ones; \
                           in a shallow clone, `git fetch --unshallow` fetches it";
             faults.push(Fault::of_history(layout::META, reason, Code::HistoryCut));
             return false;

@@ -189,7 +189,7 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
             Some(match layout::home(&file.path) {
-                Some(home) => format!("the file of that node must be {home}; this one is ignored"),
+                Some(home) => format!("that node's file must be {home}; this one is ignored"),
                 None if file.path.starts_with(layout::COMMENTS) => {
                     "not a valid path for a comment; it is ignored".into()
                 }

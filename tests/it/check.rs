@@ -457,7 +457,7 @@ fn an_object_that_is_not_what_its_id_says_is_found_in_full() {
     std::fs::remove_file(file(&root)).unwrap();
     std::fs::copy(file(&other), file(&root)).unwrap();
     let found = full();
-    let message = format!("The object {root} is damaged: its content is that of {other}.");
+    let message = format!("The object {root} is damaged: its content has the id {other}.");
     assert!(found.iter().any(|it| it["code"] == "DAMAGED_OBJECT" && it["message"] == message), "{found:#?}");
 }
 

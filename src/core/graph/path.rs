@@ -246,7 +246,7 @@ impl Model {
         let ends = self.lanes.iter().flat_map(|lane| &lane.stops).filter(|stop| stop.sort == Sort::End);
         let ends: Vec<String> = ends.map(|stop| stop.text.clone()).collect();
         match ends.as_slice() {
-            [] => "The question, and what was looked at. No answer is reached".to_owned(),
+            [] => "The question and the branches explored. No answer was reached".to_owned(),
             ends => format!("The path from the question to: {}", ends.join("; and to: ")),
         }
     }

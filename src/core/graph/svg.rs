@@ -82,7 +82,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     if page.drawn == Drawn::Icicle {
         let _ = write!(label, ", a row for each round: {}", counted(page.shown + page.hidden, "node"));
         if page.hidden > 0 {
-            let _ = write!(label, ", {} of them drawn together", page.hidden);
+            let _ = write!(label, ", {} of them merged", page.hidden);
         }
         return icicle::draw(pages, page, options, &label);
     }

@@ -25,7 +25,7 @@ impl Git {
                     Err(error) => Some(error.to_string()),
                     Ok(object) => match gix::objs::compute_hash(id.kind(), object.kind, &object.data) {
                         Ok(hash) if hash == id => None,
-                        Ok(hash) => Some(format!("its content is that of {hash}")),
+                        Ok(hash) => Some(format!("its content has the id {hash}")),
                         Err(error) => Some(error.to_string()),
                     },
                 },

@@ -184,7 +184,7 @@ fn a_shallow_clone_says_that_the_first_rules_and_terms_are_not_known() {
     let url = format!("file://{}", whole.display());
     let clone = ["clone", "-q", "--depth", "1", &url, shallow.to_str().unwrap()];
     sandbox.git(&sandbox.path(""), &clone);
-    let named = "be compared with the present ones";
+    let named = "be compared with the current ones";
     for told in told_everywhere(&sandbox, &shallow) {
         assert!(told.contains(named), "{told}");
     }

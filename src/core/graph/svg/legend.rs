@@ -87,7 +87,7 @@ fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     });
     let others = [
         (LegendMark::Sign(None), "Proposed".to_owned(), "Not yet explored".to_owned()),
-        (LegendMark::Line("edge on-path", "3", ""), String::new(), "the way to a checked answer".to_owned()),
+        (LegendMark::Line("edge on-path", "3", ""), String::new(), "the path to a checked answer".to_owned()),
         (
             LegendMark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),
             String::new(),
