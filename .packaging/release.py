@@ -1,11 +1,11 @@
-"""What the files of a release are called. The version stands in Cargo.toml alone."""
+"""Names of the files in a release. Only Cargo.toml states the version."""
 
 import re
 from pathlib import Path
 
 PROGRAMS = ("tot", "tot-mcp", "tot-report")
 
-# The targets, with what MCP bundles call their systems.
+# The targets, with their systems' names in MCP bundles.
 SYSTEMS = {
     "x86_64-unknown-linux-musl": "linux",
     "aarch64-unknown-linux-musl": "linux",

@@ -1,4 +1,4 @@
-# Filled in by .packaging/fill, which has the version and the checksums of a release.
+# Filled in by .packaging/fill with the version and checksums of a release.
 class TreeOfThoughts < Formula
   desc "Investigations by AI agents, kept as git repositories"
   homepage "@REPOSITORY@"
