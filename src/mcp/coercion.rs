@@ -282,10 +282,9 @@ fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a 
 
 /// Returns the known name that is a synonym of `sent`.
 fn other_name<'a>(mut known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
-    let sent = plain(sent);
     known.find(|name| {
         let same = SAME.iter().filter(|pair| pair.contains(name)).flatten();
-        same.into_iter().any(|other| other != name && plain(other) == sent)
+        same.into_iter().any(|other| other != name && plain(other) == plain(sent))
     })
 }
 

@@ -34,14 +34,18 @@ use crate::domain::{Caller, Code, Diagnostic};
 #[derive(Clone)]
 pub struct Tool {
     pub(super) about: About,
-    // Generated on first use, so a client that only connects does not wait for it.
-    input: Arc<LazyLock<Value>>,
+    input: Schema,
     /// True if calls wait for other calls that write to the same investigation.
     pub(super) queues: bool,
-    call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<ToolReply> + Send + Sync>,
+    call: ToolCall,
 }
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// The schema of a tool's arguments. It is generated on first use, so a client that only connects does not wait for it.
+type Schema = Arc<LazyLock<Value>>;
+
+type ToolCall = Arc<
+    dyn Fn(Schema, Value, Caller, Asking) -> Pin<Box<dyn Future<Output = ToolReply> + Send>> + Send + Sync,
+>;
 
 impl Tool {
     /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
@@ -55,9 +59,12 @@ impl Tool {
         A: Serialize,
     {
         let call = Arc::new(call);
-        let tool = Tool::with(about, move |input, caller, asking| {
+        let tool = Tool::with::<I, _>(about, move |schema, arguments, caller, asking| {
             let call = Arc::clone(&call);
-            blocking(move || ToolReply::of(call(input, &caller, asking), about.budget))
+            blocking(move || match understand(&about, &schema, arguments) {
+                Ok(input) => ToolReply::of(call(input, &caller, asking), about.budget),
+                Err(misfitting) => *misfitting,
+            })
         });
         Tool { queues: !about.read_only, ..tool }
     }
@@ -71,30 +78,27 @@ impl Tool {
         A: Serialize,
         F: Future<Output = ToolAnswer<B, A>> + Send + 'static,
     {
-        Tool::with(about, move |input, _, _| {
-            let answer = call(input);
-            async move { ToolReply::of(answer.await, about.budget) }
+        let call = Arc::new(call);
+        Tool::with::<I, _>(about, move |schema, arguments, _, _| {
+            let call = Arc::clone(&call);
+            async move {
+                match blocking(move || understand(&about, &schema, arguments)).await {
+                    Ok(input) => ToolReply::of(call(input).await, about.budget),
+                    Err(misfitting) => *misfitting,
+                }
+            }
         })
     }
 
-    fn with<I, F>(about: About, call: impl Fn(I, Caller, Asking) -> F + Send + Sync + 'static) -> Tool
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Future<Output = ToolReply> + Send + 'static,
-    {
-        let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
-        let parts = Arc::new((call, Arc::clone(&input)));
-        let call = move |arguments: Value, caller: Caller, asking: Asking| -> BoxFuture<ToolReply> {
-            let parts = Arc::clone(&parts);
-            Box::pin(async move {
-                let schema = Arc::clone(&parts.1);
-                match blocking(move || understand(&about, &schema, arguments)).await {
-                    Ok(input) => (parts.0)(input, caller, asking).await,
-                    Err(misfitting) => *misfitting,
-                }
-            })
-        };
-        Tool { about, input, queues: false, call: Arc::new(call) }
+    fn with<I: JsonSchema, F: Future<Output = ToolReply> + Send + 'static>(
+        about: About,
+        call: impl Fn(Schema, Value, Caller, Asking) -> F + Send + Sync + 'static,
+    ) -> Tool {
+        let input: Schema = Arc::new(LazyLock::new(schema::input::<I>));
+        let call: ToolCall = Arc::new(move |schema, arguments, caller, asking| {
+            Box::pin(call(schema, arguments, caller, asking))
+        });
+        Tool { about, input, queues: false, call }
     }
 
     /// Handles a call, given the arguments sent by the agent. Panics in the tool propagate.
@@ -104,7 +108,7 @@ impl Tool {
 
     /// Like [`Tool::answer`], but may ask a person first.
     pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
-        (self.call)(arguments, caller, asking).await
+        (self.call)(Arc::clone(&self.input), arguments, caller, asking).await
     }
 
     /// Returns the tool's description.
