@@ -28,11 +28,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// The age at which git considers `gc.pid` stale.
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// A written object, kept in memory in case it must be rewritten.
+/// A written object, which the repository keeps in memory in case it must be rewritten.
 pub(super) struct WrittenObject {
     pub(super) id: ObjectId,
     pub(super) kind: Kind,
-    pub(super) data: Vec<u8>,
 }
 
 impl Git {
@@ -60,7 +59,7 @@ impl Git {
             let mut is_whole = true;
             for object in objects {
                 if !self.objects.object_path(&object.id).exists() && !self.is_packed(&object.id)? {
-                    self.write_bytes(object.kind, &object.data)?;
+                    self.write_bytes(object.kind, &self.object(object.id, object.kind)?)?;
                     is_whole = false;
                 }
             }

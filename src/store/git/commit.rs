@@ -17,6 +17,7 @@ use super::error::{StoreResult, io_error};
 use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
+use super::refuse::refuse_link;
 use super::tree::Leaf;
 use super::worktree::optional_metadata;
 use super::{CommitId, Git, Head, JOURNAL_FILE};
@@ -38,7 +39,6 @@ impl Git {
     /// Waits for other writers and returns the right to write.
     pub fn writer(&self) -> StoreResult<GitWriter<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
-        self.check_object_folders()?;
         self.recover_in(true)?;
         Ok(GitWriter { git: self, _lock: lock })
     }
@@ -222,22 +222,24 @@ impl Git {
         if !self.disk.objects() {
             return Ok(());
         }
+        let journal = self.git_dir.join(JOURNAL_FILE);
+        let files = objects.iter().map(|object| self.objects.object_path(&object.id));
+        let mut files: Vec<PathBuf> = files.chain(self.disk.everything().then(|| journal.clone())).collect();
+        // Identical contents are stored as one object.
+        files.sort();
+        files.dedup();
         let mut attempts = 0;
         loop {
-            let files = objects.iter().map(|object| self.objects.object_path(&object.id));
-            // A missing file was packed by git or removed. See `collector`.
-            let mut files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-            // Identical contents are stored as one object.
-            files.sort();
-            files.dedup();
-            let synced = if self.disk.everything() {
-                files.push(self.git_dir.join(JOURNAL_FILE));
-                self.disk.sync_with_names(&self.git_dir, &files, &[])
-            } else {
-                self.disk.sync(&files, &[])
+            let synced = match self.disk.everything() {
+                true => self.disk.sync_with_names(&self.git_dir, &files, &[]),
+                false => self.disk.sync(&files, &[]),
             };
             match synced {
-                Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
+                // A missing object was packed by git or removed. See `collector`.
+                Err(error) if error.is_not_found() && attempts < RACE_RETRIES => {
+                    files.retain(|file| *file == journal || file.exists());
+                    attempts += 1;
+                }
                 synced => return synced,
             }
         }
@@ -366,18 +368,25 @@ impl Git {
         Ok(CommitDraft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
-    /// Writes an object even if it already exists. After a `git gc`, an open repository still sees objects in deleted
-    /// packs and would skip objects that the new commit needs.
+    /// Writes an object even if it already exists, and keeps it in memory. After a `git gc`, an open repository still sees
+    /// objects in deleted packs and would skip objects that the new commit needs.
     pub(super) fn write_object(&self, object: &dyn WriteTo) -> StoreResult<WrittenObject> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
-        Ok(WrittenObject { id: self.write_bytes(kind, &data)?, kind, data })
+        let id = self.write_bytes(kind, &data)?;
+        let kept = self.repository.objects.write_buf_with_known_id(kind, &data, id);
+        kept.map_err(self.library("keep an object in memory"))?;
+        Ok(WrittenObject { id, kind })
     }
 
     pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> StoreResult<ObjectId> {
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data);
+        let id = id.map_err(self.library("hash an object"))?;
+        let path = self.objects.object_path(&id);
+        path.parent().map_or(Ok(()), refuse_link)?;
         let mut attempts = 0;
         loop {
-            match self.objects.write_buf(kind, data) {
+            match self.objects.write_buf_with_known_id(kind, data, id) {
                 // A concurrent `git gc` has removed the empty folder.
                 Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 outcome => {

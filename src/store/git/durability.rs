@@ -119,10 +119,11 @@ impl Disk {
     ) -> StoreResult<()> {
         let mut folders = BTreeSet::new();
         for file in files.iter().chain(others) {
-            let above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
-            folders.extend(above.filter(|folder| folder.is_dir()).map(Path::to_owned));
+            folders.extend(file.ancestors().skip(1).take_while(|folder| folder.starts_with(top)));
         }
-        self.sync(files, &folders.into_iter().collect::<Vec<_>>())
+        // `others` may have been removed together with their folders.
+        let folders = folders.into_iter().filter(|folder| others.is_empty() || folder.is_dir());
+        self.sync(files, &folders.map(Path::to_owned).collect::<Vec<_>>())
     }
 
     /// Syncs a folder with all its contents.

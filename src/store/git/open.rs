@@ -83,14 +83,14 @@ impl Git {
     pub fn open(dir: &Path, options: GitOptions) -> StoreResult<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
-        refuse_strange_entries(&git_dir.join("refs"), usize::MAX)?;
-        refuse_strange_entries(&git_dir.join("logs"), usize::MAX)?;
+        refuse_strange_entries(&git_dir.join("refs"))?;
+        refuse_strange_entries(&git_dir.join("logs"))?;
         let mut repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?
             .to_thread_local()
-            // Only `keep_blob` writes to this in-memory store.
+            // This in-memory store contains the objects written since the repository was opened.
             .with_object_memory();
         check_format(&repository, &git_dir)?;
         check_locations(&repository, dir, &git_dir, has_work_tree)?;

@@ -3,7 +3,7 @@
 //!
 //! Git creates no links, pipes or devices among its references, reflogs and objects. In a folder from an untrusted
 //! source, such as an archive, they could redirect writes. References and reflogs are checked whenever a repository is
-//! opened, and the object folders before each write. The objects themselves are numerous and are checked once per
+//! opened, and an object's folder before it is written. The objects themselves are numerous and are checked once per
 //! process, by [`Git::check_objects`]. Links created after these checks are not detected.
 
 use std::fs;
@@ -33,18 +33,12 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
 impl Git {
     /// Refuses any object that is not a regular file.
     pub fn check_objects(&self) -> StoreResult<()> {
-        refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
-    }
-
-    /// Checks only the object folders, before a write.
-    pub(super) fn check_object_folders(&self) -> StoreResult<()> {
-        refuse_strange_entries(&self.git_dir.join("objects"), 0)
+        refuse_strange_entries(&self.git_dir.join("objects"))
     }
 }
 
-/// Refuses entries in `folder` that are neither files nor folders, down to the given depth. A missing folder counts as
-/// empty.
-pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> StoreResult<()> {
+/// Refuses entries in and below `folder` that are neither files nor folders. A missing folder counts as empty.
+pub(super) fn refuse_strange_entries(folder: &Path) -> StoreResult<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -54,9 +48,9 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> StoreResult
         let entry = entry.map_err(io_error("list", folder))?;
         // An entry without a type has just been removed.
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth > 0 {
-            refuse_strange_entries(&entry.path(), depth - 1)?;
-        } else if !kind.is_dir() && !kind.is_file() {
+        if kind.is_dir() {
+            refuse_strange_entries(&entry.path())?;
+        } else if !kind.is_file() {
             refuse_link(&entry.path())?;
         }
     }

@@ -35,7 +35,9 @@ impl Git {
         let metadata = if missing_folders.is_empty() { optional_metadata(&target)? } else { None };
         let there = match &metadata {
             None => None,
-            Some(metadata) if metadata.is_file() => Some(self.file_state(&target, metadata, step)?),
+            Some(metadata) if metadata.is_file() && metadata.len() <= ALLOCATION_LIMIT => {
+                Some(self.file_state(&target, step)?)
+            }
             Some(_) => return Ok(Placed::Kept),
         };
         let already = match (there, to) {
@@ -80,21 +82,8 @@ impl Git {
         })
     }
 
-    /// Returns the state of a file. A file whose length matches none of the step's states is not read.
-    fn file_state(
-        &self,
-        target: &Path,
-        metadata: &fs::Metadata,
-        step: &PathChange,
-    ) -> StoreResult<FileState> {
-        let mut possible = step.are_zeros_ours;
-        for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
-            // The object may be missing if the process was killed before writing it.
-            possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
-        }
-        if !possible || metadata.len() > ALLOCATION_LIMIT {
-            return Ok(FileState::Other);
-        }
+    /// Returns the state of a file.
+    fn file_state(&self, target: &Path, step: &PathChange) -> StoreResult<FileState> {
         let bytes = fs::read(target).map_err(io_error("read", target))?;
         if step.are_zeros_ours && bytes.iter().all(|byte| *byte == 0) {
             return Ok(FileState::Torn);
@@ -111,8 +100,6 @@ enum FileState {
     Of(ObjectId),
     /// Content that never reached the disk.
     Torn,
-    /// The user's own content.
-    Other,
 }
 
 /// Returns the missing parent folders of `path`, outermost first. Returns `None` if the path leads through something
