@@ -1,6 +1,5 @@
 //! Calls that write. Each call applies the decision of the same name. All interfaces write through these calls.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::changes::ServiceChange;
@@ -91,7 +90,7 @@ impl Service {
     ) -> Result<Turn, Refusal> {
         let nodes = nodes.as_deref();
         let known = self.look_up(&cited_by_results(&results));
-        let written = self.transact(&self.find(session)?.0, caller, |investigation, rules, now| {
+        let written = self.transact(session, caller, |investigation, rules, now| {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
             }
@@ -214,9 +213,8 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
-        let (path, _) = self.find(session)?;
-        let author = self.commenter(&path, caller)?;
-        self.write_to(&path, caller, |investigation, rules, now| {
+        let author = self.commenter(session, caller)?;
+        self.write(session, caller, |investigation, rules, now| {
             let id = self.world.comment_id(now);
             comment(investigation, rules, request.clone(), author.clone(), id, now)
         })
@@ -228,16 +226,15 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn record(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<Written, Refusal> {
-        let (path, _) = self.find(session)?;
-        let author = self.commenter(&path, caller)?;
-        self.write_to(&path, caller, |investigation, rules, now| {
+        let author = self.commenter(session, caller)?;
+        self.write(session, caller, |investigation, rules, now| {
             record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
         })
     }
 
     /// Returns the author for comments and runs.
-    fn commenter(&self, path: &Path, caller: &Caller) -> Result<Commenter, Refusal> {
-        let (name, email) = self.store.identity(path)?;
+    fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
+        let (name, email) = self.store.identity(&self.recovered(session)?.path)?;
         Ok(Commenter { name, email, agent_id: None, caller: caller.clone() })
     }
 

@@ -276,14 +276,9 @@ impl Service {
     ///
     /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or a store error.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
-        let (path, snapshot) = self.find(session)?;
-        let snapshot = match snapshot {
-            Some(snapshot) => snapshot,
-            None => self.store.load(&path)?,
-        };
-        self.store.recover(&path);
+        let snapshot = self.recovered(session)?;
         self.used(&snapshot, UseKind::Read);
-        Ok(with_rules(&path, snapshot))
+        Ok(with_rules(snapshot))
     }
 
     /// Returns the committed state of an investigation, even if its ruleset is unusable.
@@ -303,28 +298,32 @@ impl Service {
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
-    /// Returns an investigation's folder, and its state if the lookup had to read it. Checks the id, since the folder
-    /// may now contain a different investigation than the store remembers.
-    fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
+    /// Returns the committed state of an investigation, after cleaning up after a killed writer.
+    fn recovered(&self, session: &str) -> Result<Snapshot, Refusal> {
+        self.find(session, |path, is_it| Ok(Some(self.store.recover(path)?).filter(is_it)))
+    }
+
+    /// Returns the outcome of `access` to an investigation's folder. The folder may now contain a different investigation
+    /// than the store remembers: `access` then returns `None`, and the id is looked up again.
+    fn find<T>(
+        &self,
+        session: &str,
+        access: impl Fn(&Path, &dyn Fn(&Snapshot) -> bool) -> Result<Option<T>, Refusal>,
+    ) -> Result<T, Refusal> {
         /// The minimum length of a partial id. Shorter ids soon become ambiguous.
         const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
-        if part.len() < SHORTEST {
-            let root = self.store.root().to_owned();
-            return Err(self.not_found(FindError::NotFound { id: part, root }));
-        }
-        for _ in 0..2 {
+        let is_it = |snapshot: &Snapshot| snapshot.investigation.meta().id.matches(&part);
+        let lookups = if part.len() < SHORTEST { 0 } else { 3 };
+        for _ in 0..lookups {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
-            // The caller rereads the folder and reports the error.
-            let Ok(snapshot) = self.store.load(&path) else { return Ok((path, None)) };
-            let id = snapshot.investigation.meta().id;
-            let text = id.to_string();
-            if text.starts_with(&part) || text.ends_with(&part) {
-                return Ok((path, Some(snapshot)));
+            // Loading corrects the id that the store remembers for this folder.
+            if let Some(found) = access(&path, &is_it)? {
+                return Ok(found);
             }
-            // Loading has corrected the id that the store remembers for this folder.
         }
-        Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
+        let root = self.store.root().to_owned();
+        Err(self.not_found(FindError::NotFound { id: part, root }))
     }
 
     /// Returns the refusal for an unknown id. It names the newest investigations, since callers often mean one of them.
@@ -364,17 +363,7 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
-        self.write_to(&self.find(session)?.0, caller, decide)
-    }
-
-    /// Decides on the committed state in a folder and writes the decision as one commit.
-    fn write_to(
-        &self,
-        path: &Path,
-        caller: &Caller,
-        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
-    ) -> Result<Written, Refusal> {
-        let written = self.transact(path, caller, |investigation, rules, now| {
+        let written = self.transact(session, caller, |investigation, rules, now| {
             decide(investigation, rules, now).map(|decision| (decision, None))
         })?;
         let Transacted { before, after, tag, decided, .. } = written;
@@ -382,48 +371,20 @@ impl Service {
         Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
     }
 
-    /// Decides on the committed state in a folder and writes each decision as one commit.
+    /// Decides on the committed state and writes each decision as one commit.
     fn transact(
         &self,
-        path: &Path,
+        session: &str,
         caller: &Caller,
-        decide: impl Fn(
-            &Investigation,
-            &EffectiveRules,
-            Timestamp,
-        ) -> Result<(Decision, Option<Decision>), Rejection>,
+        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
     ) -> Result<Transacted<Decided>, Refusal> {
-        let written = self.store.transact(path, |snapshot| {
-            let standing =
-                with_rules(path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
-            if let Some(fault) =
-                snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
-            {
-                return Err(Diagnostic::new(
-                    Code::StoreError,
-                    format!("Cannot tell whether this investigation has ended: {fault}."),
-                )
-                .suggest(format!("Fix or remove {} in {} and commit the change.", fault.path, path.display()))
-                .into());
-            }
-            let at = self.now()?;
-            let (mut first, mut second) = match decide(standing.investigation(), &self.rules(&standing), at) {
-                Ok(decisions) => decisions,
-                Err(rejection) => {
-                    return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
-                }
-            };
-            let mut drafts = Vec::new();
-            let mut investigation = Arc::clone(&standing.snapshot.investigation);
-            for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
-                let Some(event) = decision.event.take() else { continue };
-                let event = decision.event.insert(event.called_by(caller));
-                let after = Arc::new(investigation.with(&event.changes()));
-                let states = [investigation.as_ref(), after.as_ref()];
-                drafts.push(draft(states, &standing.rules(), event, &decision.warnings, caller, at)?);
-                investigation = after;
-            }
-            Ok((drafts, Decided { first, second, ruleset: standing.ruleset }))
+        let written = self.find(session, |path, is_it| {
+            let Transacted { before, after, commits, tag, wants_upkeep, decided } =
+                self.store.transact(path, |snapshot| match is_it(snapshot) {
+                    true => self.decided(snapshot, caller, &decide),
+                    false => Ok((Vec::new(), None)),
+                })?;
+            Ok(decided.map(|decided| Transacted { before, after, commits, tag, wants_upkeep, decided }))
         })?;
         let decisions = [Some(&written.decided.first), written.decided.second.as_ref()];
         let changes: Vec<Change> = decisions
@@ -438,11 +399,56 @@ impl Service {
             self.used(&written.after, if has_ended { UseKind::Ended } else { UseKind::Wrote });
         }
         if written.wants_upkeep {
-            self.maintain(path);
+            self.maintain(&written.after.path);
         }
         Ok(written)
     }
+
+    /// Decides on the committed state. Returns the drafts of the commits and the decisions.
+    fn decided(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
+    ) -> Result<(Vec<Draft>, Option<Decided>), Refusal> {
+        let standing = with_rules(snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
+        if let Some(fault) =
+            snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
+        {
+            return Err(Diagnostic::new(
+                Code::StoreError,
+                format!("Cannot tell whether this investigation has ended: {fault}."),
+            )
+            .suggest(format!(
+                "Fix or remove {} in {} and commit the change.",
+                fault.path,
+                snapshot.path.display()
+            ))
+            .into());
+        }
+        let at = self.now()?;
+        let (mut first, mut second) = match decide(standing.investigation(), &self.rules(&standing), at) {
+            Ok(decisions) => decisions,
+            Err(rejection) => {
+                return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
+            }
+        };
+        let mut drafts = Vec::new();
+        let mut investigation = Arc::clone(&standing.snapshot.investigation);
+        for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
+            let Some(event) = decision.event.take() else { continue };
+            let event = decision.event.insert(event.called_by(caller));
+            let after = Arc::new(investigation.with(&event.changes()));
+            let states = [investigation.as_ref(), after.as_ref()];
+            drafts.push(draft(states, &standing.rules(), event, &decision.warnings, caller, at)?);
+            investigation = after;
+        }
+        Ok((drafts, Some(Decided { first, second, ruleset: standing.ruleset })))
+    }
 }
+
+/// The decisions of a transaction: one or two.
+type Decisions = Result<(Decision, Option<Decision>), Rejection>;
 
 /// The decisions of a transaction, and the ruleset that applied.
 struct Decided {
@@ -469,7 +475,7 @@ fn draft(
 
 /// Combines a snapshot with its rules, or with the error in them.
 #[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
-fn with_rules(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
+fn with_rules(snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
         Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
         Err(fault) => Diagnostic::new(
@@ -480,7 +486,7 @@ fn with_rules(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
             "Fix {} in {} and commit it (git log -p {} shows earlier versions); until then tot_status and tot-report omit \
              everything that needs rules.",
             fault.path,
-            path.display(),
+            snapshot.path.display(),
             fault.path
         )),
     };

@@ -65,10 +65,7 @@ impl Store {
             return Err(not_found());
         }
         let mut found = self.identified();
-        found.retain(|(id, _)| {
-            let id = id.to_string();
-            id.starts_with(&text) || id.ends_with(&text)
-        });
+        found.retain(|(id, _)| id.matches(&text));
         let mut ids: Vec<SessionId> = found.iter().map(|(id, _)| *id).collect();
         ids.dedup();
         match (ids.as_slice(), found.as_slice()) {

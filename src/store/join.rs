@@ -104,7 +104,7 @@ impl Store {
         let git = self.open(path)?;
         for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
-            let before = self.load_from(&git, path)?;
+            let before = self.load_from(&git, path, writer.head.clone())?;
             let ours = before.head;
             if git.descent(theirs, ours)? == Descent::Yes {
                 return Ok(Joined::Unchanged);
@@ -127,7 +127,7 @@ impl Store {
                 Err(error) if error.kind == StoreErrorKind::HeadMoved => continue,
                 joined => {
                     let joined = joined?;
-                    self.load_from(&git, path)?;
+                    self.load_from(&git, path, git.head()?)?;
                     return Ok(joined);
                 }
             }
@@ -146,7 +146,7 @@ impl Store {
         let git = self.open(path)?;
         let stopped = git.stopped_merge()?;
         if !stopped.is_empty() {
-            let before = self.load_from(&git, path)?;
+            let before = self.load_from(&git, path, git.head()?)?;
             for theirs in &stopped {
                 if git.descent(*theirs, before.head)? != Descent::Yes {
                     self.plan(&git, &before, *theirs)?;

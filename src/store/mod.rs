@@ -247,11 +247,11 @@ impl Store {
     /// Returns an error if there is no repository, no commit or no readable `investigation.yaml`. Problems in other
     /// files are recorded in the snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
-        self.load_from(&self.open(path)?, path)
+        let git = self.open(path)?;
+        self.load_from(&git, path, git.head()?)
     }
 
-    fn load_from(&self, git: &Git, path: &Path) -> Result<Snapshot, StoreError> {
-        let head = git.head()?;
+    fn load_from(&self, git: &Git, path: &Path, head: Head) -> Result<Snapshot, StoreError> {
         let unborn = || StoreError::not_an_investigation(path, "it has no commit yet");
         let commit = head.commit.ok_or_else(unborn)?;
         let held = lock(&self.cached).iter().find(|held| held.path == path).cloned();
@@ -292,7 +292,7 @@ impl Store {
         }
         'attempts: for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
-            let before = self.load_from(&git, path)?;
+            let before = self.load_from(&git, path, writer.head.clone())?;
             let (drafts, decided) = decide(&before)?;
             // A conclusion must be tagged before the investigation is reopened, because nothing would tag it later.
             let mut tag = tag_end(&writer, &before)?;
@@ -321,14 +321,18 @@ impl Store {
     }
 
     /// Cleans up after a killed writer, for example by removing a lock file that blocks git, unless another writer is
-    /// active. [`Store::transact`] does the same, so only read-only operations need to call this.
-    pub fn recover(&self, path: &Path) {
-        if !self.read_only
-            && let Ok(git) = self.open(path)
-        {
+    /// active. Then loads the committed state. [`Store::transact`] does the same.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Store::load`].
+    pub fn recover(&self, path: &Path) -> Result<Snapshot, StoreError> {
+        let git = self.open(path)?;
+        if !self.read_only {
             // The next write fails with the same error and reports it.
             let _ = git.recover();
         }
+        self.load_from(&git, path, git.head()?)
     }
 
     /// Loads the state at a revision in git's syntax, such as an id or its prefix, a branch, a tag or `HEAD~2`.

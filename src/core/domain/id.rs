@@ -131,6 +131,12 @@ impl SessionId {
         SessionId(uuid::Uuid::new_v5(&NAMESPACE, bytes))
     }
 
+    /// Returns whether the id starts or ends with the lowercase text.
+    pub fn matches(self, part: &str) -> bool {
+        let id = self.to_string();
+        id.starts_with(part) || id.ends_with(part)
+    }
+
     /// Returns the time encoded in a version 7 UUID.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();

@@ -54,7 +54,7 @@ impl Syncing<'_> {
         if !is_settled {
             if !dry_run {
                 // A lock left by a killed server would block git.
-                self.store.recover(path);
+                let _ = self.store.recover(path);
             }
             let id = self.store.id(path)?;
             let branch = upstream.place.branch.clone();

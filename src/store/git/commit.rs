@@ -32,6 +32,8 @@ pub(super) const RACE_RETRIES: usize = 5;
 #[must_use = "dropping it releases the lock"]
 pub struct GitWriter<'g> {
     git: &'g Git,
+    /// The state of `HEAD` when the lock was taken.
+    pub head: Head,
     _lock: WriterLock,
 }
 
@@ -39,8 +41,9 @@ impl Git {
     /// Waits for other writers and returns the right to write.
     pub fn writer(&self) -> StoreResult<GitWriter<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
-        self.recover_in(true)?;
-        Ok(GitWriter { git: self, _lock: lock })
+        let head = self.head()?;
+        self.recover_in(&head, true)?;
+        Ok(GitWriter { git: self, head, _lock: lock })
     }
 
     /// Cleans up what a killed process left behind: lock files, the index and work tree files. Returns whether there
@@ -52,7 +55,7 @@ impl Git {
             return Ok(false);
         }
         match WriterLock::if_free(&self.git_dir)? {
-            Some(_lock) => self.recover_in(false),
+            Some(_lock) => self.recover_in(&self.head()?, false),
             None => Ok(false),
         }
     }

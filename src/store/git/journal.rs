@@ -36,7 +36,7 @@ use super::paths::check_path;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, MAX_TREE_BYTES};
 use super::worktree::{optional_metadata, remove_if_there};
-use super::{Git, JOURNAL_FILE, STAGING_FILE};
+use super::{Git, Head, JOURNAL_FILE, STAGING_FILE};
 use crate::base::platform::{file_identity, machine_start};
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -221,9 +221,9 @@ impl Leftover {
 impl Git {
     /// Cleans up after a dead writer and returns whether it left a journal. The caller must hold the writer lock, which
     /// proves that the writer is dead.
-    pub(super) fn recover_in(&self, patient: bool) -> StoreResult<bool> {
+    pub(super) fn recover_in(&self, head: &Head, patient: bool) -> StoreResult<bool> {
         let journal = Journal::read(&self.git_dir)?;
-        let mut names = head_references(&self.head()?);
+        let mut names = head_references(head);
         names.extend(["packed-refs".to_owned(), "index".to_owned()]);
         names.extend(journal.iter().flat_map(|(_, leftover)| leftover.references.iter().cloned()));
         let locks: Vec<PathBuf> =

@@ -94,7 +94,7 @@ fn whoever_only_reads_does_not_wait_for_a_writer() {
         let leave = leave;
         let snapshot = store.load(path).unwrap();
         assert_eq!(store.history(&snapshot).unwrap().len(), 3);
-        store.recover(path);
+        store.recover(path).unwrap();
         session.ok("tot_status", json!({}));
         session.ok("tot_next", json!({}));
         drop(leave);
