@@ -215,7 +215,7 @@ impl Syncer {
         let shown = error_line(&error);
         self.service.note_synced(session, Err(shown.clone()));
         if job.error.as_ref() != Some(&shown) {
-            // Other errors may contain a commit subject, so only their code is reported.
+            // Other errors may contain a commit subject, so only the error code is reported.
             let says_itself = matches!(error, SyncError::Remote(_) | SyncError::Refused { .. });
             let why = if says_itself { shown.clone() } else { error.code().to_owned() };
             (self.tell)(SyncReport::Failed { session, why });

@@ -18,7 +18,7 @@ pub struct ServiceChange {
     pub session: SessionId,
     /// The written nodes and their parents, whose lists of children changed.
     pub nodes: Vec<NodeId>,
-    /// Whether the investigation is new.
+    /// True if the investigation is new.
     pub started: bool,
 }
 

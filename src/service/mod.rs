@@ -50,7 +50,7 @@ pub struct Service {
     /// The operator's minimum for the required number of rounds.
     min_rounds: Option<u32>,
     rulesets: Library,
-    /// Whether texts that look like credentials are refused.
+    /// True if text that looks like a credential is refused.
     reject_secrets: bool,
     /// The folder for reports.
     site: PathBuf,

@@ -1,14 +1,14 @@
-//! Withholds the texts of some nodes from publication, and replaces each text with a note on who withholds it.
+//! Withholds the text of some nodes from publication and replaces it with a note naming the person who withholds it.
 //!
-//! Ids, states and times remain, with everything derived from them. The texts are replaced in the input of a report, so
-//! every page, drawing, index, feed and file is covered.
+//! Ids, states and times remain, as does everything derived from them. The text is replaced in the input of a report,
+//! so every page, drawing, index, feed and file is covered.
 //!
 //! 1. [`List`] contains the nodes that a person listed, by their ids in one state.
 //! 2. [`List::follow`] finds these nodes throughout the history, since a merge can rename a node. It also finds
 //!    quotations of their text in commit messages.
 //! 3. [`Withheld`] replaces their text in any state of the investigation, and in its history.
 //!
-//! # Replaced texts
+//! # Replaced text
 //!
 //! - All past and present text of the nodes, including wording before amendments.
 //! - Attachments of the nodes, including the file names.
@@ -17,7 +17,7 @@
 //! - Commit messages that quote the withheld text or belong to commits that touched one of the nodes.
 //! - Errors in the nodes' files.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - Agents, clients, sessions, commit authors and times are not withheld.
 //! - Copies of the text elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing is
@@ -393,7 +393,7 @@ fn hide_faults<'l>(
     for fault in faults {
         let label = match layout::place(&fault.path) {
             Place::Node(id) => label(&id),
-            // The subject of an unreadable record is unknown.
+            // The node that an unreadable record refers to is unknown.
             Place::Comment(_) | Place::Run(_) => any,
             _ => None,
         };
@@ -440,14 +440,14 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> A
 }
 
 /// Returns the replacements for the text in runs, by run id. This covers the runs of withheld nodes, the runs that
-/// their results cite, and all repetitions and judgements of those runs.
+/// their results cite, and all repetitions and judgments of those runs.
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
         let results = investigation.node(id).into_iter().flat_map(|node| node.results());
         hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
     }
-    // Runs are in chronological order, so a run precedes its repetitions, and those precede their judgements.
+    // Runs are in chronological order, so a run precedes its repetitions, which in turn precede their judgments.
     for run in investigation.runs() {
         let label = run.node.as_ref().and_then(|node| labels.get(node));
         let label = label.or_else(|| hidden.get(&run.of()?)).cloned();

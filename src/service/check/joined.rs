@@ -15,9 +15,9 @@ use crate::store::HistoryEntry;
 /// The effects of merges, derived from the first-parent history.
 #[derive(Default)]
 pub(super) struct MergeEffects<'h> {
-    /// Whether the history contains a merge.
+    /// True if the history contains a merge.
     is_merged: bool,
-    /// Whether part of the history is unknown.
+    /// True if part of the history is unknown.
     is_cut: bool,
     /// Nodes that a merge misplaced below their parents and that are still misplaced.
     misfits: HashSet<&'h NodeId>,
@@ -25,7 +25,7 @@ pub(super) struct MergeEffects<'h> {
     roots_by_hand: HashSet<&'h NodeId>,
     /// Reclassifications to the same state that were not added by a merge.
     repeated: Vec<&'h Reclassification>,
-    /// Whether a merge wrote the conclusion or came after it.
+    /// True if a merge wrote the conclusion or came after it.
     since_end: bool,
 }
 

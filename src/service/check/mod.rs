@@ -9,7 +9,7 @@
 //!    - `stored`: checks that no commit removed data stored by an earlier call.
 //!
 //! An error is a state that no sequence of calls and merges could produce. A warning is something that a call would
-//! have warned about, or something that needs human judgement. A note reports a manual commit or a merge, both of which
+//! have warned about, or something that needs human judgment. A note reports a manual commit or a merge, both of which
 //! are allowed.
 //!
 //! git objects are checked only on request. All other repository problems are left to `git fsck`.
@@ -41,7 +41,7 @@ pub struct Subject {
     pub files: BTreeMap<String, String>,
     /// Committed files that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
-    /// Whether the git configuration asks for signed commits.
+    /// True if the git configuration asks for signed commits.
     pub wants_signatures: bool,
     /// git objects that do not match their ids, each with the reason. Empty if not requested.
     pub damaged: Vec<(String, String)>,

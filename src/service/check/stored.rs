@@ -45,7 +45,7 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
 /// A commit with the nodes that it wrote.
 struct WrittenNodes<'a> {
     entry: &'a HistoryEntry,
-    /// Whether the commit is a merge or resolves merge conflicts.
+    /// True if the commit is a merge or resolves merge conflicts.
     is_join: bool,
     nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
@@ -60,7 +60,7 @@ impl<'a> WrittenNodes<'a> {
         let before = pieces(node);
         let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
         match self.is_join {
-            // git may have merged texts from one node into another node's file. The resolution moves them back.
+            // git may have merged text from one node into another node's file. The resolution moves them back.
             true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
             false => places.any(|after| before.is_subset(after)),
         }
@@ -204,7 +204,7 @@ impl StoredState {
                 Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
-            // A merge moves the attachments of a renamed node and keeps both files if their names are identical.
+            // A merge moves the attachments of a renamed node. If two files have the same name, it keeps both.
             Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("It changed the attachment {name} of {node}.");

@@ -14,7 +14,7 @@ const ENDED: &str = "ended/";
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // In a shallow clone, or after a merge with nodes, some proposals are unknown.
+    // In a shallow clone, or after a merge that wrote nodes, some proposals are unknown.
     let whole = subject.history.last().is_some_and(|first| first.parents.is_empty())
         && subject.history.iter().all(|entry| entry.gaps.is_empty());
     let mut pending: HashSet<NodeId> = HashSet::new();
@@ -26,7 +26,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
                 Happening::Proposed(node) => {
                     pending.insert(node.id.clone());
                 }
-                // A merge has renamed a committed node and put a proposal in its place.
+                // A merge has renamed a committed node and given its id to a proposal.
                 Happening::Edited(node) if node.is_pending() => {
                     pending.insert(node.id.clone());
                 }

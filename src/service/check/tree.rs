@@ -139,7 +139,7 @@ impl TreeCheck<'_> {
         let rule = &self.rules.ruleset().roots;
         let name = &self.rules.ruleset().name;
         let roots: Vec<_> = self.investigation.roots().cloned().collect();
-        // If no branch can continue, tot_propose accepts another root with any id.
+        // If no branch can continue, `tot_propose` accepts another root with any id.
         let (excused, ordinary): (Vec<_>, Vec<_>) =
             roots.iter().cloned().partition(|root| self.recovery_at(root));
         if let Some(ids) = &rule.ids {

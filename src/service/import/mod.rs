@@ -12,7 +12,7 @@
 //! - An invalid file results in an error that names the location, and never in a partial investigation.
 //! - Rule violations are imported, and `tot check` reports them.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! A file contains only the final state. Withdrawn proposals and reopened conclusions are missing.
 
@@ -45,7 +45,7 @@ pub struct Facts {
     pub conclusion: Option<Conclusion>,
     /// The comments, oldest first.
     pub comments: Vec<Arc<Comment>>,
-    /// Captured runs, reruns and judgements.
+    /// Captured runs, reruns and judgments.
     pub runs: Vec<Arc<Run>>,
     /// The attachments of all nodes.
     pub attachments: Vec<Arc<Attached>>,

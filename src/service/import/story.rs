@@ -30,7 +30,7 @@ fn order(event: &Event) -> u8 {
     match event {
         Event::Committed { .. } => 0,
         Event::Amended { .. } | Event::Reclassified { transition: Transition { by: None, .. }, .. } => 1,
-        // A reclassification caused by a child belongs to the call that gave the child its state.
+        // A reclassification caused by a child belongs to the call that set the state of the child.
         Event::Reclassified { .. } => 2,
         Event::Proposed { .. } => 3,
         Event::Claimed { .. } | Event::Released { .. } => 4,

@@ -33,7 +33,7 @@ pub struct FileContent {
     pub blobs: Vec<String>,
     /// The text, or `None` if the file is binary or was not read.
     pub text: Option<String>,
-    /// Whether the file was read. False if it is too large or unavailable.
+    /// True if the file was read; false if it is too large or unavailable.
     pub is_read: bool,
 }
 

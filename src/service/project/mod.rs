@@ -13,7 +13,7 @@
 //! - Lines that seem to contain a credential are not quoted, nor are lines from a hidden, untracked file such as
 //!   `.env`.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - git filters are not applied. A file counts as uncommitted if its committed and checked-out versions differ by more
 //!   than line endings.
@@ -146,7 +146,7 @@ impl Project {
             return LookedUpPaths::new();
         }
         let Ok(repository) = self.open() else { return LookedUpPaths::new() };
-        // Read only if a file is missing, since the list is long in a large project.
+        // The list is long in a large project, so it is read only if a file is missing.
         let all = OnceCell::new();
         let found = cited
             .iter()

@@ -41,7 +41,7 @@ impl GitProgram {
         let mut command = Command::new("sh");
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // git's own defaults: exit at once if the text is short, and show colours.
+            // git's own defaults: exit at once if the text is short, and show colors.
             command.env("LESS", "FRX");
         }
         let failed = |source| RemoteError::Io { action: format!("run {pager}"), source };

@@ -17,7 +17,7 @@
 //! - A repository cannot choose the programs that sign and check signatures, or the allowed keys.
 //! - Errors contain the remote's own words, without control characters or git's advice to force.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - A repository's configuration is trusted as much as git trusts it, including `core.sshCommand`, credential helpers
 //!   and the `pre-push` hook. Unpacking a stranger's `.git` folder gives the stranger control over git commands run

@@ -38,7 +38,7 @@ impl LocalReferences {
 /// The location of a piece of text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
-    /// A file at the given path. The path is empty if a tag refers directly to a file.
+    /// A file at the given path. A file to which only a tag refers may have no path.
     File(String),
     /// The message of a commit.
     Commit(ObjectName),

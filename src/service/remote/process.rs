@@ -76,7 +76,7 @@ const FOLDERS: &str = "tot.maintained";
 /// The user's git program.
 #[derive(Clone, Debug)]
 pub struct GitProgram {
-    /// Whether a person can be asked for a password.
+    /// True if a person can be asked for a password.
     person: bool,
     exchange: Duration,
     deadline: Deadline,
@@ -114,13 +114,13 @@ pub(super) struct GitCall<'a> {
     pub input: Option<Vec<u8>>,
     /// The index file, if it is not the repository's own.
     pub index: Option<&'a Path>,
-    /// Whether the call contacts a remote.
+    /// True if the call contacts a remote.
     pub exchange: bool,
-    /// Whether the call may prompt for the passphrase of a key.
+    /// True if the call may prompt for the passphrase of a key.
     pub asks: bool,
-    /// Whether the call runs the user's hooks.
+    /// True if the call runs the user's hooks.
     pub hooks: bool,
-    /// Whether the call may start repository maintenance.
+    /// True if the call may start repository maintenance.
     pub upkeep: bool,
     /// The maximum number of bytes of output, if below the usual limit.
     pub most: Option<usize>,
@@ -230,7 +230,7 @@ impl GitProgram {
         command.arg("for-each-repo").arg(format!("--config={FOLDERS}"));
         command.args(["maintenance", "run", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        // In its own group, the maintenance is not ended by a signal to this process's group.
+        // In its own process group, maintenance does not receive signals sent to this process's group.
         platform::begin_group(&mut command);
         let mut child = command.spawn().map_err(RemoteError::NoGit)?;
         // A thread must wait for the child. If no thread can be started, the child remains a zombie.
@@ -370,7 +370,7 @@ fn threads(
     most: usize,
 ) -> std::io::Result<(PipeReader, PipeReader)> {
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // If the child ends before it has read everything, its status reports that.
+        // If the child ends before reading everything, its status shows that.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
     let output = PipeReader::begin(child.stdout.take(), move |kept, new| {

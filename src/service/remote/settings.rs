@@ -177,7 +177,7 @@ impl GitProgram {
             (key("tagOpt"), "--no-tags".to_owned()),
             // Acknowledged commits keep their ids, regardless of the user's setting.
             ("pull.rebase".to_owned(), "false".to_owned()),
-            // A plain merge must not mistake one proposal for another with similar texts.
+            // A plain merge must not mistake one proposal for another with similar text.
             (format!("branch.{branch}.mergeOptions"), "-Xfind-renames=100%".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");

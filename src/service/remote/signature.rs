@@ -33,7 +33,7 @@ pub struct NewTag<'a> {
     pub commit: CommitId,
     /// The message.
     pub message: &'a str,
-    /// Whether to sign the tag.
+    /// True to sign the tag.
     pub is_signed: bool,
 }
 
@@ -101,7 +101,7 @@ impl GitProgram {
             let path = std::path::absolute(allowed).unwrap_or_else(|_| allowed.to_owned());
             settings.push(format!("gpg.ssh.allowedsignersfile={}", path.display()));
         }
-        // The last value wins, and arguments come after all files.
+        // The last value wins, and arguments are applied after all files.
         Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
     }
 }

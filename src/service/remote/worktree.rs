@@ -58,10 +58,10 @@ impl GitProgram {
         let own = self.local(root, &["rev-parse", "--git-path", "index"], GitCall::default())?.text();
         let own = root.join(own.trim_end_matches('\n'));
         let aside = || GitCall { index: Some(index), ..GitCall::default() };
-        // A copy of the index has the timestamps that let git skip unchanged files. No index exists before the first
-        // `git add`.
+        // A copy of the index contains the timestamps that let git skip unchanged files. No index exists before the
+        // first `git add`.
         if own.exists() {
-            // The timestamp of the index matters too: git rereads files that are newer.
+            // The index's own timestamp matters too, since git rereads newer files.
             let copied = fs::copy(&own, index).and_then(|_| {
                 fs::File::options().write(true).open(index)?.set_modified(own.metadata()?.modified()?)
             });

@@ -57,7 +57,7 @@ pub struct CaptureRequest<'a> {
     pub expected: Vec<Expected>,
     /// The time limit.
     pub timeout: Option<Duration>,
-    /// Whether to kill background processes when the command exits.
+    /// True to kill background processes when the command exits.
     pub kills_background: bool,
 }
 
@@ -139,7 +139,7 @@ fn start(
     if !folder.is_dir() {
         return Err(format!("the folder {} does not exist", folder.display()));
     }
-    // The starter would report a missing program in its own words.
+    // The starter (for example, a sandbox) would report a missing program in its own words.
     if !starter.is_empty() && !program_exists(program) {
         return Err(format!("the program {program} does not exist"));
     }

@@ -11,7 +11,7 @@
 //! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.
 //! - No project hook or filter runs while a workspace is created.
 //!
-//! # Limits
+//! # Limitations
 //!
 //! - A command started at a terminal reads its input line by line from a pipe, since its process group is in the background.
 //! - On systems without process groups (Windows), only the command itself is killed, and its children may continue.

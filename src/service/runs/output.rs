@@ -58,7 +58,7 @@ impl Recorder {
             }
             append(&mut stream.line, last);
         }
-        // Holds back an incomplete character, so that output of the other stream can't split it.
+        // Holds back an incomplete character, so that output from the other stream can't split it.
         let mut whole = std::mem::take(&mut stream.begun);
         whole.extend_from_slice(new);
         let end = whole.len() - incomplete_end(&whole);
@@ -214,7 +214,7 @@ mod tests {
         let output = recorded(&[(0, "é".repeat(HALF).as_bytes()), (0, b"!")]);
         let end = output.end.unwrap();
         assert!(!output.text.contains('\u{FFFD}') && !end.contains('\u{FFFD}') && end.ends_with("é!"));
-        // Text that is stored completely has no second part.
+        // Text that is stored in full has no second part.
         let output = recorded(&[(0, &[b'x'; 2 * HALF])]);
         assert_eq!((output.text.len(), output.end), (2 * HALF, None));
     }

@@ -28,7 +28,7 @@ pub struct Cloned {
 pub struct ClonedFolder {
     /// The path of the folder.
     pub path: PathBuf,
-    /// Whether the folder is new. False if the investigation already existed.
+    /// True if the folder is new; false if the investigation already existed.
     pub is_new: bool,
     /// The files in the newest commit that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
@@ -160,7 +160,7 @@ pub(super) fn build(
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
     }
     let left_out = store.left_out(&aside, None, tip)?;
-    // A name that is not UTF-8 can't be passed to git, which then handles that file as usual.
+    // A name that is not UTF-8 can't be passed to git, so git handles that file as usual.
     let files = left_out.iter().map(|it| it.file.as_str()).filter(|file| !file.contains('\u{fffd}'));
     let files: Vec<&str> = files.collect();
     git.check_out(&aside, tip, &files)?;

@@ -88,10 +88,10 @@ pub enum SyncError {
     Unreadable {
         /// The file, line and reason for each unreadable file.
         faults: Vec<String>,
-        /// Whether some of the files have conflict markers.
+        /// True if some of the files have conflict markers.
         is_marked: bool,
     },
-    /// A push would contain files that are never checked out into work trees.
+    /// A push would contain files that are left out of work trees.
     #[error("not pushed: a clone would not get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unfit {
         /// The files, each with the reason.

@@ -32,7 +32,7 @@ pub struct Imported {
     pub nodes: usize,
     /// The number of commits in the investigation's history.
     pub commits: usize,
-    /// Whether the investigation already existed, with the same history.
+    /// True if the investigation already existed, with the same history.
     pub is_present: bool,
     /// Rule violations and questionable data.
     pub findings: Vec<Finding>,

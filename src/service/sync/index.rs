@@ -31,7 +31,7 @@ pub struct Index {
     pub address: String,
     /// The number of listed investigations.
     pub listed: usize,
-    /// Whether the list was written because it differed from the previous one.
+    /// True if the list was written because it differed from the previous one.
     pub is_new: bool,
     /// The error, if any.
     pub error: Option<SyncError>,

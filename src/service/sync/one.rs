@@ -159,7 +159,7 @@ impl Syncing<'_> {
                 }
                 rewritten = Some(seen);
             }
-            // The branch moved between the listing and the fetch.
+            // The branch moved between listing and fetching.
             (seen, Some(now)) if Some(now) != seen => theirs = now,
             _ => {
                 let said = match fetched {
