@@ -148,5 +148,5 @@ fn lines(reply: &Value) -> String {
         ("", _) => "amended the conclusion\n".to_owned(),
         (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",
     };
-    changed + &work::outcome(reply)
+    changed
 }

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
         _ => &[],
     };
     for warning in &written.decision.warnings {
-        tell(&format!("tot attach: {}", warning.message));
+        tell(&format!("tot attach: {}", warning.message.person()));
     }
     let attached = attached.iter();
     let attached = attached.map(|it| (layout::attachment(&it.node, &it.name), &it.name, it.content.len()));

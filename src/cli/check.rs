@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::say_json;
-use super::work::spoken;
 use super::{ExitResult, chain, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
@@ -278,8 +277,6 @@ fn fault(path: &str, code: Code, message: String) -> CheckEntry {
 }
 
 fn entry(folder: &str, finding: Finding) -> CheckEntry {
-    // The suggestion may name a tool, but people need the command.
-    let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
     CheckEntry {
         severity: finding.severity.to_string(),

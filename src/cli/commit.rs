@@ -178,5 +178,5 @@ pub(super) fn lines(reply: &Value) -> String {
             asked.unwrap_or_default()
         )) + "\n"
     });
-    committed.collect::<String>() + &work::outcome(reply)
+    committed.collect::<String>()
 }

@@ -162,5 +162,4 @@ fn lines(reply: &Value) -> String {
         + &answers("refuted", "refuted")
         + &answers("theories", "theory ")
         + &ended.unwrap_or_default()
-        + &work::outcome(reply)
 }

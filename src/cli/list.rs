@@ -210,7 +210,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         states,
         answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
-        owed: blockers.into_iter().next().map(|blocker| blocker.message),
+        owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
         open_objections: assessment.open.len(),
         sign_off: checked
             .and_then(|found| found.all.first().map(|it| format!("{}, {}", it.decision, it.state))),

@@ -450,12 +450,8 @@ impl std::error::Error for Refused {}
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let reason = |error: &Diagnostic| match &error.suggestion {
-            Some(suggestion) => format!("{} {suggestion}", error.message),
-            None => error.message.clone(),
-        };
-        let reasons: Vec<String> = self.0.iter().map(reason).collect();
-        f.write_str(&work::spoken(&reasons.join("\n")))
+        let reasons: Vec<String> = self.0.iter().map(|error| error.text().person().to_owned()).collect();
+        f.write_str(&reasons.join("\n"))
     }
 }
 
@@ -479,8 +475,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportReadError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
-    hint.map(|hint| work::spoken(&hint))
+    hint.or_else(|| error.downcast_ref().and_then(SyncError::hint))
 }
 
 /// Returns a hint for an investigation that was not found. A sentence given instead of an id was probably meant for `-m`.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, spoken, word};
+use super::work::{LocalTools, WorkArguments, fields, list, word};
 use super::{ExitResult, value_name};
 use crate::text::one_line;
 
@@ -79,24 +79,23 @@ pub(super) fn run(arguments: &NextArguments) -> ExitResult {
         ("agentId", json!(agent)),
         ("claim", json!(arguments.claim.then_some(true))),
     ]);
-    subject.call("tot_next", call, |reply| lines(&subject, reply))
+    subject.call("tot_next", call, lines)
 }
 
-fn lines(subject: &WorkTarget, reply: &Value) -> String {
+fn lines(reply: &Value) -> String {
     let mut text = String::new();
     for task in list(reply, "tasks") {
         let pending = if task["pending"] == true { "  (proposed)" } else { "" };
         // The last step of the path is the task itself.
         text.push_str(&format!("{}{pending}\n", one_line(word(task, "path"))));
         let ask = Some(word(task, "ask")).filter(|ask| !ask.is_empty());
-        text.extend(ask.map(|ask| format!("    {}\n", one_line(&spoken(ask)))));
+        text.extend(ask.map(|ask| format!("    {}\n", one_line(ask))));
         let covers: Vec<&str> = list(task, "covers").filter_map(Value::as_str).collect();
         if !covers.is_empty() {
             text.push_str(&format!("    covers {}\n", one_line(&covers.join(", "))));
         }
-        text.push_str(&format!("    counts as {}\n", one_line(&spoken(word(task, "counts")))));
-        let brief = spoken(word(task, "prompt"));
-        text.extend(brief.lines().map(|line| format!("      {}\n", one_line(line))));
+        text.push_str(&format!("    counts as {}\n", one_line(word(task, "counts"))));
+        text.extend(word(task, "prompt").lines().map(|line| format!("      {}\n", one_line(line))));
     }
     for claim in list(reply, "claimed") {
         let (node, agent, until) = (word(claim, "nodeId"), word(claim, "agentId"), word(claim, "until"));
@@ -107,41 +106,5 @@ fn lines(subject: &WorkTarget, reply: &Value) -> String {
     {
         text.push_str(&format!("{covered} of {of} combinations are covered\n"));
     }
-    text.push_str(&work::outcome(reply));
-    text.extend(command(subject, &reply["nextCall"]).map(|command| format!("  {command}\n")));
     text
-}
-
-/// Returns the command that corresponds to the agent's next call.
-fn command(subject: &WorkTarget, call: &Value) -> Option<String> {
-    let arguments = &call["arguments"];
-    let (name, rest) = match call["tool"].as_str()? {
-        "tot_step" => ("tot propose", "--next".to_owned()),
-        "tot_propose" => {
-            let ids = list(arguments, "withdraw").filter_map(Value::as_str);
-            ("tot propose", format!("--withdraw {}", ids.collect::<Vec<_>>().join(" ")))
-        }
-        "tot_commit" => {
-            let node = list(arguments, "results").next().map(|result| word(result, "nodeId"));
-            ("tot commit", node.unwrap_or_default().to_owned())
-        }
-        "tot_reclassify" => ("tot reclassify", format!("{} STATE", word(arguments, "nodeId"))),
-        "tot_comment" if arguments["kind"] == "resolution" => {
-            ("tot resolve", word(arguments, "replyTo").to_owned())
-        }
-        "tot_comment" => {
-            return Some(
-                subject.command("tot comment", &format!("--reply-to {}", word(arguments, "replyTo"))),
-            );
-        }
-        "tot_end" => {
-            let bind = |it: &Value| {
-                let option = if it["as"] == "rival" { "--rival" } else { "--answer" };
-                format!("{option} {}", word(it, "id"))
-            };
-            ("tot end", list(arguments, "answers").map(bind).collect::<Vec<_>>().join(" "))
-        }
-        _ => return None,
-    };
-    Some(subject.command(name, &rest))
 }

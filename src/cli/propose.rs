@@ -222,5 +222,5 @@ fn lines(reply: &Value) -> String {
             .map(|id| format!("{what} {}\n", id.as_str().unwrap_or_default()))
             .collect::<String>()
     };
-    said("approvedNodes", "proposed") + &said("withdrawn", "withdrawn") + &work::outcome(reply)
+    said("approvedNodes", "proposed") + &said("withdrawn", "withdrawn")
 }

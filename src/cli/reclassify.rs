@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
+use super::work::{LocalTools, WorkArguments, fields, piped, word};
 use super::{ExitResult, misused, place};
 use crate::text::one_line;
 
@@ -76,5 +76,5 @@ fn lines(reply: &Value) -> String {
         (before, after) if before == after => String::new(),
         (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
     };
-    changed + &work::outcome(reply)
+    changed
 }

@@ -181,7 +181,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let request = NewRuns { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
         for warning in &written.decision.warnings {
-            tell(&format!("tot rerun: warning: {}", warning.message));
+            tell(&format!("tot rerun: warning: {}", warning.message.person()));
         }
         let stored = match &written.decision.event {
             Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),

@@ -14,7 +14,7 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::{ClockArgument, RootArgument, id_and_node};
 use super::print::tell;
-use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused, work};
+use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -241,7 +241,7 @@ impl Prepared {
         let request = NewRuns { runs: vec![run], attachments };
         let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
         for warning in &written.decision.warnings {
-            tell(&format!("tot run: warning: {}", work::spoken(&warning.message)));
+            tell(&format!("tot run: warning: {}", warning.message.person()));
         }
         if let Some(Event::Ran { runs, .. }) = &written.decision.event {
             let commit = written.standing.snapshot.head.to_string();

@@ -171,7 +171,7 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> ShowD
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let end = assessment.end();
-    let next = assessment.rules.map(|rules| standing::outlook(investigation, &rules).next_action);
+    let next = assessment.rules.map(|rules| standing::outlook(investigation, &rules).next_step);
     let blockers = assessment.rules.map_or_else(Vec::new, |rules| standing::blockers(investigation, &rules));
     ShowDocument {
         id: meta.id.to_string(),
@@ -204,9 +204,15 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> ShowD
         open_objections: assessment.open.iter().map(|objection| objection.message()).collect(),
         blockers: blockers
             .into_iter()
-            .map(|it| ShowBlocker { code: it.code.to_string(), node_id: it.node, message: it.message })
+            .map(|it| ShowBlocker {
+                code: it.code.to_string(),
+                node_id: it.node,
+                message: it.message.person().to_owned(),
+            })
             .collect(),
-        next_action: next.filter(|_| investigation.end_in_force().is_none()),
+        next_action: next
+            .filter(|_| investigation.end_in_force().is_none())
+            .map(|next| next.wording(None).agent().to_owned()),
         faults: snapshot.all_faults().map(ToString::to_string).collect(),
         nodes: investigation
             .preorder()

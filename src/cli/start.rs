@@ -93,13 +93,10 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
         ("minRounds", json!(arguments.min_rounds)),
         ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
     ]);
-    work.call("tot_start", call, Caller::default(), edited.as_ref(), |reply| {
-        let id = word(reply, "sessionId");
-        match work.place.folder(None).is_ok_and(|path| path.ends_with(id)) {
-            true => lines(reply),
-            false => work::next_of(work.place.short(id), &lines(reply)),
-        }
-    })
+    let reply = work.ask("tot_start", call, Caller::default())?;
+    let id = word(&reply.content, "sessionId");
+    let is_default = work.place.folder(None).is_ok_and(|path| path.ends_with(id));
+    work.tell(&reply, edited.as_ref(), (!is_default).then(|| work.place.short(id)), lines)
 }
 
 /// Asks for the ruleset. Returns `None` for the default.
@@ -120,11 +117,10 @@ fn lines(reply: &Value) -> String {
     let rounds = &reply["minRounds"];
     let method = format!("{}, {}", word(reply, "ruleset"), word(reply, "mode"));
     format!(
-        "{}\n  in      {}\n  method  {}, at least {rounds} rounds (tot ruleset show {})\n{}",
+        "{}\n  in      {}\n  method  {}, at least {rounds} rounds (tot ruleset show {})\n",
         word(reply, "sessionId"),
         one_line(word(reply, "repository")),
         one_line(&method),
         one_line(word(reply, "ruleset")),
-        work::outcome(reply),
     )
 }

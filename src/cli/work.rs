@@ -1,7 +1,7 @@
 //! Shared code for the commands that call a tool: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend` and `end`.
 //!
 //! 1. The command builds the tool's arguments from options, a file, or text written in an editor.
-//! 2. The tool runs in this process, with the same refusals, messages and codes as for agents. The commit's author comes from
+//! 2. The tool runs in this process, with the same refusals and codes as for agents. The commit's author comes from
 //!    git, and the stored caller from [`super::caller`].
 //! 3. The reply is printed as lines, or as JSON with `--json`. If the call is refused, the command exits with status 1.
 
@@ -21,8 +21,10 @@ use super::editor::{self, Edited};
 use super::place::{ClockArgument, Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
-use crate::domain::{Caller, Code, Investigation};
+use crate::domain::wording::command;
+use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
 use crate::format::layout;
+use crate::mcp::tool::ToolReply;
 use crate::mcp::tools;
 use crate::service::project::Project;
 use crate::service::sharing::Sharing;
@@ -101,42 +103,31 @@ impl LocalTools {
     }
 
     /// Calls the tool and returns its reply.
-    fn ask(&self, tool: &str, arguments: ToolArguments, caller: Caller) -> io::Result<Answered> {
-        let around = around_the_only(&arguments);
-        let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
-        Ok(Answered { reply, around })
+    pub(super) fn ask(&self, tool: &str, arguments: ToolArguments, caller: Caller) -> io::Result<ToolReply> {
+        tools::call(&self.service, tool, Value::Object(arguments), caller)
     }
 
-    /// Calls the tool and prints its reply. `lines` formats the reply without `--json`.
-    pub(super) fn call(
+    /// Prints the reply. `lines` formats its beginning without `--json`. `named` is the id for the next commands, if they
+    /// need one.
+    pub(super) fn tell(
         &self,
-        tool: &str,
-        arguments: ToolArguments,
-        caller: Caller,
+        reply: &ToolReply,
         edited: Option<&Edited>,
+        named: Option<&str>,
         lines: impl FnOnce(&Value) -> String,
     ) -> ExitResult {
-        self.tell(&self.ask(tool, arguments, caller)?, edited, lines)
-    }
-
-    fn tell(
-        &self,
-        answered: &Answered,
-        edited: Option<&Edited>,
-        lines: impl FnOnce(&Value) -> String,
-    ) -> ExitResult {
-        let (reply, is_done) = (&answered.reply, answered.is_done());
+        let is_done = !reply.shared.is_rejected();
         // A repeated call succeeds without writing; the file is then the only copy of the text.
-        let is_stored = is_done && reply["commit"].is_string();
+        let is_stored = is_done && reply.shared.commit.is_some();
         if is_stored {
             edited.into_iter().for_each(Edited::stored);
         }
         let said = if self.json {
-            say_json(reply)
+            say_json(&reply.content)
         } else if is_done {
-            say(&wrapped(&lines(reply), columns()))
+            say(&wrapped(&(lines(&reply.content) + &outcome(reply, named)), columns()))
         } else {
-            tell(&format!("{}: rejected, nothing was written\n{}", self.name, answered.reasons("  ")));
+            tell(&format!("{}: rejected, nothing was written\n{}", self.name, reasons(reply, "  ")));
             Ok(())
         };
         match edited.filter(|_| !is_stored) {
@@ -155,30 +146,16 @@ impl LocalTools {
     }
 }
 
-/// A tool's reply.
-struct Answered {
-    reply: Value,
-    /// The path prefix of the only entry's fields, if the call has a single entry.
-    around: Option<String>,
-}
-
-impl Answered {
-    fn is_done(&self) -> bool {
-        self.reply["status"] == "OK"
-    }
-
-    /// Formats the reasons for a refusal, one per line.
-    fn reasons(&self, indent: &str) -> String {
-        let line = |error: &Value| format!("{indent}{}\n", one_line(&diagnostic(error)).trim_end());
-        let text: String = list(&self.reply, "errors").map(line).collect();
-        self.around.as_ref().map_or_else(|| text.clone(), |around| text.replace(around, "`"))
-    }
+/// Formats the reasons for a refusal, one per line.
+fn reasons(reply: &ToolReply, indent: &str) -> String {
+    let line = |error| format!("{indent}{}\n", one_line(&diagnostic(error)));
+    reply.shared.errors.iter().map(line).collect()
 }
 
 /// Returns whether a new conclusion was dropped because another one is stored. Agents repeat calls, so they only get a warning. A
 /// person would think that the new conclusion was stored.
-fn is_unheard(reply: &Value) -> bool {
-    list(reply, "warnings").any(|warning| Code::AlreadyEnded == word(warning, "code"))
+fn is_unheard(reply: &ToolReply) -> bool {
+    reply.shared.warnings.iter().any(|warning| warning.code == Code::AlreadyEnded)
 }
 
 impl WorkTarget {
@@ -195,24 +172,21 @@ impl WorkTarget {
         Ok(self.work.place.store.author(&self.path)?)
     }
 
-    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> Result<Answered, Box<dyn std::error::Error>> {
+    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> Result<ToolReply, Box<dyn std::error::Error>> {
         arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
         Ok(self.work.ask(tool, arguments, caller(&self.work.place.store, &self.path)?)?)
     }
 
     fn tell(
         &self,
-        answered: &Answered,
+        reply: &ToolReply,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
     ) -> ExitResult {
-        self.work.tell(answered, edited, |reply| match &self.named {
-            Some(id) => next_of(id, &lines(reply)),
-            None => lines(reply),
-        })
+        self.work.tell(reply, edited, self.named.as_deref(), lines)
     }
 
-    /// Calls the tool and prints its reply. `lines` formats the reply without `--json`.
+    /// Calls the tool and prints its reply. `lines` formats its beginning without `--json`.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -233,11 +207,11 @@ impl WorkTarget {
         for _ in 1..editor::TRIES {
             let reason = match read(&edited.text) {
                 Ok(arguments) => {
-                    let answered = self.ask(tool, arguments)?;
-                    if answered.is_done() {
-                        return self.tell(&answered, Some(&edited), lines);
+                    let reply = self.ask(tool, arguments)?;
+                    if !reply.shared.is_rejected() {
+                        return self.tell(&reply, Some(&edited), lines);
                     }
-                    answered.reasons("")
+                    reasons(&reply, "")
                 }
                 Err(error) => error.to_string(),
             };
@@ -263,8 +237,7 @@ impl WorkTarget {
 
     /// Formats a command as the user would type it here, with the investigation's id if one was given.
     pub(super) fn command(&self, name: &str, rest: &str) -> String {
-        let words = [Some(name), self.named.as_deref(), Some(rest).filter(|rest| !rest.is_empty())];
-        one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
+        command(name, self.named.as_deref(), rest)
     }
 }
 
@@ -307,87 +280,6 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> ToolArguments
         .collect()
 }
 
-/// Phrases in tool messages that only agents understand, with replacements for people.
-const SPOKEN: &[(&str, &str)] = &[
-    (" (parent: null)", ""),
-    ("tot_propose for round", "`tot propose --next` for round"),
-    (" (if you have sub-agents, one each)", ""),
-    ("tot_step with `strategy: verify` proposes", "`tot next --strategy verify` names"),
-    (", then tot_commit with state, findings and agentId", ", then `tot commit`"),
-    (
-        "No required steps remain: tot_end with your conclusion",
-        "No required steps remain: `tot end` with your conclusion",
-    ),
-    (
-        "To reopen it, tot_reclassify a node to an open state",
-        "`tot reclassify NODE STATE` with an open state reopens it",
-    ),
-    ("Call tot_end with `conclusion`: ", "Give it with -m, or as a file: "),
-    ("and say in `answers` which it rests on", "and name with --answer what it rests on"),
-    (
-        "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
-        "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name them later.",
-    ),
-    ("Say in `reason` ", "Say with -m "),
-    ("Give `nodes` with at least one {id, parent, title, plannedAction}", "Give titles, or a file"),
-    ("Give `results` with at least one {nodeId, state, findings, agentId}", "Give a file, or name a node"),
-    ("leave it out of `withdraw`", "leave it out of --withdraw"),
-    ("say the rest in plannedAction", "put the rest below it"),
-    ("or null for a root in round 1", "or leave it out for a root in round 1"),
-    (
-        "Put what was measured or read into `evidence`",
-        "State what was measured or read with --evidence, or below `## Evidence`",
-    ),
-    (
-        "why it is not, each in a sentence",
-        "why it is not, each in a sentence: --alternative, or a line below `## Alternatives`",
-    ),
-    (" in alternativesConsidered", " alternatives"),
-    ("Give `alternativesConsidered` when reclassifying", "Give each with --alternative"),
-    ("Give `evidence` when reclassifying", "Give it with --evidence"),
-    ("without an agentId", "without a name"),
-    ("Give the id of the agent that did the research", "`git config --global user.name` gives you one"),
-    (
-        "Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`",
-        "Use --conclusion to amend the conclusion",
-    ),
-    ("or name a node in `nodeId`", "or name a node"),
-    (
-        "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`",
-        "Change at least one text, or name answers with --answer",
-    ),
-    ("twice in `answers`", "twice as an answer"),
-    ("leave `answers` out", "leave --answer out"),
-    ("`answers` must name", "--answer must name"),
-    ("give `claimed: true` to store", "put `claimed: true` in its file to store"),
-    ("minRounds", "--min-rounds"),
-    ("minRoots", "--min-roots"),
-    ("allowEarlyTerminal", "--allow-early-terminal"),
-    ("tot_propose's `withdraw`", "tot propose --withdraw"),
-    ("tot_comment with kind resolution and replyTo", "tot resolve"),
-    ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
-    (
-        "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`.",
-        "`tot amend --conclusion` changes what is stored.",
-    ),
-    ("tot_status", "tot show"),
-    ("tot_read", "tot show"),
-    ("tot_step", "tot propose --next"),
-];
-
-/// Replaces the tools' phrases with those of the commands.
-pub(super) fn spoken(text: &str) -> String {
-    // For roots, the tool's name and its object form one sentence, which would read as a command.
-    let text = match text.contains(" (parent: null)") {
-        true => text.replace("tot_propose ", "`tot propose --next` for "),
-        false => text.to_owned(),
-    };
-    let text = SPOKEN.iter().fold(text, |text, (tool, command)| text.replace(tool, command));
-    let alike =
-        ["start", "propose", "commit", "reclassify", "amend", "comment", "next", "end", "list", "report"];
-    alike.iter().fold(text, |text, name| text.replace(&format!("tot_{name}"), &format!("tot {name}")))
-}
-
 /// Returns the text of a field, or an empty string if it is absent.
 pub(super) fn word<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry[field].as_str().unwrap_or_default()
@@ -398,58 +290,38 @@ pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'
     reply[field].as_array().into_iter().flatten()
 }
 
-/// Formats the last output lines of a writing command: changed parents, the commit, warnings, and the next step.
-pub(super) fn outcome(reply: &Value) -> String {
-    let mut lines: Vec<String> = list(reply, "transitions")
+/// Formats the last output lines of a writing command: changed parents, the commit, warnings, notes, and the next step.
+fn outcome(reply: &ToolReply, named: Option<&str>) -> String {
+    let mut lines: Vec<String> = list(&reply.content, "transitions")
         .map(|it| {
             format!("{} is now {}, because of {}", word(it, "nodeId"), word(it, "state"), word(it, "by"))
         })
         .collect();
-    if let Some(commit) = reply["commit"].as_str() {
-        lines.push(format!("commit {}", commit.get(..10).unwrap_or(commit)));
-    }
-    lines.extend(list(reply, "warnings").map(|warning| format!("warning: {}", diagnostic(warning))));
-    let counts = reply["omitted"].as_object().into_iter().flat_map(Map::iter);
+    let shared = &reply.shared;
+    lines.extend(
+        shared.commit.as_deref().map(|commit| format!("commit {}", commit.get(..10).unwrap_or(commit))),
+    );
+    lines.extend(shared.warnings.iter().map(|warning| format!("warning: {}", diagnostic(warning))));
+    let counts = reply.content["omitted"].as_object().into_iter().flat_map(Map::iter);
+    let counts = counts.filter(|(what, _)| *what != "warnings");
     lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
-    // An agent's next call begins with the tool's name.
-    let message = match word(reply, "message").strip_prefix("Next: ").and_then(|text| text.split_once(". ")) {
-        Some((tool, why)) => format!("`{}`. {}", spoken(tool), spoken(why)),
-        None => spoken(word(reply, "message")),
-    };
-    lines.push(format!("Next: {message}"));
+    lines.extend(shared.message.notes.iter().map(|note| note.person().to_owned()));
+    let next = shared.message.next.as_ref();
+    lines.extend(next.map(|next| format!("Next: {}", next.wording(named).person())));
     lines.iter().map(|line| one_line(line) + "\n").collect()
 }
 
-/// Adds the investigation's id to the commands in the next-step line.
-pub(super) fn next_of(id: &str, lines: &str) -> String {
-    let name = |line: String, command: &str| {
-        line.replace(&format!("`tot {command}"), &format!("`tot {command} {id}"))
-    };
-    let named = |line: &str| match line.starts_with("Next: ") {
-        true => ["propose", "commit", "reclassify", "end"].into_iter().fold(line.to_owned(), name) + "\n",
-        false => format!("{line}\n"),
-    };
-    lines.lines().map(named).collect()
-}
-
-/// Returns the path prefix of the only entry's fields, if the call has a single entry. People write such an entry
-/// without the list around it.
-fn around_the_only(arguments: &ToolArguments) -> Option<String> {
-    let is_only =
-        |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);
-    ["results", "nodes"].into_iter().find(is_only).map(|list| format!("`{list}[0]."))
-}
-
 /// Formats a diagnostic: the code, the node and the message.
-fn diagnostic(it: &Value) -> String {
-    let (code, mut message) = (word(it, "code"), spoken(word(it, "message")));
+fn diagnostic(it: &Diagnostic) -> String {
+    let mut message = it.message.person().to_owned();
     if !message.ends_with(['.', '!', '?', ':', '…']) {
         message.push('.');
     }
     // Most messages name the node.
-    let node = word(it, "nodeId");
-    let node = if node.is_empty() || message.contains(node) { String::new() } else { format!(" {node}:") };
-    format!("{code}{node} {message} {}", spoken(word(it, "suggestion")))
+    let node = it.node.as_deref().filter(|node| !message.contains(node));
+    let node = node.map(|node| format!(" {node}:")).unwrap_or_default();
+    let how = it.suggestion.as_ref().map_or("", Wording::person);
+    format!("{}{node} {message} {how}", it.code).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -457,87 +329,43 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::base::world::World;
+    use crate::decide::next::{LegalCall, NextCall};
+    use crate::decide::standing::NextStep;
+    use crate::domain::NodeId;
+    use crate::mcp::wire::{CallStatus, Message, ReplyFields};
 
     #[test]
     fn replies_are_told_in_the_words_of_the_commands() {
-        let reply = json!({
-            "status": "OK", "message": "Next: tot_step. It proposes R2.A1; tot_status has more.",
-            "commit": "0123456789abcdef0123456789abcdef01234567",
-            "transitions": [{"nodeId": "R1.A", "from": "FOUND", "state": "EXPLORE", "by": "R2.A1"}],
-            "warnings": [{"code": "TOO_FAST", "nodeId": "R2.A1", "message": "It took \u{1b}[31m1 s."}],
-            "omitted": {"owed": 3},
-        });
-        assert_snapshot!(outcome(&reply), @r"
-            R1.A is now EXPLORE, because of R2.A1
-            commit 0123456789
-            warning: TOO_FAST R2.A1: It took ␛[31m1 s.
-            3 more owed: tot show
-            Next: `tot propose --next`. It proposes R2.A1; tot show has more.
-            ");
-        let reply = json!({"status": "REJECTED", "errors": [
-            {"code": "STATE_LOCKED", "nodeId": "R1.A", "message": "R1.A can't be FOUND yet.", "suggestion": "Use tot_next."},
-        ]});
-        let answered = Answered { reply, around: None };
-        assert_snapshot!(answered.reasons(""), @"STATE_LOCKED R1.A can't be FOUND yet. Use tot next.");
-    }
-
-    #[test]
-    fn a_next_step_holds_no_half_of_a_command() {
-        for (said, told) in [
-            (
-                "tot_propose 2 roots (parent: null) in one batch.",
-                "`tot propose --next` for 2 roots in one batch.",
-            ),
-            ("tot_propose a root (parent: null).", "`tot propose --next` for a root."),
-            (
-                "Research R1.A, R1.B (if you have sub-agents, one each), then tot_commit with state, findings and agentId.",
-                "Research R1.A, R1.B, then `tot commit`.",
-            ),
-        ] {
-            assert_eq!(spoken(said), told);
-        }
-        let lines = "R1.A says `tot end`\nNext: `tot propose --next` for a root.\n";
-        assert_eq!(
-            next_of("0196", lines),
-            "R1.A says `tot end`\nNext: `tot propose 0196 --next` for a root.\n"
-        );
-    }
-
-    /// The snapshots in `every.rs` contain every refusal and warning.
-    #[test]
-    fn no_refusal_speaks_to_a_person_in_the_words_of_the_tools() {
-        let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rules/every.rs");
-        let all = fs::read_to_string(all).unwrap();
-        let is_code = |word: &str| {
-            word.len() > 5
-                && word.trim_end_matches(':').bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        let id: NodeId = "R2.A1".parse().unwrap();
+        let warning = Diagnostic::new(Code::NotRun, "It took \u{1b}[31m1 s.").about(&id);
+        let message = Message { notes: vec!["Refuted now: R1.A.".into()], next: None };
+        let shared = ReplyFields {
+            status: CallStatus::Ok,
+            message: Message { next: Some(NextStep::Commit(vec![id.clone()])), ..message.clone() },
+            warnings: vec![warning],
+            commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+            ..ReplyFields::default()
         };
-        let said: Vec<&str> =
-            all.lines().filter(|line| line.split_whitespace().next().is_some_and(is_code)).collect();
-        assert!(said.len() > 60, "{}", said.len());
-        let words = [
-            "tot_",
-            "agentId",
-            "plannedAction",
-            "alternativesConsidered",
-            "notCovered",
-            "`answers`",
-            "`withdraw`",
-        ];
-        for line in said.iter().filter(|line| !line.contains("SUSPICIOUS") && !line.contains("TEXT_TOO_LONG"))
-        {
-            let told = spoken(line);
-            assert!(!words.iter().any(|word| told.contains(word)), "{told}");
-        }
-    }
-
-    #[test]
-    fn every_tool_has_a_command_in_its_place() {
-        let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
-        for tool in tools::all(&service) {
-            let name = tool.about().name;
-            assert!(spoken(name).starts_with("tot "), "{name}");
-        }
+        let content = json!({
+            "transitions": [{"nodeId": "R1.A", "from": "FOUND", "state": "EXPLORE", "by": "R2.A1"}],
+            "omitted": {"owed": 3, "warnings": 2},
+        });
+        let mut reply = ToolReply { content, shared, question: None };
+        assert_snapshot!(outcome(&reply, None), @"
+    R1.A is now EXPLORE, because of R2.A1
+    commit 0123456789
+    warning: NOT_RUN R2.A1: It took ␛[31m1 s.
+    3 more owed: tot show
+    Refuted now: R1.A.
+    Next: Research R2.A1, then `tot commit`.
+    ");
+        let call = NextCall { call: LegalCall::Withdraw(vec![id]), reason: "It is lost.".into() };
+        reply.shared = ReplyFields { message: Message::next(NextStep::Call(call)), ..ReplyFields::default() };
+        reply.content = json!({});
+        assert_snapshot!(outcome(&reply, Some("0196")), @"Next: `tot propose 0196 --withdraw R2.A1`. It is lost.");
+        let error = Diagnostic::new(Code::StateLocked, "R1.A can't be FOUND yet.").about("R1.A");
+        let how = Wording::both("Use tot_next.", "Use `tot next`.");
+        reply.shared = ReplyFields { message, errors: vec![error.suggest(how)], ..ReplyFields::default() };
+        assert_snapshot!(reasons(&reply, ""), @"STATE_LOCKED R1.A can't be FOUND yet. Use `tot next`.");
     }
 }

@@ -138,7 +138,7 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
     if !blockers.is_empty() {
         text.push_str("\n\n## What prevents ending\n");
         for blocker in blockers.iter().take(NAMED) {
-            text.push_str(&format!("\n- {}", blocker.message));
+            text.push_str(&format!("\n- {}", blocker.message.agent()));
         }
         if blockers.len() > NAMED {
             text.push_str(&format!("\n- and {} more", blockers.len() - NAMED));
@@ -147,7 +147,7 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
     text.push_str(&format!(
         "\n\n## Next\n\n{} tot_next returns tasks, prompts and the next legal call; tot_read returns the findings of \
          others.\n\n{}",
-        outlook.next_action,
+        outlook.next_step.wording(None).agent(),
         instructions(&service.rules(&standing))
     ));
     Ok(text)

@@ -333,9 +333,9 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
         return;
     }
     let outlook = outlook(investigation, &rules);
-    let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
+    let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_step.wording(None).agent());
     let blockers = blockers(investigation, &rules);
-    let said = blockers.iter().map(|blocker| one_line(&blocker.message));
+    let said = blockers.iter().map(|blocker| one_line(blocker.message.agent()));
     listing(text, "Blockers of the end", said, blockers.len());
 }
 

@@ -26,9 +26,9 @@ use super::{
     bounded::{OMITTED, bounded, present, sent},
     coercion::{self, Misfit},
     schema,
-    wire::{ReplyFields, each_once},
+    wire::{Message, ReplyFields, each_once},
 };
-use crate::domain::{Caller, Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic, Wording};
 
 /// A tool: its description, input schema and function.
 #[derive(Clone)]
@@ -147,7 +147,9 @@ fn understand<I: DeserializeOwned>(
             Ok(input) => return Ok(input),
             Err(misfit) => (vec![Diagnostic::new(Code::InvalidArgument, misfit.to_string())], String::new()),
         },
-        Err(misfits) => (misfitting(&misfits), coercion::example_like(schema, &arguments).to_string()),
+        Err(misfits) => {
+            (misfitting(&misfits, &arguments), coercion::example_like(schema, &arguments).to_string())
+        }
     };
     let name = about.name;
     let like = match example.len() {
@@ -159,10 +161,23 @@ fn understand<I: DeserializeOwned>(
     Err(Box::new(rejection(&message, errors)))
 }
 
-fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
+fn misfitting(misfits: &[Misfit], arguments: &Value) -> Vec<Diagnostic> {
+    // People give a single entry without the list around it.
+    let is_alone = |list: &&str| arguments[*list].as_array().is_some_and(|it| it.len() == 1);
+    let alone = ["results", "nodes"].into_iter().find(is_alone);
+    let message = |misfit: &Misfit| {
+        let path = alone.and_then(|list| misfit.path.strip_prefix(list)?.strip_prefix("[0]."));
+        match path {
+            Some(path) => {
+                let in_entry = Misfit { path: path.to_owned(), ..misfit.clone() };
+                Wording::both(misfit.message(), in_entry.message())
+            }
+            None => misfit.message().into(),
+        }
+    };
     let invalid = |misfit: &Misfit| Diagnostic {
-        suggestion: misfit.suggestion.clone(),
-        ..Diagnostic::new(Code::InvalidArgument, misfit.message())
+        suggestion: misfit.suggestion.clone().map(Wording::from),
+        ..Diagnostic::new(Code::InvalidArgument, message(misfit))
     };
     let errors: Vec<Diagnostic> = misfits.iter().map(invalid).collect();
     let mut errors = each_once(errors);
@@ -349,7 +364,7 @@ const ENVELOPE: usize = 240;
 
 /// Returns a rejection for a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
-    let shared = ReplyFields { message: message.to_owned(), errors, ..ReplyFields::default() };
+    let shared = ReplyFields { message: Message::note(message), errors, ..ReplyFields::default() };
     ToolReply::of::<Nothing, Nothing>(ToolAnswer::Rejected { shared }, REJECTION)
 }
 

@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::decide::quality::Quality;
-use crate::decide::standing::{self, Outlook, Weakened, weakened};
-use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
+use crate::decide::standing::{self, NextStep, Outlook, Weakened, weakened};
+use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition, Wording};
 use crate::markdown;
 use crate::ruleset::rules::shortened;
 use crate::service::{Refusal, Standing, Unjudged, Written};
@@ -44,8 +44,8 @@ pub struct ReplyFields {
     pub session: Option<SessionId>,
     /// Indicates whether the call succeeded.
     pub status: CallStatus,
-    /// The next step.
-    pub message: String,
+    /// Notes on the call, and the next step.
+    pub message: Message,
     /// The reasons for a rejection.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Diagnostic>,
@@ -68,6 +68,35 @@ pub struct ReplyFields {
     pub graph: Graph,
 }
 
+/// A reply's message, which is serialized as agents read it.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// Notes on the call and its effects.
+    pub notes: Vec<Wording>,
+    /// The next step, if the message names one.
+    pub next: Option<NextStep>,
+}
+
+impl Message {
+    /// Returns a message that names no next step.
+    pub fn note(text: impl Into<Wording>) -> Message {
+        Message { notes: vec![text.into()], next: None }
+    }
+
+    /// Returns a message that only names the next step.
+    pub fn next(step: NextStep) -> Message {
+        Message { notes: Vec::new(), next: Some(step) }
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let next = self.next.as_ref().map(|next| next.wording(None));
+        let parts: Vec<&str> = self.notes.iter().chain(&next).map(Wording::agent).collect();
+        serializer.serialize_str(&parts.join(" "))
+    }
+}
+
 /// A group of similar reasons why a tot_end call would be rejected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +109,7 @@ pub struct BlockerEntry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_ids: Vec<String>,
     /// The first reason's message.
-    pub message: String,
+    pub message: Wording,
 }
 
 /// A change in a node's state.
@@ -173,7 +202,7 @@ impl ReplyFields {
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: outlook.next_action.clone(),
+            message: Message::next(outlook.next_step.clone()),
             current_round: Some(investigation.current_round()),
             can_end: Some(outlook.blockers.is_empty()),
             owed: blocker_entries(&outlook.blockers, outlook.lacking),
@@ -183,7 +212,12 @@ impl ReplyFields {
 
     /// Returns the fields for a call that does not concern a single investigation.
     pub fn apart(message: String) -> ReplyFields {
-        ReplyFields { status: CallStatus::Ok, message, can_end: Some(false), ..ReplyFields::default() }
+        ReplyFields {
+            status: CallStatus::Ok,
+            message: Message::note(message),
+            can_end: Some(false),
+            ..ReplyFields::default()
+        }
     }
 
     /// Returns the fields for a successful write.
@@ -194,20 +228,24 @@ impl ReplyFields {
     }
 
     /// Prepends to the message a note on how the call affected answers that it did not name.
-    pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> ReplyFields {
+    pub fn after_what_changed(mut self, before: &Investigation, standing: &Standing) -> ReplyFields {
         let Weakened { refuted, unconfirmed } = weakened(before, standing.investigation(), &standing.rules());
-        let mut message = String::new();
+        let mut notes = Vec::new();
         if !refuted.is_empty() {
-            message.push_str(&format!("Refuted now: {}. ", shortened(&refuted, NAMED)));
+            notes.push(format!("Refuted now: {}.", shortened(&refuted, NAMED)).into());
         }
         if !unconfirmed.is_empty() {
+            let how = Wording::both(
+                "tot_step with `strategy: verify` proposes",
+                "`tot next --strategy verify` names",
+            );
             let named = shortened(&unconfirmed, NAMED);
-            message.push_str(&format!(
-                "No longer confirmed: {named}. tot_step with `strategy: verify` proposes a new check for another agent to \
-                 research. "
-            ));
+            notes.push(how.map(|how| {
+                format!("No longer confirmed: {named}. {how} a new check for another agent to research.")
+            }));
         }
-        ReplyFields { message: message + &self.message, ..self }
+        self.message.notes.splice(0..0, notes);
+        self
     }
 
     /// Returns the fields for a call that reads an investigation with unusable rules.
@@ -217,7 +255,7 @@ impl ReplyFields {
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: first_error(error),
+            message: Message::note(first_error(error)),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
@@ -233,7 +271,7 @@ impl ReplyFields {
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),
-            message: "Nothing was written: fix the call as the errors say.".to_owned(),
+            message: Message::note("Nothing was written: fix the call as the errors say."),
             errors: each_once(refusal.errors.clone()),
             can_end: standing.map(|it| can_end(it)).or(unknown.then_some(false)),
             ..ReplyFields::default()
@@ -274,8 +312,9 @@ fn blocker_entries(blockers: &[Diagnostic], lacking: usize) -> Vec<BlockerEntry>
 pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut each: Vec<(Diagnostic, String, Vec<String>, usize)> = Vec::new();
     for error in errors {
+        let message = error.message.agent();
         let mut mistake =
-            error.node.as_ref().map_or(error.message.clone(), |node| error.message.replace(node, ""));
+            error.node.as_ref().map_or_else(|| message.to_owned(), |node| message.replace(node, ""));
         while let Some((from, to)) = index_in(&mistake) {
             mistake.replace_range(from..to, "");
         }
@@ -291,11 +330,12 @@ pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
         }
     }
     let told = each.into_iter().map(|(mut error, _, nodes, more)| {
-        match (more, nodes.as_slice()) {
-            (0, _) => {}
-            (_, []) => error.message.push_str(&format!(", also in {}", counted(more, "more place"))),
-            (_, nodes) => error.message.push_str(&format!(" The same applies to {}.", shortened(nodes, 10))),
-        }
+        let others = match (more, nodes.as_slice()) {
+            (0, _) => String::new(),
+            (_, []) => format!(", also in {}", counted(more, "more place")),
+            (_, nodes) => format!(" The same applies to {}.", shortened(nodes, 10)),
+        };
+        error.message = error.message.map(|message| format!("{message}{others}"));
         error
     });
     told.collect()
@@ -313,13 +353,12 @@ fn index_in(text: &str) -> Option<(usize, usize)> {
 /// Returns the first error with its suggestion, and the number of further errors.
 pub fn first_error(errors: &[Diagnostic]) -> String {
     let Some(first) = errors.first() else { return String::new() };
-    let suggestion = first.suggestion.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
     let more = match errors.len() {
         0 | 1 => String::new(),
         2 => " One more error is listed.".into(),
         many => format!(" {} more errors are listed.", many - 1),
     };
-    format!("{}{suggestion}{more}", first.message)
+    format!("{}{more}", first.text().agent())
 }
 
 impl From<&Transition> for TransitionEntry {

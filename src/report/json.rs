@@ -296,7 +296,7 @@ fn document<'a>(input: &'a ReportInput, references: &[CitedSource]) -> Investiga
             .map(|blocker| BlockerJson {
                 code: blocker.code.to_string(),
                 node: blocker.node.clone(),
-                message: blocker.message.clone(),
+                message: blocker.message.agent().to_owned(),
             })
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),

@@ -28,6 +28,7 @@ use crate::base::world::{World, WorldError};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{
     Caller, Change, CitedPath, Code, Diagnostic, Event, Investigation, LookedUpPaths, SessionId, Timestamp,
+    Wording,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
@@ -114,8 +115,8 @@ pub struct Refusal {
 impl Refusal {
     /// Formats the errors on one line, each with its suggestion.
     pub fn line(&self) -> String {
-        let texts = self.errors.iter().flat_map(|error| [Some(&error.message), error.suggestion.as_ref()]);
-        texts.flatten().cloned().collect::<Vec<_>>().join(" ")
+        let texts = self.errors.iter().map(|error| error.text().agent().to_owned());
+        texts.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -342,10 +343,12 @@ impl Service {
                 })
                 .collect();
             if let Some(error) = refusal.errors.first_mut().filter(|_| !named.is_empty()) {
-                error.suggestion = Some(format!(
-                    "The newest are {}; tot_list lists all, tot_start starts a new one.",
-                    named.join(", ")
-                ));
+                let how = Wording::both(
+                    "tot_list lists all, tot_start starts a new one",
+                    "`tot list` lists all, `tot start` starts a new one",
+                );
+                error.suggestion =
+                    Some(how.map(|how| format!("The newest are {}; {how}.", named.join(", "))));
             }
         }
         refusal
@@ -482,13 +485,14 @@ fn with_rules(snapshot: Snapshot) -> Result<Standing, Unjudged> {
             Code::InvalidRuleset,
             format!("The rules of this investigation are unusable: {fault}."),
         )
-        .suggest(format!(
-            "Fix {} in {} and commit it (git log -p {} shows earlier versions); until then tot_status and tot-report omit \
-             everything that needs rules.",
-            fault.path,
-            snapshot.path.display(),
-            fault.path
-        )),
+        .suggest(Wording::both("tot_status and tot-report", "`tot show` and `tot report`").map(|readers| {
+            let file = &fault.path;
+            format!(
+                "Fix {file} in {} and commit it (git log -p {file} shows earlier versions); until then {readers} omit \
+                 everything that needs rules.",
+                snapshot.path.display()
+            )
+        })),
     };
     Err(Unjudged { snapshot, error })
 }
@@ -530,8 +534,12 @@ impl From<FindError> for Refusal {
     fn from(error: FindError) -> Self {
         let message = sentence(&causes(&error));
         match error {
-            FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
-                .suggest("Use the sessionId from tot_start, or start an investigation with tot_start."),
+            FindError::NotFound { .. } => {
+                Diagnostic::new(Code::SessionNotFound, message).suggest(Wording::both(
+                    "Use the sessionId from tot_start, or start an investigation with tot_start.",
+                    "`tot list` lists the ids, and `tot start` starts an investigation.",
+                ))
+            }
             FindError::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> =
                     candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
@@ -558,8 +566,12 @@ impl From<StoreError> for Refusal {
             _ => Code::StoreError,
         };
         let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));
-        match error.hint() {
-            Some(hint) => diagnostic.suggest(format!("{hint}.")),
+        match error.hint().map(|hint| Wording::from(format!("{hint}."))) {
+            Some(hint) if error.kind == StoreErrorKind::Full => diagnostic.suggest(Wording::both(
+                "Conclude it with tot_end, then start another one for the open questions.",
+                hint.person(),
+            )),
+            Some(hint) => diagnostic.suggest(hint),
             None => diagnostic,
         }
         .into()

@@ -100,7 +100,9 @@ impl StoreErrorKind {
     fn hint(&self) -> &'static str {
         match self {
             StoreErrorKind::UnknownCursor => "Omit the cursor to start at the first page",
-            StoreErrorKind::Full => "Conclude it with tot_end, then start another one for the open questions",
+            StoreErrorKind::Full => {
+                "Conclude it with `tot end`, then start another one for the open questions"
+            }
             StoreErrorKind::Unrelated => {
                 "If they are two investigations, import one of them with a new id; in a shallow clone, `git fetch \
                  --unshallow` fetches the rest of the history"

@@ -119,7 +119,6 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
         Next: `tot propose --next`. Nothing is committed yet. Other blockers: 1. Propose the tasks, then research them.
-          tot propose --next
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
@@ -130,8 +129,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         R1.A Why is the sky blue?  (proposed)
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
-        Next: `tot commit`. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
-          tot commit R1.A
+        Next: `tot commit R1.A`. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
@@ -140,7 +138,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
         tot commit: rejected, nothing was written
-          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
+          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its state, use `tot reclassify`. No proposal is pending: propose nodes with `tot propose` first.
         ");
 
     let nodes = "nodes:\n- id: R2.A1\n  parent: R1.A\n  title: Measure it\n  plannedAction: At noon.\n";
@@ -171,7 +169,6 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         Next: `tot end`. No required steps remain: end with your conclusion.
-          tot end
         ");
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
     answer R2.A1 The law holds at noon (not checked)
@@ -193,7 +190,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
     amended the conclusion
     commit 2d96ad6f13
-    Next: Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`. The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
+    Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`.
+    Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
 
     let repository = person.repository();
@@ -424,7 +422,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: propose a node with `tot propose`, or store a finding with `tot note`");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
         tot end: rejected, nothing was written
-          NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
+          NO_NODES Nothing is committed yet. Propose a root with `tot propose`, research it, and commit it.
           MIN_ROUNDS Round 2 must be reached; nothing is committed yet.
         ");
     assert_eq!(person.given(&["reclassify", "R1.A"], "").status, 2);
@@ -738,7 +736,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     // What is owed is said before a conclusion is written in vain.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, owing) = at_terminal("end", "true");
-    assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or take it back with tot propose --withdraw.");
+    assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or take it back with `tot propose --withdraw`.");
     assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{owing}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");

@@ -14,8 +14,8 @@ use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{
-    Caller, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, Node, RunId, RunKind,
-    SessionId, Timestamp,
+    Caller, Code, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, Node, RunId,
+    RunKind, SessionId, Timestamp, Wording,
 };
 use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 use tree_of_thoughts::yaml;
@@ -46,8 +46,43 @@ pub fn start_of(ruleset: &str, request: Start) -> String {
     }
 }
 
-/// Diagnostics as a reader sees them, one a line.
+/// What no person can call or give: the tools and their fields. The fields of a file are not among them.
+const TOOL_WORDS: [&str; 21] = [
+    "tot_",
+    "agentId",
+    "plannedAction",
+    "alternativesConsidered",
+    "notCovered",
+    "nodeId",
+    "replyTo",
+    "sessionId",
+    "minRounds",
+    "minRoots",
+    "allowEarlyTerminal",
+    "maxTasks",
+    "parent: null",
+    "`answers`",
+    "`withdraw`",
+    "`nodes`",
+    "`results`",
+    "`reason`",
+    "`evidence`",
+    "`conclusion`",
+    "`as:",
+];
+
+/// Asserts that people read no words of the tools. Returns what agents read.
+pub fn worded(text: &Wording) -> String {
+    let person = text.person();
+    assert!(!TOOL_WORDS.iter().any(|word| person.contains(word)), "{person}");
+    text.agent().to_owned()
+}
+
+/// Diagnostics as an agent sees them, one a line.
 pub fn told(diagnostics: &[Diagnostic]) -> String {
+    // A text that is too long may be in a field that only agents give.
+    let for_people = diagnostics.iter().filter(|it| it.code != Code::TextTooLong);
+    for_people.for_each(|it| drop(worded(&it.text())));
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -244,7 +279,7 @@ impl Table {
     }
 
     pub fn next_action(&self) -> String {
-        outlook(&self.investigation, &self.rules()).next_action
+        worded(&outlook(&self.investigation, &self.rules()).next_step.wording(None))
     }
 }
 
@@ -261,7 +296,7 @@ pub fn said(outcome: Result<Decision, Rejection>) -> String {
             };
             let mut lines: Vec<String> =
                 transitions.iter().map(|t| format!("{} {} -> {}", t.node.id, t.from, t.to)).collect();
-            lines.extend(decision.warnings.iter().map(ToString::to_string));
+            lines.extend(decision.warnings.chunks(1).map(told));
             lines.join("\n")
         }
     }

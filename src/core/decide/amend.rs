@@ -12,7 +12,7 @@ use super::end::{Bind, BindSchema, bound_answers};
 use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
-    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp,
+    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallVerdict;
@@ -92,7 +92,12 @@ pub fn amend(
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
         let message = format!("The change to {what} has no reason.");
-        verdict.refuse(Code::MissingReason, &about, message, "Say in `reason` what was wrong.");
+        verdict.refuse(
+            Code::MissingReason,
+            &about,
+            message,
+            Wording::both("Say in `reason` what was wrong.", "Say with -m what was wrong."),
+        );
     }
     check_texts(rules, &about, texts(&request), &mut verdict);
     match request.node_id {
@@ -109,15 +114,24 @@ fn of_node(
 ) -> Result<Decision, Rejection> {
     if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
-            .suggest("Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.")
+            .suggest(Wording::both(
+                "Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.",
+                "Use --conclusion to amend the conclusion.",
+            ))
             .into());
     }
     let about = request.node_id.unwrap_or_default();
     refuse_if_ended(investigation).map_err(|rejection| {
-        let how = format!(
-            "To reopen it, tot_reclassify {} to an open state, then amend it. Its confirmations lapse; tot_step with \
-             `strategy: verify` proposes new checks.",
-            quoted(&about)
+        let node = quoted(&about);
+        let how = Wording::both(
+            format!(
+                "To reopen it, tot_reclassify {node} to an open state, then amend it. Its confirmations lapse; tot_step \
+                 with `strategy: verify` proposes new checks."
+            ),
+            format!(
+                "To reopen it, move {node} to an open state with `tot reclassify`, then amend it. Its confirmations \
+                 lapse; `tot next --strategy verify` names new checks."
+            ),
         );
         Rejection { errors: rejection.errors.into_iter().map(|error| error.suggest(how.clone())).collect() }
     })?;
@@ -204,7 +218,10 @@ fn of_conclusion(
     }
     let Some(end) = investigation.conclusion().filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
-            .suggest("Give one with tot_end, or name a node in `nodeId`.")
+            .suggest(Wording::both(
+                "Give one with tot_end, or name a node in `nodeId`.",
+                "Give one with `tot end`, or name a node.",
+            ))
             .into());
     };
     let named = request.answers.as_deref().unwrap_or_default();
@@ -233,7 +250,10 @@ fn of_conclusion(
 
 fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
-        .suggest("Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.")
+        .suggest(Wording::both(
+            "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.",
+            "Change at least one text, or name answers with --answer.",
+        ))
 }
 
 /// Returns the text fields of the request with their names.

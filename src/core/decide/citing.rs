@@ -3,7 +3,9 @@
 use super::amend::Amend;
 use super::backing::NewCitation;
 use super::commit::NodeResult;
-use crate::domain::{Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn};
+use crate::domain::{
+    Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn, Wording,
+};
 use crate::markdown::{self, Mention, MentionKind};
 
 /// Maximum number of paths looked up for one result.
@@ -127,7 +129,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
             LookedUp::Found(_) => {}
         }
     }
-    let warning = |code, mut all: Vec<String>, what: &str, how: &str| {
+    let warning = |code, mut all: Vec<String>, what: &str, how: Wording| {
         all.dedup();
         all.first()?;
         let more = all.len().saturating_sub(NAMED);
@@ -142,20 +144,26 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         Code::ReferenceNotFound,
         missing,
         "what is not there",
-        "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
+        Wording::both(
+            "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
+            "Look again, and correct it with `tot amend`; name another repository as `owner/name path:line`.",
+        ),
     );
     let misquoted = warning(
         Code::QuoteNotThere,
         misquoted,
         "words that are not there",
-        "Look again, and correct the lines or the words with tot_amend.",
+        Wording::both(
+            "Look again, and correct the lines or the words with tot_amend.",
+            "Look again, and correct the lines or the words with `tot amend`.",
+        ),
     );
     ignored.sort();
     let ignored = warning(
         Code::ReferenceIgnored,
         ignored,
         "ignored files, so only the names are stored",
-        "If it may be shared, quote what matters in the findings.",
+        "If it may be shared, quote what matters in the findings.".into(),
     );
     missing.into_iter().chain(misquoted).chain(ignored).collect()
 }

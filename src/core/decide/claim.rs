@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::{Decision, Rejection, quoted, refuse_if_ended};
-use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
 
 /// The permitted duration of a claim in minutes.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
@@ -42,9 +42,15 @@ pub fn claim(
             .into());
     }
     let Some(agent_id) = claimant.agent_id.as_deref().map(str::trim).filter(|agent| !agent.is_empty()) else {
-        return Err(Diagnostic::new(Code::InvalidArgument, "The claim has no agentId.")
-            .suggest("Give the agentId that the result will have.")
-            .into());
+        return Err(Diagnostic::new(
+            Code::InvalidArgument,
+            Wording::both("The claim has no agentId.", "The claim has no name."),
+        )
+        .suggest(Wording::both(
+            "Give the agentId that the result will have.",
+            "Name with --as who will do the research.",
+        ))
+        .into());
     };
     let mut errors = Vec::new();
     let mut claimed = Vec::new();
@@ -95,7 +101,10 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
 fn not_pending(id: &NodeId) -> Diagnostic {
     Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
         .about(id)
-        .suggest("Only pending proposals can be claimed: tot_status lists them.")
+        .suggest(Wording::both(
+            "Only pending proposals can be claimed: tot_status lists them.",
+            "Only pending proposals can be claimed: `tot next` lists them.",
+        ))
 }
 
 /// Returns a warning that another agent has claimed the node.

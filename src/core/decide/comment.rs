@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp,
+    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallVerdict;
@@ -66,7 +66,12 @@ pub fn comment(
     let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict);
     let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict);
     if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {
-        verdict.refuse(Code::InvalidArgument, "", "An objection needs a node.", "Name it with nodeId.");
+        verdict.refuse(
+            Code::InvalidArgument,
+            "",
+            "An objection needs a node.",
+            Wording::both("Name it with nodeId.", "Name the node."),
+        );
     }
     let text = request.text.trim().to_owned();
     let is_empty = text.is_empty()
@@ -134,7 +139,10 @@ fn reply_to(
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
         if must {
             let message = format!("The {} names no comment.", kind.label());
-            let how = "Name the comment with replyTo; tot_read of the node lists them.";
+            let how = Wording::both(
+                "Name the comment with replyTo; tot_read of the node lists them.",
+                "Name the comment by its id; `tot show NODE` lists them.",
+            );
             verdict.refuse(Code::InvalidArgument, "", message, how);
         }
         return None;
@@ -149,7 +157,9 @@ fn reply_to(
     if found.is_none() {
         let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
         let message = format!("There is no {what} {}.", quoted(named));
-        verdict.refuse(Code::CommentNotFound, "", message, "tot_read of the node lists its comments.");
+        let how =
+            Wording::both("tot_read of the node lists its comments.", "`tot show NODE` lists its comments.");
+        verdict.refuse(Code::CommentNotFound, "", message, how);
     }
     found.map(|it| it.id)
 }
@@ -167,13 +177,17 @@ fn node(
     };
     let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
         let message = format!("There is no node {}.", quoted(named));
-        verdict.refuse(Code::NodeNotFound, "", message, "tot_status lists the nodes.");
+        let how = Wording::both("tot_status lists the nodes.", "`tot show` lists the nodes.");
+        verdict.refuse(Code::NodeNotFound, "", message, how);
         return None;
     };
     if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
         let about = replied.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let message = format!("The comment {} is on {about}.", replied.id);
-        let how = "Leave out nodeId: an answer is about the same node.";
+        let how = Wording::both(
+            "Leave out nodeId: an answer is about the same node.",
+            "Leave out the node: an answer is about the same node.",
+        );
         verdict.refuse(Code::InvalidArgument, "", message, how);
     }
     Some(node.id.clone())

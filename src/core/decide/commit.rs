@@ -15,7 +15,7 @@ use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, ref
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
-    Node, NodeId, StateName, Timestamp,
+    Node, NodeId, StateName, Timestamp, Wording,
 };
 use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -127,7 +127,10 @@ pub fn commit(
     refuse_if_ended(investigation)?;
     if results.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no results.")
-            .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
+            .suggest(Wording::both(
+                "Give `results` with at least one {nodeId, state, findings, agentId}.",
+                "Give a file, or name a node.",
+            ))
             .into());
     }
     let mut verdict = CallVerdict::default();
@@ -194,11 +197,13 @@ fn judge(
             None => format!("{} was not proposed.", quoted(&about)),
         };
         let suggestion = match proposal {
-            Some(_) => format!(
+            Some(_) => Wording::both(
                 "If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use \
-                 tot_reclassify. {}",
-                pending_list(investigation)
-            ),
+                 tot_reclassify.",
+                "If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its \
+                 state, use `tot reclassify`.",
+            )
+            .then(&pending_list(investigation)),
             None => pending_list(investigation),
         };
         verdict.refuse(Code::NotProposed, &about, message, suggestion);

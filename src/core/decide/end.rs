@@ -11,7 +11,7 @@ use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
-    StopReason, Stopped, Timestamp,
+    StopReason, Stopped, Timestamp, Wording,
 };
 use crate::ruleset::rules::{CallVerdict, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
@@ -154,10 +154,14 @@ pub fn end(
         let adds_anything =
             new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
         let unstored = adds_anything.then(|| {
-            let message =
-                format!("It already ended at {}; nothing was stored.", ended.ended_at);
-            Diagnostic::new(Code::AlreadyEnded, message)
-                .suggest("To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.")
+            let message = format!("It already ended at {}; nothing was stored.", ended.ended_at);
+            Diagnostic::new(Code::AlreadyEnded, message).suggest(
+                Wording::both(
+                    "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`.",
+                    "`tot amend --conclusion` changes what is stored.",
+                )
+                .then(&"To go on, reclassify a node to an open state, and end it again.".into()),
+            )
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
@@ -180,8 +184,11 @@ pub fn end(
     check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
-        let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
-            .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
+        let doubt =
+            Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.").suggest(Wording::both(
+                "Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.",
+                "Give it with -m, or as a file: the answer, how sure it is, what was ruled out.",
+            ));
         verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
     let (answers, not_covered) =
@@ -194,9 +201,11 @@ pub fn end(
                 standing.len(),
                 shortened(&standing, NAMED)
             );
-            let doubt = Diagnostic::new(Code::ConclusionUnbound, message).suggest(
+            let doubt = Diagnostic::new(Code::ConclusionUnbound, message).suggest(Wording::both(
                 "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
-            );
+                "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name \
+                 them later.",
+            ));
             verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);
         }
     }
@@ -256,7 +265,7 @@ pub(super) fn bound_answers(
     let alone =
         if named.iter().filter(|bind| !is_rival(bind)).count() == 1 { BoundAs::Main } else { BoundAs::Part };
     let mut wrong =
-        |about: &str, what: String, how: String| verdict.refuse(Code::InvalidArgument, about, what, how);
+        |about: &str, what: Wording, how: Wording| verdict.refuse(Code::InvalidArgument, about, what, how);
     for bind in named {
         let (id, role) = match bind {
             Bind::Id(id) => (id, alone),
@@ -264,14 +273,21 @@ pub(super) fn bound_answers(
         };
         let Some(known) = standing.iter().find(|known| known.as_str() == id.trim()) else {
             let how = match standing.as_slice() {
-                [] => "There is no current answer: leave `answers` out.".to_owned(),
-                standing => format!("The current answers: {}.", shortened(standing, NAMED)),
+                [] => Wording::both(
+                    "There is no current answer: leave `answers` out.",
+                    "There is no current answer: leave --answer out.",
+                ),
+                standing => format!("The current answers: {}.", shortened(standing, NAMED)).into(),
             };
-            wrong(id, format!("{} is not a current answer.", quoted(id)), how);
+            wrong(id, format!("{} is not a current answer.", quoted(id)).into(), how);
             continue;
         };
         if answers.iter().any(|other| other.id == **known) {
-            wrong(id, format!("{id} is named twice in `answers`."), "Name it once.".to_owned());
+            let what = Wording::both(
+                format!("{id} is named twice in `answers`."),
+                format!("{id} is named twice as an answer."),
+            );
+            wrong(id, what, "Name it once.".into());
             continue;
         }
         answers.push(BoundAnswer { id: (*known).clone(), role });
@@ -279,8 +295,15 @@ pub(super) fn bound_answers(
     let mains = answers.iter().filter(|it| it.role == BoundAs::Main).count();
     let parts = answers.iter().filter(|it| it.role == BoundAs::Part).count();
     if !answers.is_empty() && (mains > 1 || (mains == 1 && parts > 0) || mains + parts == 0) {
-        let what = "`answers` must name one main answer, or parts that together form the conclusion.";
-        wrong("", what.to_owned(), "Give each of several `as: part`, and others `as: rival`.".to_owned());
+        let what = Wording::both(
+            "`answers` must name one main answer, or parts that together form the conclusion.",
+            "--answer must name one main answer, or parts that together form the conclusion.",
+        );
+        let how = Wording::both(
+            "Give each of several `as: part`, and others `as: rival`.",
+            "Give each part with --answer, and others with --rival.",
+        );
+        wrong("", what, how);
     }
     (answers, not_covered)
 }

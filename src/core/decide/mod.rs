@@ -25,7 +25,7 @@ pub mod run;
 pub mod standing;
 pub mod start;
 
-use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
+use crate::domain::{Code, Diagnostic, Event, Investigation, Warning, Wording};
 use crate::ruleset::EffectiveRules;
 pub use crate::ruleset::rules::quality;
 use crate::ruleset::rules::{CallVerdict, secrets};
@@ -109,13 +109,14 @@ fn check_line(
     field: &str,
     text: Option<&str>,
     most: usize,
-    rest: &str,
+    rest: impl Into<Wording>,
     verdict: &mut CallVerdict,
 ) {
     let length = text.map_or(0, |text| text.chars().count());
     if length > most {
         let message = format!("The {field} has {length} characters; the limit is {most}.");
-        verdict.refuse(Code::TextTooLong, node, message, format!("Shorten it, and say the rest in {rest}."));
+        let how = rest.into().map(|rest| format!("Shorten it, and say the rest in {rest}."));
+        verdict.refuse(Code::TextTooLong, node, message, how);
     }
 }
 
@@ -130,5 +131,5 @@ fn not_blank(text: Option<String>) -> Option<String> {
 }
 
 fn stored(warning: &Diagnostic) -> Warning {
-    Warning { code: warning.code.clone(), message: warning.message.clone() }
+    Warning { code: warning.code.clone(), message: warning.message.agent().to_owned() }
 }

@@ -30,7 +30,7 @@ use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
 use crate::domain::{
     BoundAnswer, BoundAs, Caller, Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node,
-    NodeId, StateName, Timestamp,
+    NodeId, StateName, Timestamp, Wording,
 };
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
@@ -145,7 +145,7 @@ pub struct NextCall {
     /// The call.
     pub call: LegalCall,
     /// The reason, in one or two sentences.
-    pub reason: String,
+    pub reason: Wording,
 }
 
 /// A call that is legal now.
@@ -164,6 +164,46 @@ pub enum LegalCall {
     /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
     /// best-confirmed one as the main answer.
     End(Vec<BoundAnswer>),
+}
+
+impl LegalCall {
+    /// Returns the tool. A step proposes the tasks that the reply lists.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            LegalCall::Propose => "tot_step",
+            LegalCall::Withdraw(_) => "tot_propose",
+            LegalCall::Commit(_) => "tot_commit",
+            LegalCall::Reclassify(_) => "tot_reclassify",
+            LegalCall::Reply(_) => "tot_comment",
+            LegalCall::End(_) => "tot_end",
+        }
+    }
+
+    /// Returns the command that corresponds to the call, and its arguments after the investigation's id.
+    pub fn command(&self) -> (&'static str, String) {
+        match self {
+            LegalCall::Propose => ("tot propose", "--next".to_owned()),
+            LegalCall::Withdraw(ids) => {
+                let ids: Vec<&str> = ids.iter().map(NodeId::as_str).collect();
+                ("tot propose", format!("--withdraw {}", ids.join(" ")))
+            }
+            LegalCall::Commit(steps) => {
+                ("tot commit", steps.first().map(|step| step.node.to_string()).unwrap_or_default())
+            }
+            LegalCall::Reclassify(step) => ("tot reclassify", format!("{} STATE", step.node)),
+            LegalCall::Reply(reply) if reply.kind == CommentKind::Resolution => {
+                ("tot resolve", reply.to.to_string())
+            }
+            LegalCall::Reply(reply) => ("tot comment", format!("--reply-to {}", reply.to)),
+            LegalCall::End(answers) => {
+                let bind = |it: &BoundAnswer| {
+                    let option = if it.role == BoundAs::Rival { "--rival" } else { "--answer" };
+                    format!("{option} {}", it.id)
+                };
+                ("tot end", answers.iter().map(bind).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
 }
 
 /// A reply to an objection.
@@ -478,18 +518,22 @@ impl<'a> Planner<'a> {
             if blockers.is_empty()
                 && let Some((slot, reason)) = self.other_way(&mut ids)
             {
-                let call = NextCall { call: LegalCall::Propose, reason };
+                let call = NextCall { call: LegalCall::Propose, reason: reason.into() };
                 return (Some(call), self.tasks(vec![slot], &mut grid));
             }
             if blockers.is_empty() {
                 let deeper = self.deeper(&mut ids).filter(|_| self.strategy == Strategy::Deepen);
                 let answers = self.bindable();
                 let bind = match answers.len() {
-                    0 => "",
-                    _ => ", and say in `answers` which it rests on: `part` of it, or `rival`",
+                    0 => "".into(),
+                    _ => Wording::both(
+                        ", and say in `answers` which it rests on: `part` of it, or `rival`",
+                        ", and name with --answer what it rests on, and with --rival what is only possible",
+                    ),
                 };
                 let only = if deeper.is_some() { "; the tasks only go deeper" } else { "" };
-                let reason = format!("No required steps remain: end with your conclusion{bind}{only}.");
+                let reason = bind
+                    .map(|bind| format!("No required steps remain: end with your conclusion{bind}{only}."));
                 let call = NextCall { call: LegalCall::End(answers), reason };
                 return (Some(call), self.tasks(deeper.into_iter().collect(), &mut grid));
             }
@@ -534,7 +578,7 @@ impl<'a> Planner<'a> {
                 list(lost.iter().take(5))
             );
             let lost = lost.into_iter().take(WITHDRAWN).collect();
-            return NextCall { call: LegalCall::Withdraw(lost), reason };
+            return NextCall { call: LegalCall::Withdraw(lost), reason: reason.into() };
         }
         // The reply has a size limit, and ids may be long.
         let mut room = IDS;
@@ -558,7 +602,7 @@ impl<'a> Planner<'a> {
              findings call for.{more}",
             if steps.len() == 1 { "This node is" } else { "These nodes are" }
         );
-        NextCall { call: LegalCall::Commit(steps), reason }
+        NextCall { call: LegalCall::Commit(steps), reason: reason.into() }
     }
 
     /// Returns whether a pending node can no longer be committed.
@@ -762,7 +806,10 @@ impl<'a> Planner<'a> {
                 node.round().saturating_add(1),
                 other.name
             );
-            Some(NextCall { call: LegalCall::Reclassify(self.step(&node.id, &other.name)), reason })
+            Some(NextCall {
+                call: LegalCall::Reclassify(self.step(&node.id, &other.name)),
+                reason: reason.into(),
+            })
         })
     }
 
@@ -796,7 +843,10 @@ impl<'a> Planner<'a> {
              {} or the one its findings call for.",
             leaf.id, closed.name
         );
-        Some(NextCall { call: LegalCall::Reclassify(self.step(&leaf.id, &closed.name)), reason })
+        Some(NextCall {
+            call: LegalCall::Reclassify(self.step(&leaf.id, &closed.name)),
+            reason: reason.into(),
+        })
     }
 
     /// Returns the call that reopens a node once every node is closed, preferring nodes with children, then the
@@ -807,8 +857,8 @@ impl<'a> Planner<'a> {
         closed.sort_by_key(|node| (has_children(node), node.round(), Reverse(node.id.clone())));
         closed.into_iter().rev().find_map(|node| {
             let open = self.advisor.instead(node, true)?;
-            let why = blockers.first().map_or("", |blocker| blocker.message.as_str());
-            let reason = format!("{why} No open node is left: go on from {}.", node.id);
+            let why = blockers.first().map_or_else(|| "".into(), |blocker| blocker.message.clone());
+            let reason = why.map(|why| format!("{why} No open node is left: go on from {}.", node.id));
             Some(NextCall { call: LegalCall::Reclassify(self.step(&node.id, &open.name)), reason })
         })
     }
@@ -850,7 +900,7 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    fn why(&self, slots: &[Slot<'a>], blockers: &[Diagnostic]) -> String {
+    fn why(&self, slots: &[Slot<'a>], blockers: &[Diagnostic]) -> Wording {
         let about = |blocker: &&Diagnostic| {
             slots.iter().any(|slot| {
                 slot.parent.is_some_and(|parent| blocker.node.as_deref() == Some(parent.id.as_str()))
@@ -859,8 +909,10 @@ impl<'a> Planner<'a> {
         let others = blockers.len().saturating_sub(1);
         let others = if others > 0 { format!(" Other blockers: {others}.") } else { String::new() };
         match blockers.iter().find(about).or_else(|| blockers.first()) {
-            Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
-            None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),
+            Some(blocker) => {
+                blocker.message.map(|why| format!("{why}{others} Propose the tasks, then research them."))
+            }
+            None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".into(),
         }
     }
 
@@ -869,7 +921,9 @@ impl<'a> Planner<'a> {
         let contested = contested(self.investigation).into_iter().next()?;
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
         let call = LegalCall::Reclassify(self.step(&node.id, node.state()?));
-        Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
+        let read = Wording::both("tot_read", "`tot show`");
+        let how = read.map(|call| format!("Read both with {call}, and decide."));
+        Some(NextCall { call, reason: contested.message.then(&how) })
     }
 
     /// Returns the reply to an objection: an answer first, then a resolution if it is required before ending.
@@ -888,7 +942,7 @@ impl<'a> Planner<'a> {
             let reason = format!("{}. {how}", objection.message());
             Some(NextCall {
                 call: LegalCall::Reply(ObjectionReply { to: objection.comment.id, kind }),
-                reason,
+                reason: reason.into(),
             })
         })
     }

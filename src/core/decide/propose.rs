@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, quoted, refuse_if_ended};
-use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, shortened};
 
@@ -83,7 +83,10 @@ pub fn propose(
     refuse_if_ended(investigation)?;
     if request.nodes.is_empty() && request.withdraw.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no nodes to propose or withdraw.")
-            .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
+            .suggest(Wording::both(
+                "Give `nodes` with at least one {id, parent, title, plannedAction}.",
+                "Give titles, or a file.",
+            ))
             .into());
     }
     let mut verdict = CallVerdict::default();
@@ -139,7 +142,10 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
                 Code::DuplicateInBatch,
                 &id,
                 format!("{id} is proposed and withdrawn in one call."),
-                "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
+                Wording::both(
+                    "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
+                    "Proposing a pending id already replaces the proposal: leave it out of --withdraw.",
+                ),
             ),
             Some(id) => withdrawn.push(id),
             None => verdict.refuse(
@@ -154,12 +160,21 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
 }
 
 /// Lists the pending proposals for use in a suggestion: `Pending: R2.A1, R2.A2.`
-pub(super) fn pending_list(investigation: &Investigation) -> String {
+pub(super) fn pending_list(investigation: &Investigation) -> Wording {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
-        0 => "No proposal is pending: propose nodes with tot_propose first.".into(),
-        1..=12 => format!("Pending: {}.", shortened(&pending, 12)),
-        _ => format!("Pending: {} (tot_status lists them).", shortened(&pending, 10)),
+        0 => Wording::both(
+            "No proposal is pending: propose nodes with tot_propose first.",
+            "No proposal is pending: propose nodes with `tot propose` first.",
+        ),
+        1..=12 => format!("Pending: {}.", shortened(&pending, 12)).into(),
+        _ => {
+            let list = shortened(&pending, 10);
+            Wording::both(
+                format!("Pending: {list} (tot_status lists them)."),
+                format!("Pending: {list} (`tot show --all` lists them)."),
+            )
+        }
     }
 }
 
@@ -189,8 +204,9 @@ fn check_node(
 ) -> Option<Node> {
     let before = verdict.errors.len();
     let about = new.id.clone();
-    check_line(&about, "title", Some(&new.title), TITLE_MAX, "plannedAction", verdict);
-    let mut error = |code, message, suggestion: String| verdict.refuse(code, &about, message, suggestion);
+    let rest = Wording::both("plannedAction", "the task below it");
+    check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, verdict);
+    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &about, message, suggestion);
     if new.title.trim().is_empty() {
         let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
         error(Code::MissingTitle, format!("{node} has no title."), "Give it a title of one line.".into());
@@ -218,14 +234,16 @@ fn check_node(
                 Some(free) => format!("a new node below its parent could be {free}"),
                 None => "a new node needs another id".into(),
             };
-            let suggestion = format!("To change its state, use tot_reclassify; {free}.");
+            let suggestion = Wording::both("tot_reclassify", "`tot reclassify`")
+                .map(|call| format!("To change its state, use {call}; {free}."));
             error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
         } else if investigation.unreadable().contains(id) {
             error(
                 Code::DuplicateId,
                 format!("{id} has a file that can't be read or has no place in the tree."),
-                "Choose another suffix, or fix that file by hand and commit it; tot_status names the problem."
-                    .into(),
+                Wording::both("tot_status", "`tot check`").map(|call| {
+                    format!("Choose another suffix, or fix that file by hand and commit it; {call} names the problem.")
+                }),
             );
         } else if let Some(other) = collision {
             error(
@@ -244,12 +262,15 @@ fn check_node(
                 let (message, suggestion) = if pending {
                     (
                         format!("The parent {text} is only proposed."),
-                        format!("Commit {text} first, then propose below it."),
+                        format!("Commit {text} first, then propose below it.").into(),
                     )
                 } else {
                     (
                         format!("The parent {} is not a committed node.", quoted(text)),
-                        "Use the id of a committed node, or null for a root in round 1.".to_owned(),
+                        Wording::both(
+                            "Use the id of a committed node, or null for a root in round 1.",
+                            "Use the id of a committed node, or leave it out for a root in round 1.",
+                        ),
                     )
                 };
                 error(Code::ParentNotFound, message, suggestion);
@@ -264,7 +285,8 @@ fn check_node(
         error(
             Code::TerminalParent,
             format!("{} is {state}, which takes no children.", parent.id),
-            format!("Propose below an open node, or revive {} with tot_reclassify.", parent.id),
+            Wording::both("tot_reclassify", "`tot reclassify`")
+                .map(|call| format!("Propose below an open node, or revive {} with {call}.", parent.id)),
         );
     }
     if let Some(id) = &id {
@@ -285,7 +307,7 @@ fn check_node(
                         parent.id,
                         parent.round() + 1
                     ),
-                    right.unwrap_or_default(),
+                    right.unwrap_or_default().into(),
                 );
             }
             Some(_) => {}
@@ -298,7 +320,7 @@ fn check_node(
                 error(
                     Code::IdParentMismatch,
                     format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
-                    right.unwrap_or_default(),
+                    right.unwrap_or_default().into(),
                 );
             }
         }

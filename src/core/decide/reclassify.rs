@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, stored};
 use crate::domain::{
     Author, Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp,
-    Transition,
+    Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -78,7 +78,10 @@ pub fn reclassify(
         };
         return Err(Diagnostic::new(Code::NodeNotFound, message)
             .about(&about)
-            .suggest("Use the id of a committed node; a pending proposal is committed with tot_commit.")
+            .suggest(Wording::both(
+                "Use the id of a committed node; a pending proposal is committed with tot_commit.",
+                "Use the id of a committed node; a pending proposal is committed with `tot commit`.",
+            ))
             .into());
     };
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;

@@ -4,10 +4,18 @@ use serde::Serialize;
 
 use std::sync::Arc;
 
-use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
+use super::next::NextCall;
+use crate::domain::wording::command;
+use crate::domain::{
+    Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName, Wording,
+};
 use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{KINDS, children, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
+use crate::text::shorten;
+
+/// Maximum number of characters in the wording of a planned call for agents.
+const REASON_MAX: usize = 400;
 
 /// The remaining requirements of an investigation, for callers that report all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +26,95 @@ pub struct Outlook {
     pub lacking: usize,
     /// The steps required in the next round; `None` if no nodes are missing or the investigation has ended.
     pub next_round: Option<NextRound>,
-    /// The next legal step, in one line.
-    pub next_action: String,
+    /// The next legal step.
+    pub next_step: NextStep,
+}
+
+/// The next legal step, or the call that a plan chose for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// The investigation has ended. A node in an open state would reopen it.
+    Reopen,
+    /// Research the pending proposals, and commit them.
+    Commit(Vec<NodeId>),
+    /// Propose the only root that the ruleset allows.
+    ProposeRoot(NodeId),
+    /// Propose this number of roots.
+    ProposeRoots(u32),
+    /// Propose the children that nodes lack.
+    ProposeChildren {
+        /// The round of the children.
+        round: u32,
+        /// The numbers of children and their parents, in words.
+        children: String,
+    },
+    /// Meet a condition that prevents ending.
+    Settle(Diagnostic),
+    /// Handle an open objection, although no required steps remain.
+    SettleObjection(Diagnostic),
+    /// Propose another way: all answers are refuted.
+    ProposeOther(Vec<NodeId>),
+    /// End the investigation, or go deeper.
+    End,
+    /// Make this call.
+    Call(NextCall),
+}
+
+impl NextStep {
+    /// Words the step in one line. The commands for people name the investigation, if an id is given.
+    pub fn wording(&self, investigation: Option<&str>) -> Wording {
+        let command = |name: &str, rest: &str| format!("`{}`", command(name, investigation, rest));
+        match self {
+            NextStep::Reopen => Wording::both(
+                "To reopen it, tot_reclassify a node to an open state.",
+                format!("{} with an open state reopens it.", command("tot reclassify", "NODE STATE")),
+            )
+            .map(|how| format!("The investigation has ended. {how}")),
+            NextStep::Commit(pending) => {
+                let several = if pending.len() > 1 { " (if you have sub-agents, one each)" } else { "" };
+                let nodes = shortened(pending, 5);
+                Wording::both(
+                    format!("Research {nodes}{several}, then tot_commit with state, findings and agentId."),
+                    format!("Research {nodes}, then {}.", command("tot commit", "")),
+                )
+            }
+            NextStep::ProposeRoot(root) => Wording::both(
+                format!("tot_propose the root {root} (parent: null)."),
+                format!("{} for the root {root}.", command("tot propose", "--next")),
+            ),
+            NextStep::ProposeRoots(0 | 1) => Wording::both(
+                "tot_propose a root (parent: null).",
+                format!("{} for a root.", command("tot propose", "--next")),
+            ),
+            NextStep::ProposeRoots(number) => Wording::both(
+                format!("tot_propose {number} roots (parent: null) in one batch."),
+                format!("{} for {number} roots in one batch.", command("tot propose", "--next")),
+            ),
+            NextStep::ProposeChildren { round, children } => {
+                Wording::both("tot_propose", command("tot propose", "--next"))
+                    .map(|call| format!("{call} for round {round}: {children}."))
+            }
+            NextStep::Settle(blocker) => blocker.text(),
+            NextStep::SettleObjection(objection) => objection
+                .text()
+                .map(|text| format!("No required steps remain, but an objection is open: {text}")),
+            NextStep::ProposeOther(refuted) => {
+                Wording::both("tot_propose", command("tot propose", "")).map(|call| {
+                    let refuted = shortened(refuted, 5);
+                    format!("No answer remains; refuted: {refuted}. Propose another way with {call}.")
+                })
+            }
+            NextStep::End => Wording::both("tot_end", command("tot end", ""))
+                .map(|call| format!("No required steps remain: {call} with your conclusion, or go deeper.")),
+            NextStep::Call(NextCall { call, reason }) => {
+                let (name, rest) = call.command();
+                Wording::both(
+                    shorten(&format!("Next: {}. {}", call.tool(), reason.agent()), REASON_MAX),
+                    format!("{}. {}", command(name, &rest), reason.person()),
+                )
+            }
+        }
+    }
 }
 
 /// The steps required in the next round.
@@ -63,17 +158,15 @@ pub fn weakened(before: &Investigation, after: &Investigation, rules: &Effective
 /// Returns the investigation's outlook.
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
     if investigation.end_in_force().is_some() {
-        let next_action =
-            "The investigation has ended. To reopen it, tot_reclassify a node to an open state.".into();
-        return Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_action };
+        return Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_step: NextStep::Reopen };
     }
     let mut blockers = steps(investigation, rules, 3);
     blockers.extend(file_problems(investigation, rules));
     let lacking = children::lacking(investigation, rules).count();
     let parents = rules.incomplete_rounds(investigation).next().unwrap_or_default();
     let next_round = next_round(investigation, rules, &parents);
-    let next_action = next_action(investigation, rules, next_round.as_ref(), &parents, blockers.first());
-    Outlook { blockers, lacking, next_round, next_action }
+    let next_step = next_step(investigation, rules, next_round.as_ref(), &parents, blockers.first());
+    Outlook { blockers, lacking, next_round, next_step }
 }
 
 /// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
@@ -90,9 +183,10 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
 pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
-        Diagnostic::new(Code::UnreadableNode, message)
-            .about(id)
-            .suggest("Fix it by hand and commit it; tot_status names the problem.")
+        Diagnostic::new(Code::UnreadableNode, message).about(id).suggest(
+            Wording::both("tot_status", "`tot check`")
+                .map(|call| format!("Fix it by hand and commit it; {call} names the problem.")),
+        )
     });
     unreadable.chain(at_odds(investigation, rules)).collect()
 }
@@ -114,10 +208,10 @@ fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> 
     blockers.extend(contested(investigation));
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
-        blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(match pending.len() {
-            1 => "Commit it, or take it back with tot_propose's `withdraw`.",
-            _ => "Commit them, or take them back with tot_propose's `withdraw`.",
-        }));
+        let them = if pending.len() == 1 { "it" } else { "them" };
+        let how = Wording::both("tot_propose's `withdraw`", "`tot propose --withdraw`")
+            .map(|call| format!("Commit {them}, or take {them} back with {call}."));
+        blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(how));
     }
     blockers
 }
@@ -128,8 +222,9 @@ pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnos
     is_empty.then(|| {
         Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
             match investigation.pending().next() {
-                Some(_) => "Research what is pending, and commit it.",
-                None => "Propose a root with tot_propose, research it, and commit it.",
+                Some(_) => "Research what is pending, and commit it.".into(),
+                None => Wording::both("tot_propose", "`tot propose`")
+                    .map(|call| format!("Propose a root with {call}, research it, and commit it.")),
             },
         )
     })
@@ -142,10 +237,12 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let blocker = |node: &Arc<Node>| {
         let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
         let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
-        Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
-            "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is \
-             the current one.",
-        )
+        Diagnostic::new(Code::Contested, message).about(&node.id).suggest(Wording::both(
+            "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is the \
+             current one.",
+            "Read both results with `tot show`, then set the state that holds with `tot reclassify`, even if it is the \
+             current one.",
+        ))
     };
     investigation.nodes().filter(is_contested).map(blocker).collect()
 }
@@ -213,31 +310,23 @@ fn next_round(
     Some(NextRound { round, nodes_required, total_batches })
 }
 
-/// Returns the next legal step for an open investigation, in one line.
-fn next_action(
+/// Returns the next legal step for an open investigation.
+fn next_step(
     investigation: &Investigation,
     rules: &EffectiveRules,
     next: Option<&NextRound>,
     parents: &[(&Node, Requirement)],
     blocker: Option<&Diagnostic>,
-) -> String {
-    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+) -> NextStep {
+    let pending: Vec<NodeId> = investigation.pending().map(|node| node.id.clone()).collect();
     if !pending.is_empty() {
-        let several = if pending.len() > 1 { " (if you have sub-agents, one each)" } else { "" };
-        return format!(
-            "Research {}{several}, then tot_commit with state, findings and agentId.",
-            shortened(&pending, 5)
-        );
+        return NextStep::Commit(pending);
     }
     if let Some(next) = next {
         if next.round == 1 {
-            let roots = rules.ruleset().roots.ids.as_deref().filter(|ids| ids.len() == 1);
-            return match roots {
-                Some(ids) => format!("tot_propose the root {} (parent: null).", ids[0]),
-                None if next.nodes_required > 1 => {
-                    format!("tot_propose {} roots (parent: null) in one batch.", next.nodes_required)
-                }
-                None => "tot_propose a root (parent: null).".into(),
+            return match rules.ruleset().roots.ids.as_deref() {
+                Some([only]) => NextStep::ProposeRoot(only.clone()),
+                _ => NextStep::ProposeRoots(next.nodes_required),
             };
         }
         let shown = parents.iter().take(4).map(|(node, requirement)| {
@@ -252,32 +341,20 @@ fn next_action(
             0 => String::new(),
             more => format!(", and below {more} more"),
         };
-        return format!("tot_propose for round {}: {}{more}.", next.round, list(shown));
+        let children = format!("{}{more}", list(shown));
+        return NextStep::ProposeChildren { round: next.round, children };
     }
-    match blocker {
-        None => settled(investigation, rules),
-        Some(blocker) => format!("{} {}", blocker.message, blocker.suggestion.as_deref().unwrap_or_default())
-            .trim_end()
-            .to_owned(),
-    }
+    blocker.map_or_else(|| settled(investigation, rules), |blocker| NextStep::Settle(blocker.clone()))
 }
 
 /// Returns the next step when no required steps remain: end the investigation, unless an optional point is still open.
-fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
-    if let Some(Diagnostic { message, suggestion, .. }) =
-        objections::open(investigation).first().map(diagnostic)
-    {
-        return format!(
-            "No required steps remain, but an objection is open: {message} {}",
-            suggestion.unwrap_or_default()
-        );
+fn settled(investigation: &Investigation, rules: &EffectiveRules) -> NextStep {
+    if let Some(objection) = objections::open(investigation).first() {
+        return NextStep::SettleObjection(diagnostic(objection));
     }
-    match refuted_alone(investigation, rules).as_slice() {
-        [] => "No required steps remain: tot_end with your conclusion, or go deeper.".into(),
-        refuted => format!(
-            "No answer remains; refuted: {}. Propose another way with tot_propose.",
-            shortened(refuted, 5)
-        ),
+    match refuted_alone(investigation, rules) {
+        none if none.is_empty() => NextStep::End,
+        refuted => NextStep::ProposeOther(refuted),
     }
 }
 

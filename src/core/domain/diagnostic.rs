@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Code;
 use super::id::NODE_ID_MAX;
+use super::{Code, Wording};
 
 /// An error, warning or blocker: a code, the affected node, a message and a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,15 +16,15 @@ pub struct Diagnostic {
     #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The message, in one sentence.
-    pub message: String,
+    pub message: Wording,
     /// The suggested remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<String>,
+    pub suggestion: Option<Wording>,
 }
 
 impl Diagnostic {
     /// Creates a diagnostic without a node or a suggestion.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<Wording>) -> Self {
         Diagnostic { code, node: None, message: message.into(), suggestion: None }
     }
 
@@ -36,22 +36,24 @@ impl Diagnostic {
     }
 
     /// Sets the suggested remedy.
-    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+    pub fn suggest(mut self, suggestion: impl Into<Wording>) -> Self {
         self.suggestion = Some(suggestion.into());
         self
     }
+
+    /// Returns the message with the suggestion.
+    pub fn text(&self) -> Wording {
+        self.suggestion.as_ref().map_or_else(|| self.message.clone(), |how| self.message.then(how))
+    }
 }
 
+/// Formats the diagnostic as agents read it.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.code)?;
         if let Some(node) = &self.node {
             write!(f, " {node}")?;
         }
-        write!(f, ": {}", self.message)?;
-        if let Some(suggestion) = &self.suggestion {
-            write!(f, " {suggestion}")?;
-        }
-        Ok(())
+        write!(f, ": {}", self.text().agent())
     }
 }

@@ -13,6 +13,7 @@
 //! - [`event`]: the effect of a call, and the events between two trees.
 //! - [`code`]: the codes for errors, warnings and blockers, with their meanings.
 //! - [`diagnostic`]: errors, warnings and blockers, as shown to agents and people.
+//! - [`wording`]: texts that read differently for agents and people.
 
 pub mod attachment;
 pub mod citation;
@@ -27,6 +28,7 @@ pub mod node;
 pub mod run;
 pub(crate) mod stored;
 pub mod time;
+pub mod wording;
 
 pub use attachment::{Attached, AttachmentName, Attachments};
 pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
@@ -43,3 +45,4 @@ pub use node::{
 };
 pub use run::{Run, RunKind};
 pub use time::Timestamp;
+pub use wording::Wording;

@@ -403,7 +403,7 @@ fn unfiled_warnings(warnings: &[Diagnostic]) -> String {
         code @ Code::ObjectionOpen => {
             format!("    {code}: {}, on {}\n", code.meaning(), warning.node.as_deref().unwrap_or("the whole"))
         }
-        code => format!("    {code}: {}\n", line(&warning.message, 300)),
+        code => format!("    {code}: {}\n", line(warning.message.agent(), 300)),
     };
     warnings.iter().map(said).collect()
 }

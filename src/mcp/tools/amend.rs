@@ -56,16 +56,17 @@ pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> Tool
         }
         Some(_) => {
             let id = written.standing.investigation().meta().id;
-            shared.message = format!(
+            let note = format!(
                 "Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with \
-                 `tot approve {id}`. {}",
-                shared.message
+                 `tot approve {id}`."
             );
+            shared.message.notes.insert(0, note.into());
             vec!["conclusion"]
         }
         None => {
             let what = node_id.as_deref().unwrap_or("The conclusion");
-            shared.message = format!("{what} already says that; nothing was written. {}", shared.message);
+            let note = format!("{what} already says that; nothing was written.");
+            shared.message.notes.insert(0, note.into());
             Vec::new()
         }
     };

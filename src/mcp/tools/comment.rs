@@ -50,7 +50,7 @@ pub(super) fn run(service: &Service, input: CommentInput, caller: &Caller) -> To
     let comment_id = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment.id.to_string()),
         _ => {
-            shared.message = format!("You already said that; nothing was written. {}", shared.message);
+            shared.message.notes.insert(0, "You already said that; nothing was written.".into());
             None
         }
     };

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::ReplyFields;
+use super::super::wire::{Message, ReplyFields};
 use super::ToolOutcome;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
     Coverage, Dimension, LegalCall, Next, NextCall, ObjectionReply, Plan, Strategy, Task, next,
     number_of_tasks,
 };
-use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId};
+use crate::decide::standing::NextStep;
+use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, Wording};
 use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
@@ -45,9 +46,6 @@ const AGENT: usize = 60;
 /// The maximum number of commands to offer, and the maximum length of each command.
 const RUNS: usize = 3;
 const RUN: usize = 160;
-
-/// The maximum length of a message, in characters.
-const MESSAGE: usize = 400;
 
 /// The maximum number of nodes to name in a path: the root and the last nodes, or only the last nodes if the task
 /// must be short.
@@ -157,9 +155,6 @@ pub(super) struct NextCallEntry {
     pub(super) tool: &'static str,
     /// The arguments, with placeholders enclosed in `<` and `>`.
     arguments: Map<String, Value>,
-    /// The reply's message for this call.
-    #[serde(skip)]
-    pub(super) message: String,
 }
 
 /// A node to research.
@@ -210,12 +205,15 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
-    let shared = match (&next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
-        (None, Some((node, claim))) => ReplyFields { message: wait_for(node, claim), ..shared },
-        (None, None) if shared.can_end != Some(true) => {
-            ReplyFields { message: for_others(&standing, shared.message), ..shared }
+    let shared = match (&plan.next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
+        (None, Some((node, claim))) => {
+            ReplyFields { message: Message::note(wait_for(node, claim)), ..shared }
         }
-        _ => next_call_first(shared, next_call.as_ref()),
+        (None, None) if shared.can_end != Some(true) => {
+            let message = for_others(&standing).map_or(shared.message, Message::note);
+            ReplyFields { message, ..shared }
+        }
+        (call, _) => next_call_first(shared, call.clone()),
     };
     let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
         node_id: node.to_string(),
@@ -242,31 +240,31 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
     told.collect()
 }
 
-/// Returns the message for the two parties to an open objection, or `otherwise` if there is none.
-fn for_others(standing: &Standing, otherwise: String) -> String {
-    match objections::open(standing.investigation()).first() {
-        Some(first) => format!(
-            "Nothing left for you to do: someone else must resolve an objection. {}.",
-            first.message()
-        ),
-        None => otherwise,
-    }
+/// Returns the message for the two parties to an open objection, if there is one.
+fn for_others(standing: &Standing) -> Option<String> {
+    let open = objections::open(standing.investigation());
+    let first = open.first()?;
+    Some(format!("Nothing left for you to do: someone else must resolve an objection. {}.", first.message()))
 }
 
 /// Returns the message for an agent when others have claimed all tasks.
-fn wait_for(node: &NodeId, claim: &Claim) -> String {
+fn wait_for(node: &NodeId, claim: &Claim) -> Wording {
     let agent = shorten(&one_line(&claim.agent_id), AGENT);
-    format!(
-        "Other agents have claimed all tasks: call tot_next again when they have committed, or at {}, when the claim of \
-         {agent} on {node} expires.",
-        claim.until
-    )
+    let until = claim.until;
+    Wording::both("call tot_next again", "`tot next` has more").map(|again| {
+        format!(
+            "Other agents have claimed all tasks: {again} when they have committed, or at {until}, when the claim of \
+             {agent} on {node} expires."
+        )
+    })
 }
 
 /// Replaces the message and the required steps with the next call. tot_status lists the other required steps.
-pub(super) fn next_call_first(shared: ReplyFields, call: Option<&NextCallEntry>) -> ReplyFields {
+pub(super) fn next_call_first(shared: ReplyFields, call: Option<NextCall>) -> ReplyFields {
     match call {
-        Some(call) => ReplyFields { message: call.message.clone(), owed: Vec::new(), ..shared },
+        Some(call) => {
+            ReplyFields { message: Message::next(NextStep::Call(call)), owed: Vec::new(), ..shared }
+        }
         None => shared,
     }
 }
@@ -313,20 +311,20 @@ pub(super) fn next_call(
     asked: &PlanRequest,
     agent: Option<&str>,
 ) -> Option<NextCallEntry> {
-    let NextCall { call, reason } = plan.next_call.as_ref()?;
+    let call = &plan.next_call.as_ref()?.call;
     let session = investigation.meta().id;
-    let (tool, arguments) = match call {
+    let arguments = match call {
         // The reply already lists the tasks. A step in this state proposes exactly these tasks.
-        LegalCall::Propose => ("tot_step", json!(asked)),
+        LegalCall::Propose => json!(asked),
         LegalCall::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
-            ("tot_propose", json!({"withdraw": ids}))
+            json!({"withdraw": ids})
         }
         LegalCall::Commit(steps) => {
             // The state and the findings are missing because the research is not done yet.
             let results: Vec<Value> =
                 steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
-            ("tot_commit", json!({"results": results}))
+            json!({"results": results})
         }
         LegalCall::Reclassify(step) => {
             let mut arguments = json!({
@@ -338,27 +336,26 @@ pub(super) fn next_call(
                 // The placeholder is too short to pass as evidence if sent unchanged.
                 arguments["evidence"] = json!(format!("<{least} characters or more>"));
             }
-            ("tot_reclassify", arguments)
+            arguments
         }
         LegalCall::Reply(ObjectionReply { to, kind }) => {
             let mut arguments = json!({"kind": kind, "replyTo": to.to_string(), "text": "<what you say>"});
             if *kind == CommentKind::Resolution {
                 arguments["agentId"] = json!(agent.unwrap_or("<yours>"));
             }
-            ("tot_comment", arguments)
+            arguments
         }
         LegalCall::End(answers) => {
             let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
             if !answers.is_empty() {
                 arguments["answers"] = json!(answers);
             }
-            ("tot_end", arguments)
+            arguments
         }
     };
-    let message = shorten(&format!("Next: {tool}. {reason}"), MESSAGE);
     let mut all = Map::from_iter([("sessionId".to_owned(), json!(session.to_string()))]);
     all.extend(arguments.as_object().cloned().unwrap_or_default());
-    Some(NextCallEntry { tool, arguments: all, message })
+    Some(NextCallEntry { tool: call.tool(), arguments: all })
 }
 
 impl TaskEntry {

@@ -65,7 +65,8 @@ pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) ->
         _ => {
             let node = id.parse::<NodeId>().ok();
             let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
-            shared.message = format!("{id} already has that state; nothing was written. {}", shared.message);
+            let note = format!("{id} already has that state; nothing was written.");
+            shared.message.notes.insert(0, note.into());
             (state.clone(), state, Vec::new())
         }
     };

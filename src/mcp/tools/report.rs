@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
 use super::super::tool::{About, Nothing, Tool, blocking};
-use super::super::wire::ReplyFields;
+use super::super::wire::{Message, ReplyFields};
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources};
@@ -163,7 +163,7 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let (nodes, commits) = published.told();
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
-    shared.message = format!("Report written: open {index} in a browser.");
+    shared.message = Message::note(format!("Report written: open {index} in a browser."));
     let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
     Ok(WrittenReport { began, reply })
 }
@@ -269,7 +269,7 @@ mod tests {
         let lock = site.join(format!(".tot-report-{}.lock", fixture.id));
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         let Err(refusal) = fixture.reports.report(fixture.id.to_string()).await else { panic!("written") };
-        assert!(refusal.errors[0].message.contains("is not a file"), "{:?}", refusal.errors);
+        assert!(refusal.errors[0].message.agent().contains("is not a file"), "{:?}", refusal.errors);
         fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink("/nowhere/at/all", &lock).unwrap();
         assert!(fixture.reports.report(fixture.id.to_string()).await.is_err());

@@ -98,7 +98,7 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     };
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(standing, graph);
-    let shared = next_call_first(shared, next_call.as_ref()).after_what_changed(&done.before, standing);
+    let shared = next_call_first(shared, what_now.next_call).after_what_changed(&done.before, standing);
     let shared = ReplyFields { graph, ..shared };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),

@@ -452,7 +452,7 @@ impl<'a> Cards<'a> {
                 .map(|blocker| BlockerView {
                     card: blocker.node.as_ref().and_then(|id| self.get(&id.parse().ok()?).cloned()),
                     code: blocker.code.to_string(),
-                    message: self.in_words(&blocker.message),
+                    message: self.in_words(blocker.message.person()),
                 })
                 .collect(),
         }

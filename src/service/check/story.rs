@@ -62,7 +62,7 @@ fn one_commit(
     }
     for path in entry.paths.iter().filter(|_| !first) {
         let (code, what) = match layout::place(path) {
-            Place::Meta => (Code::TermsChanged, "the settings that tot_start fixed"),
+            Place::Meta => (Code::TermsChanged, "the settings that `tot start` fixed"),
             Place::Ruleset => (Code::RulesetChanged, "the rules for all calls"),
             _ => continue,
         };
@@ -129,7 +129,7 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
                 "It ends the investigation, but has no tag ended/N.",
             )
             .in_commit(end.commit)
-            .suggest("Fetch tags with `git fetch --tags`, or let the next tot_end write it."),
+            .suggest("Fetch tags with `git fetch --tags`, or let the next `tot end` write it."),
         );
     }
     for entry in subject.history.iter().filter(|entry| !is_end(entry) && entry.gaps.is_empty()) {

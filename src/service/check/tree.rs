@@ -226,7 +226,7 @@ impl TreeCheck<'_> {
                 let message =
                     format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
                 Finding::new(Error, Code::TerminalParent, message)
-                    .suggest(format!("Revive {} with tot_reclassify.", parent.id))
+                    .suggest(format!("Revive {} with `tot reclassify`.", parent.id))
             }
             Some(code) => {
                 let own = node.state().map(StateName::as_str).unwrap_or_default();
@@ -401,7 +401,7 @@ impl TreeCheck<'_> {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
             let finding = Finding::new(Warning, Code::ConfirmationDue, message)
-                .suggest("The next tot_commit or tot_reclassify corrects it.");
+                .suggest("The next `tot commit` or `tot reclassify` corrects it.");
             self.at(&missed.node, "state", finding);
         }
     }
@@ -414,8 +414,8 @@ impl TreeCheck<'_> {
             else {
                 continue;
             };
-            let finding = Finding::new(Warning, Code::Contested, contested.message)
-                .suggest("Settle it with tot_reclassify to the correct state.");
+            let finding = Finding::new(Warning, Code::Contested, contested.message.person())
+                .suggest("Settle it with `tot reclassify` to the correct state.");
             self.at(node, "otherResults", finding);
         }
     }
@@ -437,11 +437,11 @@ impl TreeCheck<'_> {
             let finding = Finding::new(
                 Error,
                 Code::EndedTooEarly,
-                format!("It has ended, but {}: {}", owed.code, owed.message),
+                format!("It has ended, but {}: {}", owed.code, owed.message.person()),
             )
             .unless_merged(self.joined.since_end())
             .at(layout::CONCLUSION, line("version"))
-            .suggest("Reopen it with tot_reclassify to an open state, and continue.");
+            .suggest("Reopen it with `tot reclassify` to an open state, and continue.");
             self.findings.push(finding);
         }
         let mut warn = |code: Code, key: &str, message: &str, suggestion: Option<&str>| {
@@ -466,7 +466,7 @@ impl TreeCheck<'_> {
         }
         if !is_in_force {
             let message = "It ended, but research continued elsewhere after that.";
-            let suggestion = "End it again with tot_end when that research is done.";
+            let suggestion = "End it again with `tot end` when that research is done.";
             warn(Code::TimeRunsBack, "endedAt", message, Some(suggestion));
         }
         if !conclusion.other_conclusions.is_empty() {

@@ -176,8 +176,9 @@ fn under(
     began: Timestamp,
 ) -> Result<Facts, ImportError> {
     let request = Start { query: file.query.clone(), ..Start::default() };
-    let mut meta = start(request, &ruleset.ruleset, None, id, began)
-        .map_err(|rejection| invalid("query", rejection.errors.first().map_or("", |error| &error.message)))?;
+    let mut meta = start(request, &ruleset.ruleset, None, id, began).map_err(|rejection| {
+        invalid("query", rejection.errors.first().map_or("", |error| error.message.person()))
+    })?;
     // The mode is retained even if it could not be chosen today. Checks report it.
     meta.mode = file.mode.clone().unwrap_or(meta.mode);
     meta.min_rounds = file.min_rounds.unwrap_or(meta.min_rounds);

@@ -9,11 +9,12 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{EarlyStop, End};
 use tree_of_thoughts::decide::next::{LegalCall, Next, Strategy, SuggestedState, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
+use tree_of_thoughts::decide::standing::NextStep;
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, StopReason};
 use tree_of_thoughts::ruleset::{Role, builtin};
 
-use crate::support::table::{EVIDENCE, Table};
+use crate::support::table::{EVIDENCE, Table, worded};
 
 /// How an agent fills in what the plan leaves to it.
 struct Agent {
@@ -78,6 +79,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     let request = Next { strategy: agent.strategy, ..Next::default() };
     for _ in 0..300 {
         let plan = next(&table.investigation, &table.rules(), &request, table.now).unwrap();
+        worded(&NextStep::Call(plan.next_call.clone().unwrap()).wording(None));
         // Who cheats does not go on for confirmations that the rules demand of another: it ends as soon as it may.
         let end = try_ends(
             &mut table,

@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::standing::contested;
 use tree_of_thoughts::domain::{Change, Classification, Code, Node};
 use tree_of_thoughts::service::check::check_facts;
 
-use crate::support::table::{Table, found, told};
+use crate::support::table::{Table, found, told, worded};
 
 #[test]
 fn results_that_differ_keep_the_end_away_until_somebody_decides() {
@@ -28,9 +28,9 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     let refused = table.try_end().unwrap_err();
     assert!(told(&refused.errors).contains("CONTESTED"), "{refused}");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
-    assert!(
-        matches!(plan.next_call.unwrap().call, LegalCall::Reclassify(step) if step.node.as_str() == "R1.A")
-    );
+    let next_call = plan.next_call.unwrap();
+    worded(&next_call.reason);
+    assert!(matches!(next_call.call, LegalCall::Reclassify(step) if step.node.as_str() == "R1.A"));
     // To name the state in force decides, too; done twice, it changes nothing.
     let request = Reclassify {
         node_id: "R1.A".into(),

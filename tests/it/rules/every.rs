@@ -484,8 +484,9 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     let mut table = Table::new("single-root");
     let advice = |table: &Table| {
         let blockers = tree_of_thoughts::decide::standing::blockers(&table.investigation, &table.rules());
-        let said =
-            blockers.iter().map(|it| format!("{}: {}", it.code, it.suggestion.clone().unwrap_or_default()));
+        let said = blockers
+            .iter()
+            .map(|it| format!("{}: {}", it.code, it.suggestion.as_ref().map_or("", |it| it.agent())));
         said.collect::<Vec<_>>().join("\n")
     };
     table.propose(&[("R1.A", "")]);

@@ -7,7 +7,7 @@ use tree_of_thoughts::domain::{Caller, CommentKind, Commenter};
 use tree_of_thoughts::ruleset::RulesetFile;
 use tree_of_thoughts::ruleset::rules::objections;
 
-use crate::support::table::{Table, said, told};
+use crate::support::table::{Table, said, told, worded};
 
 /// A root, an answer below it, and a check of that, which another agent did.
 fn answered() -> Table {
@@ -116,7 +116,7 @@ fn an_objection_is_a_task_until_it_is_answered() {
         next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap().next_call
     };
     let task = plan(&table).unwrap();
-    assert_snapshot!(task.reason, @"a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong, and answer it.");
+    assert_snapshot!(worded(&task.reason), @"a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong, and answer it.");
     assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, LegalCall::End(_)));

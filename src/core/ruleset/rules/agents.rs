@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::shorten;
 
@@ -90,9 +90,10 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if change.reason.is_none_or(says_nothing) {
         let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
-        let doubt = Diagnostic::new(Code::NoReason, message)
-            .about(&change.node.id)
-            .suggest("Say in `reason` what was learned since its commit.");
+        let doubt = Diagnostic::new(Code::NoReason, message).about(&change.node.id).suggest(Wording::both(
+            "Say in `reason` what was learned since its commit.",
+            "Say with -m what was learned since its commit.",
+        ));
         verdict.add(change.rules.ruleset().checks.no_reason, doubt);
     }
 }
@@ -100,8 +101,9 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
 fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let checks = &result.rules.ruleset().checks;
     let node = result.node;
-    let doubt =
-        |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
+    let doubt = |code: Code, message: Wording, how: Wording| {
+        Diagnostic::new(code, message).about(&node.id).suggest(how)
+    };
     let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
     // Research may begin before the proposal. In that case, the result states when it began or which commands were run.
@@ -113,13 +115,17 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
         );
         let how = "Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was \
                    run (`commands`).";
-        verdict.add(checks.suspicious, doubt(Code::Suspicious, message, how));
+        verdict.add(checks.suspicious, doubt(Code::Suspicious, message.into(), how.into()));
     }
     match (result.agent, result.agents_other) {
         (None, _) if result.is_person => {}
         (None, _) => {
-            let message = format!("{} was committed without an agentId.", node.id);
-            let how = "Give the id of the agent that did the research.";
+            let message = Wording::both("an agentId", "a name")
+                .map(|name| format!("{} was committed without {name}.", node.id));
+            let how = Wording::both(
+                "Give the id of the agent that did the research.",
+                "`git config --global user.name` gives you one.",
+            );
             verdict.add(checks.missing_agent, doubt(Code::MissingAgent, message, how));
         }
         (Some(agent), Some(other)) => {
@@ -129,7 +135,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
                 shorten(agent, 60)
             );
             let how = "If you have sub-agents, give each one a node; if not, name yourself: an invented name convinces nobody.";
-            verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message, how));
+            verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message.into(), how.into()));
         }
         (Some(_), None) => {}
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, StateName};
+use crate::domain::{Code, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -51,8 +51,13 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let Some(least) = result.rules.alternatives(result.state) else { return };
     let has = number(result.alternatives);
     if has < least as usize {
-        let message = format!("{} needs {least} in alternativesConsidered, not {has}.", result.state);
-        let how = "Say what else could be the answer, and why it is not, each in a sentence.";
+        let message = Wording::both("in alternativesConsidered", "alternatives")
+            .map(|what| format!("{} needs {least} {what}, not {has}.", result.state));
+        let how = Wording::both(
+            "Say what else could be the answer, and why it is not, each in a sentence.",
+            "Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below \
+             `## Alternatives`.",
+        );
         verdict.refuse(Code::MissingAlternatives, &result.node.id, message, how);
     }
 }
@@ -69,7 +74,10 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {} without the {least} alternatives that a commit needs.",
             change.node.id, change.to
         );
-        let how = "Give `alternativesConsidered` when reclassifying.";
+        let how = Wording::both(
+            "Give `alternativesConsidered` when reclassifying.",
+            "Give each with --alternative.",
+        );
         verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
     }
 }

@@ -8,7 +8,7 @@ use super::states::State;
 use super::{
     CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, applies, children, no_round,
 };
-use crate::domain::{Code, Diagnostic, Node, StateName};
+use crate::domain::{Code, Diagnostic, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -82,11 +82,12 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result
         None => Ok(ruleset.keeps_early_states(min_rounds)),
         Some(asked) if ruleset.has_conversions() => Ok(asked),
         Some(_) => {
-            let message = format!(
-                "allowEarlyTerminal: {} converts no states, so there is nothing to allow.",
-                ruleset.name
-            );
-            Err(Diagnostic::new(Code::InvalidArgument, message).suggest("Leave allowEarlyTerminal out."))
+            let setting = Wording::both("allowEarlyTerminal", "--allow-early-terminal");
+            let message = setting.map(|it| {
+                format!("{it}: {} converts no states, so there is nothing to allow.", ruleset.name)
+            });
+            let how = setting.map(|it| format!("Leave {it} out."));
+            Err(Diagnostic::new(Code::InvalidArgument, message).suggest(how))
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::runs::was_run;
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
-use crate::domain::{Code, Investigation, NodeId, RunId, StateName};
+use crate::domain::{Code, Investigation, NodeId, RunId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -62,7 +62,10 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     if has < least as usize && !is_run() {
         let message =
             format!("{} needs evidence of at least {least} characters; there are {has}.", result.state);
-        let how = "Put what was measured or read into `evidence`.";
+        let how = Wording::both(
+            "Put what was measured or read into `evidence`.",
+            "State what was measured or read with --evidence, or below `## Evidence`.",
+        );
         verdict.refuse(Code::MissingEvidence, &result.node.id, message, how);
     }
 }
@@ -83,7 +86,8 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id
         );
-        verdict.warn(Code::MissingEvidence, &node.id, message, "Give `evidence` when reclassifying.");
+        let how = Wording::both("Give `evidence` when reclassifying.", "Give it with --evidence.");
+        verdict.warn(Code::MissingEvidence, &node.id, message, how);
     }
 }
 

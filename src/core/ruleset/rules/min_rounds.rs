@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, Investigation};
+use crate::domain::{Code, Diagnostic, Investigation, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
@@ -41,17 +41,17 @@ pub fn chosen(
     asked: Option<u32>,
     floor: Option<u32>,
 ) -> Result<u32, Diagnostic> {
-    let invalid = |message: String, suggestion: String| {
-        Err(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion))
-    };
     let of_mode = ruleset.mode(mode);
     let own = of_mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
     let may_be_lowered = of_mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
     let least = if may_be_lowered { *BOUNDS.start() } else { own }.max(floor.unwrap_or(0));
     let asked = asked.unwrap_or(own.max(least));
+    let invalid = |what: String, how: String| {
+        let message = Wording::both("minRounds", "--min-rounds").map(|it| format!("{it} is {asked}{what}."));
+        Err(Diagnostic::new(Code::InvalidArgument, message).suggest(how))
+    };
     if asked > *BOUNDS.end() {
-        let message = format!("minRounds is {asked}; the limit is {}.", BOUNDS.end());
-        return invalid(message, "Ask for fewer rounds.".into());
+        return invalid(format!("; the limit is {}", BOUNDS.end()), "Ask for fewer rounds.".into());
     }
     // An unknown mode has no known minimum.
     if asked < least && ruleset.mode_names().contains(&mode) {
@@ -59,8 +59,10 @@ pub fn chosen(
             Some(floor) if floor == least && floor > own => "this server's minimum".to_owned(),
             _ => format!("the minimum of {} in mode {mode}", ruleset.name),
         };
-        let message = format!("minRounds is {asked}, below {least}, {why}.");
-        return invalid(message, format!("Leave it out, or ask for {least} or more."));
+        return invalid(
+            format!(", below {least}, {why}"),
+            format!("Leave it out, or ask for {least} or more."),
+        );
     }
     Ok(asked)
 }

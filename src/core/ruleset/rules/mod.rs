@@ -47,7 +47,7 @@ use std::sync::Arc;
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
 use super::validity::Contradiction;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording};
 use states::State;
 
 /// All rule kinds, in the order in which they are checked and reported.
@@ -131,8 +131,8 @@ impl CallVerdict {
         &mut self,
         code: Code,
         node: impl fmt::Display,
-        message: impl Into<String>,
-        how: impl Into<String>,
+        message: impl Into<Wording>,
+        how: impl Into<Wording>,
     ) {
         self.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
     }
@@ -142,8 +142,8 @@ impl CallVerdict {
         &mut self,
         code: Code,
         node: impl fmt::Display,
-        message: impl Into<String>,
-        how: impl Into<String>,
+        message: impl Into<Wording>,
+        how: impl Into<Wording>,
     ) {
         self.warnings.push(Diagnostic::new(code, message).about(node).suggest(how));
     }

@@ -11,6 +11,7 @@ use super::verification::{ClaimedAuthor, writers};
 use super::{RuleKind, SILENT};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
+    Wording,
 };
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
@@ -139,15 +140,23 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let comment = &objection.comment;
     let node = comment.node.as_ref().map_or("", NodeId::as_str);
     let how = match objection.is_answered() {
-        true => format!(
-            "It is answered, and open until somebody other than {node}'s author resolves it: tot_comment with kind \
-             resolution and replyTo {}.",
-            comment.id
-        ),
-        false => format!(
-            "Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer \
-             and replyTo {}.",
-            comment.id
+        true => Wording::both("tot_comment with kind resolution and replyTo", "tot resolve").map(|call| {
+            let id = comment.id;
+            format!(
+                "It is answered, and open until somebody other than {node}'s author resolves it: {call} {id}."
+            )
+        }),
+        false => Wording::both(
+            format!(
+                "Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind \
+                 answer and replyTo {}.",
+                comment.id
+            ),
+            format!(
+                "Check it, fix what is wrong with `tot amend` or `tot reclassify`, and answer it: tot comment \
+                 --reply-to {}.",
+                comment.id
+            ),
         ),
     };
     let diagnostic = Diagnostic::new(Code::ObjectionOpen, format!("{}.", objection.message()));

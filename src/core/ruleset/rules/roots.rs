@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, NodeId};
+use crate::domain::{Code, Diagnostic, NodeId, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Contradiction;
@@ -51,12 +51,14 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> 
     let (roots, own) = (&ruleset.roots, ruleset.roots.min);
     let Some(asked) = asked else { return Ok(own) };
     let most = ruleset.batch_limit.unwrap_or(u32::MAX).min(roots.max.unwrap_or(u32::MAX));
+    let setting = Wording::both("minRoots", "--min-roots");
     let (message, suggestion) = if !roots.min_is_chosen && asked != own {
-        let message = format!("minRoots: {} fixes it at {own}.", ruleset.name);
-        (message, "Leave minRoots out.".to_owned())
+        let message = setting.map(|it| format!("{it}: {} fixes it at {own}.", ruleset.name));
+        (message, setting.map(|it| format!("Leave {it} out.")))
     } else if asked < 1 || asked > most {
-        let message = format!("minRoots is {asked}; use 1 to {most}, since one batch allows no more.");
-        (message, format!("Leave it out for {own}, or choose within this range."))
+        let message =
+            setting.map(|it| format!("{it} is {asked}; use 1 to {most}, since one batch allows no more."));
+        (message, format!("Leave it out for {own}, or choose within this range.").into())
     } else {
         return Ok(asked);
     };
@@ -144,10 +146,11 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     if (!asked_roots.is_empty() || takes_back) && total < least {
         let message = format!("There would be {total} roots; at least {least} are required.");
         let suggestion = match asked_roots.is_empty() {
-            true => format!("Withdraw all of them to start over, or keep at least {least}."),
+            true => format!("Withdraw all of them to start over, or keep at least {least}.").into(),
             false => {
                 let missing = least - kept;
-                format!("Give {missing} roots in this batch (parent: null), from different angles.")
+                Wording::both(" (parent: null)", "")
+                    .map(|how| format!("Give {missing} roots in this batch{how}, from different angles."))
             }
         };
         verdict.refuse(Code::InsufficientRoots, "", message, suggestion);

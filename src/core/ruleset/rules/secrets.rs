@@ -1,7 +1,7 @@
 //! `checks.secretSuspected`: text that seems to contain credentials, which git would store permanently.
 
 use super::{CallVerdict, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
@@ -57,7 +57,8 @@ pub fn check<'a>(
             named.push(format!("{} more", found.len() - NAMED));
         }
         let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
-        let message = format!("`{field}`{of} may contain {}.", named.join(", "));
+        let message = Wording::both(format!("`{field}`"), field)
+            .map(|field| format!("{field}{of} may contain {}.", named.join(", ")));
         verdict.add(enforcement, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::child_states::ChildStates;
 use super::children::Children;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, shortened};
-use crate::domain::{Code, Diagnostic, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, NodeId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Contradiction;
@@ -224,9 +224,15 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     };
     if let Some(state) = parent.state().filter(|state| result.rules.is_terminal(state)) {
         let message = format!("{} has become {state} since {} was proposed.", parent.id, node.id);
-        let how = format!(
-            "Withdraw the proposal (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
-            node.id, parent.id
+        let how = Wording::both(
+            format!(
+                "Withdraw the proposal (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
+                node.id, parent.id
+            ),
+            format!(
+                "Withdraw the proposal (`tot propose --withdraw {}`), or revive {} with `tot reclassify`.",
+                node.id, parent.id
+            ),
         );
         verdict.refuse(Code::TerminalParent, &node.id, message, how);
     }
@@ -241,8 +247,11 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if !children.is_empty() {
         let pending = change.investigation.children(&node.id).filter(|child| child.is_pending()).count();
         let suggestion = match pending == children.len() {
-            true => "They are only proposed: withdraw them first, with `withdraw` in tot_propose.",
-            false => "A node with committed children stays open: close its last descendants instead.",
+            true => Wording::both(
+                "They are only proposed: withdraw them first, with `withdraw` in tot_propose.",
+                "They are only proposed: withdraw them first, with `tot propose --withdraw`.",
+            ),
+            false => "A node with committed children stays open: close its last descendants instead.".into(),
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
         verdict.refuse(Code::HasChildren, &node.id, message, suggestion);

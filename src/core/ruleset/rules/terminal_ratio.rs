@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round};
-use crate::domain::{Code, Investigation, Node, StateName};
+use crate::domain::{Code, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -154,8 +154,12 @@ fn commit_together(
             let message = format!(
                 "{closed} of {counted} nodes of round {round} would be closed; at most {most} may be ({percent} %)."
             );
-            let how = "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
-                       tot_reclassify.";
+            let how = Wording::both("tot_reclassify", "`tot reclassify`").map(|call| {
+                format!(
+                    "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
+                     {call}."
+                )
+            });
             verdict.refuse(Code::TerminalRatioExceeded, "", message, how);
         }
     }

@@ -1,0 +1,61 @@
+//! Sentences that name tools and fields for agents, and commands and options for people.
+
+use serde::{Serialize, Serializer};
+
+use crate::text::one_line;
+
+/// A text as agents read it and as people read it. It is serialized as agents read it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Wording {
+    agent: String,
+    /// `None` if both read the same.
+    person: Option<String>,
+}
+
+impl Wording {
+    /// Creates a text with a wording of its own for people.
+    pub fn both(agent: impl Into<String>, person: impl Into<String>) -> Self {
+        Wording { agent: agent.into(), person: Some(person.into()) }
+    }
+
+    /// Returns the wording for agents.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// Returns the wording for people.
+    pub fn person(&self) -> &str {
+        self.person.as_deref().unwrap_or(&self.agent)
+    }
+
+    /// Changes both wordings in the same way.
+    pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        Wording { agent: change(&self.agent), person: self.person.as_deref().map(change) }
+    }
+
+    /// Appends another text after a space.
+    pub fn then(&self, next: &Wording) -> Self {
+        let joined = |text: &str, next: &str| format!("{text} {next}");
+        let is_shared = self.person.is_none() && next.person.is_none();
+        let person = (!is_shared).then(|| joined(self.person(), next.person()));
+        Wording { agent: joined(&self.agent, &next.agent), person }
+    }
+}
+
+impl<T: Into<String>> From<T> for Wording {
+    fn from(text: T) -> Self {
+        Wording { agent: text.into(), person: None }
+    }
+}
+
+impl Serialize for Wording {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.agent)
+    }
+}
+
+/// Formats a command as a person types it, with the investigation's id if one is needed.
+pub fn command(name: &str, investigation: Option<&str>, rest: &str) -> String {
+    let words = [Some(name), investigation, Some(rest).filter(|rest| !rest.is_empty())];
+    one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
