@@ -332,16 +332,16 @@ mod tests {
     use crate::decide::next::{LegalCall, NextCall};
     use crate::decide::standing::NextStep;
     use crate::domain::NodeId;
-    use crate::mcp::wire::{CallStatus, Message, ReplyFields};
+    use crate::mcp::wire::{CallStatus, ReplyFields, ReplyMessage};
 
     #[test]
     fn replies_are_told_in_the_words_of_the_commands() {
         let id: NodeId = "R2.A1".parse().unwrap();
         let warning = Diagnostic::new(Code::NotRun, "It took \u{1b}[31m1 s.").about(&id);
-        let message = Message { notes: vec!["Refuted now: R1.A.".into()], next: None };
+        let message = ReplyMessage { notes: vec!["Refuted now: R1.A.".into()], next: None };
         let shared = ReplyFields {
             status: CallStatus::Ok,
-            message: Message { next: Some(NextStep::Commit(vec![id.clone()])), ..message.clone() },
+            message: ReplyMessage { next: Some(NextStep::Commit(vec![id.clone()])), ..message.clone() },
             warnings: vec![warning],
             commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
             ..ReplyFields::default()
@@ -360,7 +360,8 @@ mod tests {
     Next: Research R2.A1, then `tot commit`.
     ");
         let call = NextCall { call: LegalCall::Withdraw(vec![id]), reason: "It is lost.".into() };
-        reply.shared = ReplyFields { message: Message::next(NextStep::Call(call)), ..ReplyFields::default() };
+        reply.shared =
+            ReplyFields { message: ReplyMessage::next(NextStep::Call(call)), ..ReplyFields::default() };
         reply.content = json!({});
         assert_snapshot!(outcome(&reply, Some("0196")), @"Next: `tot propose 0196 --withdraw R2.A1`. It is lost.");
         let error = Diagnostic::new(Code::StateLocked, "R1.A can't be FOUND yet.").about("R1.A");

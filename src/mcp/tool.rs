@@ -26,7 +26,7 @@ use super::{
     bounded::{OMITTED, bounded, present, sent},
     coercion::{self, Misfit},
     schema,
-    wire::{Message, ReplyFields, each_once},
+    wire::{ReplyFields, ReplyMessage, each_once},
 };
 use crate::domain::{Caller, Code, Diagnostic, Wording};
 
@@ -167,13 +167,8 @@ fn misfitting(misfits: &[Misfit], arguments: &Value) -> Vec<Diagnostic> {
     let alone = ["results", "nodes"].into_iter().find(is_alone);
     let message = |misfit: &Misfit| {
         let path = alone.and_then(|list| misfit.path.strip_prefix(list)?.strip_prefix("[0]."));
-        match path {
-            Some(path) => {
-                let in_entry = Misfit { path: path.to_owned(), ..misfit.clone() };
-                Wording::both(misfit.message(), in_entry.message())
-            }
-            None => misfit.message().into(),
-        }
+        let path = path.unwrap_or(&misfit.path).to_owned();
+        Wording::both(misfit.message(), Misfit { path, ..misfit.clone() }.message())
     };
     let invalid = |misfit: &Misfit| Diagnostic {
         suggestion: misfit.suggestion.clone().map(Wording::from),
@@ -364,7 +359,7 @@ const ENVELOPE: usize = 240;
 
 /// Returns a rejection for a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
-    let shared = ReplyFields { message: Message::note(message), errors, ..ReplyFields::default() };
+    let shared = ReplyFields { message: ReplyMessage::note(message), errors, ..ReplyFields::default() };
     ToolReply::of::<Nothing, Nothing>(ToolAnswer::Rejected { shared }, REJECTION)
 }
 
@@ -380,8 +375,8 @@ const MAX_EXAMPLE: usize = 1000;
 pub(super) fn internal_error(what: &str) -> ToolReply {
     let message = "The tool failed. tot_status shows whether anything was written: check it before you call \
                    again. Please file a bug with what the server wrote to stderr.";
-    let error =
-        Diagnostic::new(Code::InternalError, what).suggest("Call tot_status to see what was written.");
+    let how = Wording::both("Call tot_status to see what was written.", "`tot show` shows what was written.");
+    let error = Diagnostic::new(Code::InternalError, what).suggest(how);
     rejection(message, vec![error])
 }
 

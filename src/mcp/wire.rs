@@ -45,7 +45,7 @@ pub struct ReplyFields {
     /// Indicates whether the call succeeded.
     pub status: CallStatus,
     /// Notes on the call, and the next step.
-    pub message: Message,
+    pub message: ReplyMessage,
     /// The reasons for a rejection.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Diagnostic>,
@@ -70,26 +70,26 @@ pub struct ReplyFields {
 
 /// A reply's message, which is serialized as agents read it.
 #[derive(Clone, Debug, Default)]
-pub struct Message {
+pub struct ReplyMessage {
     /// Notes on the call and its effects.
     pub notes: Vec<Wording>,
     /// The next step, if the message names one.
     pub next: Option<NextStep>,
 }
 
-impl Message {
+impl ReplyMessage {
     /// Returns a message that names no next step.
-    pub fn note(text: impl Into<Wording>) -> Message {
-        Message { notes: vec![text.into()], next: None }
+    pub fn note(text: impl Into<Wording>) -> ReplyMessage {
+        ReplyMessage { notes: vec![text.into()], next: None }
     }
 
     /// Returns a message that only names the next step.
-    pub fn next(step: NextStep) -> Message {
-        Message { notes: Vec::new(), next: Some(step) }
+    pub fn next(step: NextStep) -> ReplyMessage {
+        ReplyMessage { notes: Vec::new(), next: Some(step) }
     }
 }
 
-impl Serialize for Message {
+impl Serialize for ReplyMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let next = self.next.as_ref().map(|next| next.wording(None));
         let parts: Vec<&str> = self.notes.iter().chain(&next).map(Wording::agent).collect();
@@ -202,7 +202,7 @@ impl ReplyFields {
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: Message::next(outlook.next_step.clone()),
+            message: ReplyMessage::next(outlook.next_step.clone()),
             current_round: Some(investigation.current_round()),
             can_end: Some(outlook.blockers.is_empty()),
             owed: blocker_entries(&outlook.blockers, outlook.lacking),
@@ -214,7 +214,7 @@ impl ReplyFields {
     pub fn apart(message: String) -> ReplyFields {
         ReplyFields {
             status: CallStatus::Ok,
-            message: Message::note(message),
+            message: ReplyMessage::note(message),
             can_end: Some(false),
             ..ReplyFields::default()
         }
@@ -255,7 +255,7 @@ impl ReplyFields {
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: Message::note(first_error(error)),
+            message: ReplyMessage::note(first_error(error)),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
@@ -271,7 +271,7 @@ impl ReplyFields {
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),
-            message: Message::note("Nothing was written: fix the call as the errors say."),
+            message: ReplyMessage::note("Nothing was written: fix the call as the errors say."),
             errors: each_once(refusal.errors.clone()),
             can_end: standing.map(|it| can_end(it)).or(unknown.then_some(false)),
             ..ReplyFields::default()

@@ -534,12 +534,9 @@ impl From<FindError> for Refusal {
     fn from(error: FindError) -> Self {
         let message = sentence(&causes(&error));
         match error {
-            FindError::NotFound { .. } => {
-                Diagnostic::new(Code::SessionNotFound, message).suggest(Wording::both(
-                    "Use the sessionId from tot_start, or start an investigation with tot_start.",
-                    "`tot list` lists the ids, and `tot start` starts an investigation.",
-                ))
-            }
+            FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
+                .suggest("Use the sessionId from tot_start, or start an investigation with tot_start.")
+                .for_people("`tot list` lists the ids, and `tot start` starts an investigation."),
             FindError::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> =
                     candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
@@ -566,11 +563,10 @@ impl From<StoreError> for Refusal {
             _ => Code::StoreError,
         };
         let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));
-        match error.hint().map(|hint| Wording::from(format!("{hint}."))) {
-            Some(hint) if error.kind == StoreErrorKind::Full => diagnostic.suggest(Wording::both(
-                "Conclude it with tot_end, then start another one for the open questions.",
-                hint.person(),
-            )),
+        match error.hint().map(|hint| format!("{hint}.")) {
+            Some(hint) if error.kind == StoreErrorKind::Full => diagnostic
+                .suggest("Conclude it with tot_end, then start another one for the open questions.")
+                .for_people(hint),
             Some(hint) => diagnostic.suggest(hint),
             None => diagnostic,
         }

@@ -114,10 +114,8 @@ fn of_node(
 ) -> Result<Decision, Rejection> {
     if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
-            .suggest(Wording::both(
-                "Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.",
-                "Use --conclusion to amend the conclusion.",
-            ))
+            .suggest("Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.")
+            .for_people("Use --conclusion to amend the conclusion.")
             .into());
     }
     let about = request.node_id.unwrap_or_default();
@@ -218,10 +216,8 @@ fn of_conclusion(
     }
     let Some(end) = investigation.conclusion().filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
-            .suggest(Wording::both(
-                "Give one with tot_end, or name a node in `nodeId`.",
-                "Give one with `tot end`, or name a node.",
-            ))
+            .suggest("Give one with tot_end, or name a node in `nodeId`.")
+            .for_people("Give one with `tot end`, or name a node.")
             .into());
     };
     let named = request.answers.as_deref().unwrap_or_default();
@@ -250,10 +246,11 @@ fn of_conclusion(
 
 fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
-        .suggest(Wording::both(
-            "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.",
-            "Change at least one text, or name answers with --answer.",
-        ))
+        .suggest(
+            "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or \
+             `notCovered`.",
+        )
+        .for_people("Change at least one text, or name answers with --answer.")
 }
 
 /// Returns the text fields of the request with their names.

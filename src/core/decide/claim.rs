@@ -46,10 +46,8 @@ pub fn claim(
             Code::InvalidArgument,
             Wording::both("The claim has no agentId.", "The claim has no name."),
         )
-        .suggest(Wording::both(
-            "Give the agentId that the result will have.",
-            "Name with --as who will do the research.",
-        ))
+        .suggest("Give the agentId that the result will have.")
+        .for_people("Name with --as who will do the research.")
         .into());
     };
     let mut errors = Vec::new();
@@ -101,10 +99,8 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
 fn not_pending(id: &NodeId) -> Diagnostic {
     Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
         .about(id)
-        .suggest(Wording::both(
-            "Only pending proposals can be claimed: tot_status lists them.",
-            "Only pending proposals can be claimed: `tot next` lists them.",
-        ))
+        .suggest("Only pending proposals can be claimed: tot_status lists them.")
+        .for_people("Only pending proposals can be claimed: `tot show` lists them.")
 }
 
 /// Returns a warning that another agent has claimed the node.

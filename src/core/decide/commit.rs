@@ -127,10 +127,8 @@ pub fn commit(
     refuse_if_ended(investigation)?;
     if results.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no results.")
-            .suggest(Wording::both(
-                "Give `results` with at least one {nodeId, state, findings, agentId}.",
-                "Give a file, or name a node.",
-            ))
+            .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
+            .for_people("Give a file, or name a node.")
             .into());
     }
     let mut verdict = CallVerdict::default();

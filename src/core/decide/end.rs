@@ -184,11 +184,9 @@ pub fn end(
     check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
-        let doubt =
-            Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.").suggest(Wording::both(
-                "Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.",
-                "Give it with -m, or as a file: the answer, how sure it is, what was ruled out.",
-            ));
+        let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
+            .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.")
+            .for_people("Give it with -m, or as a file: the answer, how sure it is, what was ruled out.");
         verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
     let (answers, not_covered) =
@@ -201,11 +199,15 @@ pub fn end(
                 standing.len(),
                 shortened(&standing, NAMED)
             );
-            let doubt = Diagnostic::new(Code::ConclusionUnbound, message).suggest(Wording::both(
-                "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
-                "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name \
-                 them later.",
-            ));
+            let doubt = Diagnostic::new(Code::ConclusionUnbound, message)
+                .suggest(
+                    "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name \
+                     them later.",
+                )
+                .for_people(
+                    "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can \
+                     name them later.",
+                );
             verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);
         }
     }

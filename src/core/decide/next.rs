@@ -167,40 +167,32 @@ pub enum LegalCall {
 }
 
 impl LegalCall {
-    /// Returns the tool. A step proposes the tasks that the reply lists.
-    pub fn tool(&self) -> &'static str {
+    /// Returns the tool, the command that corresponds to it, and the command's arguments after the investigation's id. A
+    /// step proposes the tasks that the reply lists.
+    pub fn names(&self) -> (&'static str, &'static str, String) {
         match self {
-            LegalCall::Propose => "tot_step",
-            LegalCall::Withdraw(_) => "tot_propose",
-            LegalCall::Commit(_) => "tot_commit",
-            LegalCall::Reclassify(_) => "tot_reclassify",
-            LegalCall::Reply(_) => "tot_comment",
-            LegalCall::End(_) => "tot_end",
-        }
-    }
-
-    /// Returns the command that corresponds to the call, and its arguments after the investigation's id.
-    pub fn command(&self) -> (&'static str, String) {
-        match self {
-            LegalCall::Propose => ("tot propose", "--next".to_owned()),
+            LegalCall::Propose => ("tot_step", "tot propose", "--next".to_owned()),
             LegalCall::Withdraw(ids) => {
                 let ids: Vec<&str> = ids.iter().map(NodeId::as_str).collect();
-                ("tot propose", format!("--withdraw {}", ids.join(" ")))
+                ("tot_propose", "tot propose", format!("--withdraw {}", ids.join(" ")))
             }
             LegalCall::Commit(steps) => {
-                ("tot commit", steps.first().map(|step| step.node.to_string()).unwrap_or_default())
+                let first = steps.first().map(|step| step.node.to_string());
+                ("tot_commit", "tot commit", first.unwrap_or_default())
             }
-            LegalCall::Reclassify(step) => ("tot reclassify", format!("{} STATE", step.node)),
-            LegalCall::Reply(reply) if reply.kind == CommentKind::Resolution => {
-                ("tot resolve", reply.to.to_string())
+            LegalCall::Reclassify(step) => {
+                ("tot_reclassify", "tot reclassify", format!("{} STATE", step.node))
             }
-            LegalCall::Reply(reply) => ("tot comment", format!("--reply-to {}", reply.to)),
+            LegalCall::Reply(ObjectionReply { to, kind }) => match kind {
+                CommentKind::Resolution => ("tot_comment", "tot resolve", to.to_string()),
+                _ => ("tot_comment", "tot comment", format!("--reply-to {to}")),
+            },
             LegalCall::End(answers) => {
                 let bind = |it: &BoundAnswer| {
                     let option = if it.role == BoundAs::Rival { "--rival" } else { "--answer" };
                     format!("{option} {}", it.id)
                 };
-                ("tot end", answers.iter().map(bind).collect::<Vec<_>>().join(" "))
+                ("tot_end", "tot end", answers.iter().map(bind).collect::<Vec<_>>().join(" "))
             }
         }
     }

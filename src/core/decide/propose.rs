@@ -83,10 +83,8 @@ pub fn propose(
     refuse_if_ended(investigation)?;
     if request.nodes.is_empty() && request.withdraw.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no nodes to propose or withdraw.")
-            .suggest(Wording::both(
-                "Give `nodes` with at least one {id, parent, title, plannedAction}.",
-                "Give titles, or a file.",
-            ))
+            .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
+            .for_people("Give titles, or a file.")
             .into());
     }
     let mut verdict = CallVerdict::default();

@@ -78,10 +78,9 @@ pub fn reclassify(
         };
         return Err(Diagnostic::new(Code::NodeNotFound, message)
             .about(&about)
-            .suggest(Wording::both(
-                "Use the id of a committed node; a pending proposal is committed with tot_commit.",
-                "Use the id of a committed node; a pending proposal is committed with `tot commit`.",
-            ))
+            .suggest(Wording::both("tot_commit", "`tot commit`").map(|call| {
+                format!("Use the id of a committed node; a pending proposal is committed with {call}.")
+            }))
             .into());
     };
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;

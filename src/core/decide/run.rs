@@ -8,7 +8,7 @@ use super::attach::{self, NewAttachment};
 use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::run::RunVerdict;
 use crate::domain::{
-    Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp, Wording,
+    Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallVerdict;
@@ -135,7 +135,8 @@ fn differs(run: &Run) -> bool {
 
 fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
     Diagnostic::new(Code::RunNotFound, format!("There is no {what} {named}."))
-        .suggest(Wording::both("tot_read of the node lists its runs.", "`tot show NODE` lists its runs."))
+        .suggest("tot_read of the node lists its runs.")
+        .for_people("`tot show NODE` lists its runs.")
 }
 
 /// Returns the captured run with this id or unambiguous id ending.

@@ -107,9 +107,9 @@ impl NextStep {
             NextStep::End => Wording::both("tot_end", command("tot end", ""))
                 .map(|call| format!("No required steps remain: {call} with your conclusion, or go deeper.")),
             NextStep::Call(NextCall { call, reason }) => {
-                let (name, rest) = call.command();
+                let (tool, name, rest) = call.names();
                 Wording::both(
-                    shorten(&format!("Next: {}. {}", call.tool(), reason.agent()), REASON_MAX),
+                    shorten(&format!("Next: {tool}. {}", reason.agent()), REASON_MAX),
                     format!("{}. {}", command(name, &rest), reason.person()),
                 )
             }
@@ -237,12 +237,16 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let blocker = |node: &Arc<Node>| {
         let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
         let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
-        Diagnostic::new(Code::Contested, message).about(&node.id).suggest(Wording::both(
-            "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is the \
-             current one.",
-            "Read both results with `tot show`, then set the state that holds with `tot reclassify`, even if it is the \
-             current one.",
-        ))
+        Diagnostic::new(Code::Contested, message)
+            .about(&node.id)
+            .suggest(
+                "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is \
+                 the current one.",
+            )
+            .for_people(
+                "Read both results with `tot show`, then set the state that holds with `tot reclassify`, even if it is \
+                 the current one.",
+            )
     };
     investigation.nodes().filter(is_contested).map(blocker).collect()
 }

@@ -41,6 +41,12 @@ impl Diagnostic {
         self
     }
 
+    /// Sets the suggestion for people. The one that is set already is then for agents alone.
+    pub fn for_people(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = self.suggestion.map(|it| Wording::both(it.agent(), suggestion));
+        self
+    }
+
     /// Returns the message with the suggestion.
     pub fn text(&self) -> Wording {
         self.suggestion.as_ref().map_or_else(|| self.message.clone(), |how| self.message.then(how))

@@ -36,9 +36,7 @@ impl Wording {
     /// Appends another text after a space.
     pub fn then(&self, next: &Wording) -> Self {
         let joined = |text: &str, next: &str| format!("{text} {next}");
-        let is_shared = self.person.is_none() && next.person.is_none();
-        let person = (!is_shared).then(|| joined(self.person(), next.person()));
-        Wording { agent: joined(&self.agent, &next.agent), person }
+        Wording::both(joined(&self.agent, &next.agent), joined(self.person(), next.person()))
     }
 }
 

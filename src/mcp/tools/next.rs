@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::{Message, ReplyFields};
+use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
@@ -207,10 +207,10 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
     let shared = match (&plan.next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
         (None, Some((node, claim))) => {
-            ReplyFields { message: Message::note(wait_for(node, claim)), ..shared }
+            ReplyFields { message: ReplyMessage::note(wait_for(node, claim)), ..shared }
         }
         (None, None) if shared.can_end != Some(true) => {
-            let message = for_others(&standing).map_or(shared.message, Message::note);
+            let message = for_others(&standing).map_or(shared.message, ReplyMessage::note);
             ReplyFields { message, ..shared }
         }
         (call, _) => next_call_first(shared, call.clone()),
@@ -263,7 +263,7 @@ fn wait_for(node: &NodeId, claim: &Claim) -> Wording {
 pub(super) fn next_call_first(shared: ReplyFields, call: Option<NextCall>) -> ReplyFields {
     match call {
         Some(call) => {
-            ReplyFields { message: Message::next(NextStep::Call(call)), owed: Vec::new(), ..shared }
+            ReplyFields { message: ReplyMessage::next(NextStep::Call(call)), owed: Vec::new(), ..shared }
         }
         None => shared,
     }
@@ -355,7 +355,7 @@ pub(super) fn next_call(
     };
     let mut all = Map::from_iter([("sessionId".to_owned(), json!(session.to_string()))]);
     all.extend(arguments.as_object().cloned().unwrap_or_default());
-    Some(NextCallEntry { tool: call.tool(), arguments: all })
+    Some(NextCallEntry { tool: call.names().0, arguments: all })
 }
 
 impl TaskEntry {

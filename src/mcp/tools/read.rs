@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::address::ResourceAddress;
 use super::super::tool::{About, Nothing};
-use super::super::wire::{Message, ReplyFields};
+use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
@@ -114,7 +114,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         more.push(format!("Some nodes did not fit: call again for the {number} in `rest`, from {first} on."));
     }
     if !more.is_empty() {
-        shared.message = Message::note(more.join(" "));
+        shared.message = ReplyMessage::note(more.join(" "));
     }
     Ok((shared, ReadBody { nodes: read.nodes, rest }, Nothing {}))
 }

@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
 use super::super::tool::{About, Nothing, Tool, blocking};
-use super::super::wire::{Message, ReplyFields};
+use super::super::wire::{ReplyFields, ReplyMessage};
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources};
@@ -163,7 +163,7 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let (nodes, commits) = published.told();
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
-    shared.message = Message::note(format!("Report written: open {index} in a browser."));
+    shared.message = ReplyMessage::note(format!("Report written: open {index} in a browser."));
     let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
     Ok(WrittenReport { began, reply })
 }

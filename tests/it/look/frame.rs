@@ -268,10 +268,13 @@ fn people_are_told_of_commands_and_not_of_tools() {
     let id = import_the_demo(&sandbox);
     let release = tot(&sandbox, &["release", "R2.A1"]);
     assert_eq!(release.status, 1, "{release:#?}");
-    assert!(release.err.contains("tot show lists them") && !release.err.contains("tot_"), "{release:#?}");
+    assert!(release.err.contains("`tot show` lists them") && !release.err.contains("tot_"), "{release:#?}");
     sandbox.git(&sandbox.repository(&id), &["tag", "-d", "ended/1"]);
     let check = tot(&sandbox, &["check"]);
-    assert!(check.out.contains("let the next tot end write it") && !check.out.contains("tot_"), "{check:#?}");
+    assert!(
+        check.out.contains("let the next `tot end` write it") && !check.out.contains("tot_"),
+        "{check:#?}"
+    );
     let review = tot(&sandbox, &["help", "review"]);
     assert!(review.out.contains("Anyone who can use your key can sign in your"), "{review:#?}");
 }

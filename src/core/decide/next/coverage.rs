@@ -199,6 +199,7 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     let invalid = |message: String| -> Rejection {
         Diagnostic::new(Code::InvalidArgument, message)
             .suggest("Give dimensions like {\"database\": [\"postgres\", \"mysql\"], \"load\": [\"idle\", \"peak\"]}.")
+            .for_people("Give dimensions like --dimension database=postgres,mysql --dimension load=idle,peak.")
             .into()
     };
     if dimensions.len() > DIMENSIONS_MAX {

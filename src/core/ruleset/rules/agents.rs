@@ -90,10 +90,10 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if change.reason.is_none_or(says_nothing) {
         let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
-        let doubt = Diagnostic::new(Code::NoReason, message).about(&change.node.id).suggest(Wording::both(
-            "Say in `reason` what was learned since its commit.",
-            "Say with -m what was learned since its commit.",
-        ));
+        let doubt = Diagnostic::new(Code::NoReason, message)
+            .about(&change.node.id)
+            .suggest("Say in `reason` what was learned since its commit.")
+            .for_people("Say with -m what was learned since its commit.");
         verdict.add(change.rules.ruleset().checks.no_reason, doubt);
     }
 }
