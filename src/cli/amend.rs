@@ -142,11 +142,10 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
 
 fn lines(reply: &Value) -> String {
     let parts: Vec<&str> = list(reply, "amended").filter_map(Value::as_str).collect();
-    let changed = match (word(reply, "nodeId"), parts.as_slice()) {
+    match (word(reply, "nodeId"), parts.as_slice()) {
         // The reply's message covers this case.
         (_, []) => String::new(),
         ("", _) => "amended the conclusion\n".to_owned(),
         (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",
-    };
-    changed
+    }
 }

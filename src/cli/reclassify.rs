@@ -71,10 +71,9 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
 }
 
 fn lines(reply: &Value) -> String {
-    let changed = match (word(reply, "previousState"), word(reply, "newState")) {
+    match (word(reply, "previousState"), word(reply, "newState")) {
         // The reply's message covers this case.
         (before, after) if before == after => String::new(),
         (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
-    };
-    changed
+    }
 }

@@ -41,7 +41,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the suggestion for people. The one that is set already is then for agents alone.
+    /// Sets a separate suggestion for people. The existing one is then shown only to agents.
     pub fn for_people(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = self.suggestion.map(|it| Wording::both(it.agent(), suggestion));
         self

@@ -4,18 +4,19 @@ use serde::{Serialize, Serializer};
 
 use crate::text::one_line;
 
-/// A text as agents read it and as people read it. It is serialized as agents read it.
+/// A message in two wordings: one for agents and one for people. It is serialized with the wording for agents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Wording {
-    agent: String,
+    // Boxed, since diagnostics are returned as errors and should stay small.
+    agent: Box<str>,
     /// `None` if both read the same.
-    person: Option<String>,
+    person: Option<Box<str>>,
 }
 
 impl Wording {
-    /// Creates a text with a wording of its own for people.
+    /// Creates a message with a separate wording for people.
     pub fn both(agent: impl Into<String>, person: impl Into<String>) -> Self {
-        Wording { agent: agent.into(), person: Some(person.into()) }
+        Wording { agent: agent.into().into(), person: Some(person.into().into()) }
     }
 
     /// Returns the wording for agents.
@@ -30,10 +31,13 @@ impl Wording {
 
     /// Changes both wordings in the same way.
     pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
-        Wording { agent: change(&self.agent), person: self.person.as_deref().map(change) }
+        Wording {
+            agent: change(&self.agent).into(),
+            person: self.person.as_deref().map(|text| change(text).into()),
+        }
     }
 
-    /// Appends another text after a space.
+    /// Appends another message after a space.
     pub fn then(&self, next: &Wording) -> Self {
         let joined = |text: &str, next: &str| format!("{text} {next}");
         Wording::both(joined(&self.agent, &next.agent), joined(self.person(), next.person()))
@@ -42,7 +46,7 @@ impl Wording {
 
 impl<T: Into<String>> From<T> for Wording {
     fn from(text: T) -> Self {
-        Wording { agent: text.into(), person: None }
+        Wording { agent: text.into().into(), person: None }
     }
 }
 
