@@ -213,7 +213,7 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
             path: Some(layout::node(id)),
             line: None,
             commit: None,
-            message: format!("{id} cites words that are not there: {}.", what?),
+            message: format!("{id} cites words that the file does not contain: {}.", what?),
             suggestion: None,
         })
     };

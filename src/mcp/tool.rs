@@ -242,7 +242,7 @@ impl About {
     /// Returns the description shown to agents, including the error codes.
     fn described(&self) -> String {
         let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();
-        let parts = [("Codes: ", plain_list(self.codes)), ("Codes of ", also.join(", "))];
+        let parts = [("Codes: ", plain_list(self.codes)), ("Codes from ", also.join(", "))];
         let parts = parts.iter().filter(|(_, list)| !list.is_empty());
         let parts: String = parts.map(|(what, list)| format!(" {what}{list}.")).collect();
         format!("{}{parts}", self.description)

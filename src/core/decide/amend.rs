@@ -29,7 +29,7 @@ pub struct Amend {
     pub reason: String,
     /// One sentence.
     pub headline: Option<String>,
-    /// In full, in Markdown.
+    /// The full new findings, in Markdown.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,
@@ -52,7 +52,7 @@ pub struct Amend {
     pub answers: Option<Vec<Bind>>,
     /// As in tot_end.
     pub not_covered: Option<Vec<String>>,
-    /// The agent that amends it.
+    /// The amending agent.
     pub agent_id: Option<String>,
 }
 

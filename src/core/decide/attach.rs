@@ -26,7 +26,7 @@ pub struct Attach {
     pub name: String,
     /// Its content.
     pub text: Option<String>,
-    /// Its content, if not text.
+    /// Its content in base64, if not text.
     pub base64: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct NewCitation {
     pub target: String,
     /// 18, or 18-24.
     pub lines: Option<String>,
-    /// The commit it was read at.
+    /// The commit that was read.
     pub commit: Option<String>,
     /// The exact words.
     pub quote: Option<String>,
@@ -49,7 +49,7 @@ pub struct NewCitation {
 pub struct NewLink {
     /// The node.
     pub to: String,
-    /// The effect on it.
+    /// The effect on that node.
     #[schemars(with = "String", extend("enum" = ["supports", "contradicts", "duplicates", "depends"]))]
     pub kind: LinkKind,
 }
@@ -139,13 +139,13 @@ pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut Cal
     let mut references = Vec::with_capacity(given.len());
     for cited in given {
         if cited.target.trim().is_empty() {
-            let what = format!("A reference of {about} has no target.");
+            let what = format!("A reference in {about} has no target.");
             verdict.refuse(Code::InvalidArgument, about, what, "Give its URL or path.");
             continue;
         }
         let lines = not_blank(cited.lines);
         if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
-            let what = format!("The lines {} of a reference of {about} are invalid.", quoted(lines));
+            let what = format!("The lines {} in a reference in {about} are invalid.", quoted(lines));
             verdict.refuse(Code::InvalidArgument, about, what, "Write one line as 18, several as 18-24.");
         }
         references.push(Citation {

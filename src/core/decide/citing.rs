@@ -143,7 +143,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
     let missing = warning(
         Code::ReferenceNotFound,
         missing,
-        "what is not there",
+        "missing sources",
         Wording::both(
             "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
             "Look again, and correct it with `tot amend`; name another repository as `owner/name path:line`.",
@@ -152,7 +152,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
     let misquoted = warning(
         Code::QuoteNotThere,
         misquoted,
-        "words that are not there",
+        "words that the file does not contain",
         Wording::both(
             "Look again, and correct the lines or the words with tot_amend.",
             "Look again, and correct the lines or the words with `tot amend`.",

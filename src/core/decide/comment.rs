@@ -19,7 +19,7 @@ use crate::ruleset::rules::objections::{first_of, may_resolve};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; default: that of `replyTo`, or none.
+    /// The node; default: the node of the `replyTo` comment, or none.
     pub node_id: Option<String>,
     /// Objections claim that the node is wrong.
     #[serde(default)]
@@ -95,7 +95,7 @@ pub fn comment(
             let message = match about {
                 "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
                 about => format!(
-                    "Resolving an objection to {about} needs a name, and not that of {about}'s author."
+                    "Resolving an objection to {about} needs a name other than that of {about}'s author."
                 ),
             };
             let how = "Answer the objection; let somebody else check the answer and resolve it.";
@@ -140,7 +140,7 @@ fn reply_to(
         if must {
             let message = format!("The {} names no comment.", kind.label());
             let how = Wording::both(
-                "Name the comment with replyTo; tot_read of the node lists them.",
+                "Name the comment with replyTo; call tot_read on the node to list its comments.",
                 "Name the comment by its id; `tot show NODE` lists them.",
             );
             verdict.refuse(Code::InvalidArgument, "", message, how);
@@ -157,8 +157,10 @@ fn reply_to(
     if found.is_none() {
         let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
         let message = format!("There is no {what} {}.", quoted(named));
-        let how =
-            Wording::both("tot_read of the node lists its comments.", "`tot show NODE` lists its comments.");
+        let how = Wording::both(
+            "Call tot_read on the node to list its comments.",
+            "`tot show NODE` lists its comments.",
+        );
         verdict.refuse(Code::CommentNotFound, "", message, how);
     }
     found.map(|it| it.id)

@@ -33,7 +33,7 @@ pub struct NodeResult {
     /// A pending node.
     #[schemars(extend("examples" = ["R2.A1"]))]
     pub node_id: String,
-    /// A state of the method.
+    /// A state from the method.
     pub state: String,
     /// The findings, in Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
@@ -48,15 +48,15 @@ pub struct NodeResult {
     /// Other answers considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
-    /// What a confirmation did not try.
+    /// Checks that a confirmation did not try.
     #[serde(default)]
     pub caveats: Vec<String>,
     /// The findings in one sentence, for lists.
     pub headline: Option<String>,
-    /// It refutes its parent; in a terminal state.
+    /// Refutes its parent; requires a terminal state.
     #[serde(default)]
     pub refutes: bool,
-    /// Claimed by you: stored next to another result.
+    /// You claimed the node: stores the result next to another one.
     #[serde(default)]
     pub claimed: bool,
     /// When the research began, if before the proposal.

@@ -23,14 +23,14 @@ use crate::text::one_line;
 pub struct End {
     /// The answer, in Markdown: findings, certainty, what was ruled out.
     pub conclusion: Option<String>,
-    /// The answers behind it.
+    /// The answers behind the conclusion.
     #[serde(default)]
     #[schemars(with = "Vec<BindSchema>")]
     pub answers: Vec<Bind>,
     /// Open questions, one sentence each.
     #[serde(default)]
     pub not_covered: Vec<String>,
-    /// The agent that ends it.
+    /// The agent ending the investigation.
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,

@@ -972,7 +972,7 @@ impl<'a> Planner<'a> {
         let root = root.map(|id| Slot { id, parent: None, keep_open: false, explores: true });
         let slot = root.or_else(|| self.deeper(ids))?;
         let reason = format!(
-            "No answer remains; refuted: {}. Propose another way, then research it.",
+            "No answer remains; refuted: {}. Propose another approach, then research it.",
             shortened(&refuted, 5)
         );
         Some((slot, reason))

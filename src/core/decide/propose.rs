@@ -40,7 +40,7 @@ pub struct NewNode {
     /// The planned work.
     #[serde(default)]
     pub planned_action: String,
-    /// Its values of `dimensions`.
+    /// The node's values for `dimensions`.
     #[serde(default)]
     #[schemars(extend("examples" = [["engine=gix"]]))]
     pub covers: Vec<String>,

@@ -135,7 +135,7 @@ fn differs(run: &Run) -> bool {
 
 fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
     Diagnostic::new(Code::RunNotFound, format!("There is no {what} {named}."))
-        .suggest("tot_read of the node lists its runs.")
+        .suggest("Call tot_read on the node to list its runs.")
         .for_people("`tot show NODE` lists its runs.")
 }
 

@@ -52,7 +52,7 @@ pub enum NextStep {
     Settle(Diagnostic),
     /// Handle an open objection, although no required steps remain.
     SettleObjection(Diagnostic),
-    /// Propose another way: all answers are refuted.
+    /// Propose another approach: all answers are refuted.
     ProposeOther(Vec<NodeId>),
     /// End the investigation, or go deeper.
     End,
@@ -66,7 +66,7 @@ impl NextStep {
         let command = |name: &str, rest: &str| format!("`{}`", command(name, investigation, rest));
         match self {
             NextStep::Reopen => Wording::both(
-                "To reopen it, tot_reclassify a node to an open state.",
+                "To reopen it, change a node to an open state with tot_reclassify.",
                 format!("{} with an open state reopens it.", command("tot reclassify", "NODE STATE")),
             )
             .map(|how| format!("The investigation has ended. {how}")),
@@ -74,24 +74,26 @@ impl NextStep {
                 let several = if pending.len() > 1 { " (if you have sub-agents, one each)" } else { "" };
                 let nodes = shortened(pending, 5);
                 Wording::both(
-                    format!("Research {nodes}{several}, then tot_commit with state, findings and agentId."),
+                    format!(
+                        "Research {nodes}{several}, then call tot_commit with state, findings and agentId."
+                    ),
                     format!("Research {nodes}, then {}.", command("tot commit", "")),
                 )
             }
             NextStep::ProposeRoot(root) => Wording::both(
-                format!("tot_propose the root {root} (parent: null)."),
+                format!("Propose the root {root} with tot_propose (parent: null)."),
                 format!("{} for the root {root}.", command("tot propose", "--next")),
             ),
             NextStep::ProposeRoots(0 | 1) => Wording::both(
-                "tot_propose a root (parent: null).",
+                "Propose a root with tot_propose (parent: null).",
                 format!("{} for a root.", command("tot propose", "--next")),
             ),
             NextStep::ProposeRoots(number) => Wording::both(
-                format!("tot_propose {number} roots (parent: null) in one batch."),
+                format!("Propose {number} roots (parent: null) in one tot_propose call."),
                 format!("{} for {number} roots in one batch.", command("tot propose", "--next")),
             ),
             NextStep::ProposeChildren { round, children } => {
-                Wording::both("tot_propose", command("tot propose", "--next"))
+                Wording::both("Call tot_propose", command("tot propose", "--next"))
                     .map(|call| format!("{call} for round {round}: {children}."))
             }
             NextStep::Settle(blocker) => blocker.text(),
@@ -101,7 +103,7 @@ impl NextStep {
             NextStep::ProposeOther(refuted) => {
                 Wording::both("tot_propose", command("tot propose", "")).map(|call| {
                     let refuted = shortened(refuted, 5);
-                    format!("No answer remains; refuted: {refuted}. Propose another way with {call}.")
+                    format!("No answer remains; refuted: {refuted}. Propose another approach with {call}.")
                 })
             }
             NextStep::End => Wording::both("tot_end", command("tot end", ""))
@@ -240,7 +242,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
         Diagnostic::new(Code::Contested, message)
             .about(&node.id)
             .suggest(
-                "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is \
+                "Read both results with tot_read, then use tot_reclassify to set the correct state, even if it is \
                  the current one.",
             )
             .for_people(

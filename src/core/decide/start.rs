@@ -24,10 +24,10 @@ pub struct Start {
     /// Roots in the first proposal, if you can choose.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// Rounds before the end: more than the method's, or fewer if the mode allows.
+    /// Rounds before ending: more than the method requires, or fewer if the mode allows.
     #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
-    /// Keep states that come too early.
+    /// Accept premature states.
     pub allow_early_terminal: Option<bool>,
 }
 

@@ -12,8 +12,8 @@ use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
     name: "tot_amend",
-    title: "Correct texts",
-    description: "Corrects a committed node's texts, or the `conclusion`; old texts are kept. \
+    title: "Correct text",
+    description: "Corrects the text of a committed node, or the `conclusion`; earlier text is kept. \
                   Amended answers must be reconfirmed.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,

@@ -14,7 +14,7 @@ use crate::service::Service;
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit results",
-    description: "Stores results of pending nodes. Findings list their sources under `## References`. A premature \
+    description: "Stores results for pending nodes. Findings list their sources under `## References`. A premature \
                   state is stored as another (`requestedState`) or refused. All or nothing.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
@@ -36,7 +36,7 @@ pub(super) struct CommitInput {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// Your model, stored with what you confirm.
+    /// Your model, stored with your confirmations.
     model: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct ListInput {
     /// Which ones.
     #[serde(default, with = "ListStateName")]
     state: ListState,
-    /// Words in title, question, method or id.
+    /// Words in the title, question, method or id.
     text: Option<String>,
     /// The previous page's `nextCursor`.
     cursor: Option<String>,

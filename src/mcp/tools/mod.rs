@@ -60,12 +60,12 @@ Propose children where they are required, and go on until `canEnd` is true; then
 tot_next plans for you: it returns tasks and, in `nextCall`, one legal call. Agents that share the work take tasks with \
 its `claim`. tot_step does a whole turn in one call.
 
-A reply is JSON: `message` says what to do next, `owed` lists what blocks tot_end, by code. `errors` and \
+A reply is JSON: `message` says what to do next, `owed` lists the reasons why tot_end would be rejected, by code. `errors` and \
 `warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing: its errors say how to \
 fix the call, or that a person must act. `omitted` counts what was left out of a list; tot_status has the rest.
 
 Work survives a restart: tot_list finds an investigation, tot_status shows its state, tot_read returns whole \
-nodes, tot_reclassify revives, corrects or gives up a node, tot_amend corrects its texts, \
+nodes, tot_reclassify revives, corrects or gives up a node, tot_amend corrects its text, \
 tot_comment objects and answers, \
 tot_report writes a site for people. Resources: tot://{sessionId}.";
 
@@ -96,7 +96,7 @@ pub fn instructions(service: &Service) -> String {
     let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
-        "{INSTRUCTIONS}\n\nCodes of every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}): {shown}{more}.",
+        "{INSTRUCTIONS}\n\nCodes for every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}): {shown}{more}.",
         plain_list(CODES),
         builtin::DEFAULT
     )

@@ -23,7 +23,7 @@ use crate::text::{one_line, shorten};
 pub(super) const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans; writes only to `claim`. `tasks`: pending nodes, then new ones with legal ids, each with its \
+    description: "Plans; writes only if `claim` is set. `tasks`: pending nodes, then new ones with legal ids, each with its \
                   question and the states that count. `nextCall`: a legal call; fill in the < > parts. \
                   `dimensions` asks for tasks that cover all combinations.",
     also_reads: true,
@@ -60,7 +60,7 @@ pub(super) struct NextInput {
     session_id: String,
     #[serde(flatten)]
     asked: PlanRequest,
-    /// Yours: omits others' claims.
+    /// Your name: omits others' claims.
     agent_id: Option<String>,
     /// Claims pending nodes for agentId.
     #[serde(default)]
@@ -80,7 +80,7 @@ pub(super) struct PlanRequest {
     /// Default 8.
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
-    /// What varies, and its values.
+    /// The dimensions and their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
     dimensions: BTreeMap<String, Vec<String>>,

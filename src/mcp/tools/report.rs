@@ -174,7 +174,7 @@ fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
 
 fn lock_held_error(id: SessionId) -> Refusal {
     let message =
-        format!("Another process has been writing the report of {id} for too long. Nothing was written.");
+        format!("Another process has been writing the report on {id} for too long. Nothing was written.");
     Diagnostic::new(Code::ReportError, message)
         .suggest("If it hangs, end it to release the lock, then call again.")
         .into()
@@ -199,7 +199,7 @@ fn withheld_error(error: WithheldError) -> Refusal {
 
 fn report_error(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
-        "The operator of the server chooses the folder with --site; tot-report writes to any other.";
+        "The server's operator chooses the folder with --site; tot-report can write to any other folder.";
     Diagnostic::new(Code::ReportError, sentence(&causes(error))).suggest(suggestion).into()
 }
 

@@ -26,7 +26,7 @@ pub(super) const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StartInput {
-    /// The method. The server's instructions list them.
+    /// The method; the server's instructions list the methods.
     ruleset: Option<String>,
     #[serde(flatten)]
     request: Start,

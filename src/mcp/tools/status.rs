@@ -56,7 +56,7 @@ pub(super) const ABOUT: About = About {
     name: "tot_status",
     title: "Show an investigation's status",
     description: "Shows an investigation's status: question, answers, open and pending nodes, required steps. \
-                  `detail: concise` omits texts, `full` lists all nodes. Paged (`nextCursor`).",
+                  `detail: concise` omits text, `full` lists all nodes. Paged (`nextCursor`).",
     read_only: true,
     idempotent: true,
     budget: 3_000,

@@ -124,7 +124,7 @@ fn what_was_made_up_is_told_at_once() {
             ],
         }),
     );
-    assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites what is not there: src/db.py has 20 lines, but line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
+    assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites missing sources: src/db.py has 20 lines, but line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
     let stored = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
     // Where there is no project, nobody knows.
@@ -153,10 +153,7 @@ fn an_own_commit_is_looked_into() {
             {"target": "src/new.py", "commit": "main"},
         ]}),
     );
-    assert_eq!(
-        warnings(&reply, MISSING),
-        ["R1.A cites what is not there: src/new.py is not in commit main."]
-    );
+    assert_eq!(warnings(&reply, MISSING), ["R1.A cites missing sources: src/new.py is not in commit main."]);
     let stored = references(&mut server, &session);
     assert_eq!(stored[0]["pinned"]["text"], "line 20\n");
     assert_eq!(stored[0]["pinned"]["commit"], old);

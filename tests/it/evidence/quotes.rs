@@ -23,7 +23,7 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
         ])
     };
     let reply = commit_root(&mut server, &session, json!({"references": cited("5")}));
-    let told = "R1.A cites words that are not there: “line 4 … LINE 5” is not at src/db.py:5 but at line 4; “line 21” is not in src/db.py.";
+    let told = "R1.A cites words that the file does not contain: “line 4 … LINE 5” is not at src/db.py:5 but at line 4; “line 21” is not in src/db.py.";
     assert_eq!(warnings(&reply, CODE), [told]);
     assert_eq!(references(&mut server, &session)[0]["pinned"]["text"], "line 5\n", "it is kept all the same");
     let check = || {
@@ -34,8 +34,8 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
     // The content that was cited counts, whatever became of it since.
     write(&project, "src/db.py", "another\n");
     assert_snapshot!(check(), @"
-    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that are not there: “line 4 … LINE 5” is not at src/db.py:5 but at line 4.
-    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that are not there: “line 21” is not in src/db.py.
+    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that the file does not contain: “line 4 … LINE 5” is not at src/db.py:5 but at line 4.
+    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that the file does not contain: “line 21” is not in src/db.py.
     investigations/ID: R1.A changed src/db.py:5
     investigations/ID: R1.A changed src/db.py:3-6
     investigations/ID: R1.A changed src/db.py
@@ -68,7 +68,7 @@ fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
         )
     };
     let reply = commit_root(&mut server, &session, json!({"findings": findings("")}));
-    let told = "R1.A cites words that are not there: “line 5” is not at src/db.py:4 but at line 5; “line 9” is not at src/db.py:8 but at line 9.";
+    let told = "R1.A cites words that the file does not contain: “line 5” is not at src/db.py:4 but at line 5; “line 9” is not at src/db.py:8 but at line 9.";
     assert_eq!(warnings(&reply, CODE), [told]);
     let mut amend = |more: &str| {
         let amended =

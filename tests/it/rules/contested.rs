@@ -23,7 +23,7 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     table.investigation = table.investigation.with(&[Change::Node(Arc::new(node))]);
     assert_snapshot!(
         told(&contested(&table.investigation)),
-        @"CONTESTED R1.A: R1.A has differing results: EXPLORE and DEAD. Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is the current one."
+        @"CONTESTED R1.A: R1.A has differing results: EXPLORE and DEAD. Read both results with tot_read, then use tot_reclassify to set the correct state, even if it is the current one."
     );
     let refused = table.try_end().unwrap_err();
     assert!(told(&refused.errors).contains("CONTESTED"), "{refused}");

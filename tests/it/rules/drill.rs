@@ -14,7 +14,7 @@ fn the_first_batch_brings_the_roots() {
     let mut table = Table::new("drill");
     let roots = [("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")];
     assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 roots; at least 5 are required. Give 5 roots in this batch (parent: null), from different angles.");
-    assert_snapshot!(table.next_action(), @"tot_propose 5 roots (parent: null) in one batch.");
+    assert_snapshot!(table.next_action(), @"Propose 5 roots (parent: null) in one tot_propose call.");
     assert_eq!(table.propose(&roots), "");
     // Pending ones count, too.
     assert_eq!(table.propose(&[("R1.F", "")]), "");
@@ -39,7 +39,7 @@ fn what_two_roots_owe() {
     assert_snapshot!(table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DRILL")]), @"INCOMPLETE_DRILL R1.A: 2 DRILL nodes still lack children: R1.A, R1.B.");
     let next = table.next_round();
     assert_eq!((next.round, next.nodes_required, next.total_batches), (2, 4, 1));
-    assert_snapshot!(table.next_action(), @"tot_propose for round 2: 2 children below R1.A (DRILL), 2 children below R1.B (DRILL).");
+    assert_snapshot!(table.next_action(), @"Call tot_propose for round 2: 2 children below R1.A (DRILL), 2 children below R1.B (DRILL).");
 }
 
 #[test]

@@ -404,7 +404,7 @@ fn references_that_are_not_in_the_project() {
         ])
         .collect();
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    REFERENCE_NOT_FOUND R2.A2: R2.A2 cites what is not there: src/a.rs has 7 lines, but line 9 is cited; src/b.rs is not in the project. Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.
+    REFERENCE_NOT_FOUND R2.A2: R2.A2 cites missing sources: src/a.rs has 7 lines, but line 9 is cited; src/b.rs is not in the project. Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
@@ -434,7 +434,7 @@ fn quotes_that_are_not_where_they_are_cited() {
         |cited| (cited, LookedUp::Misquoted(pin.clone(), "“let n = 3;” is not at src/a.rs:9".into()));
     table.known = cited.into_iter().take(1).map(misquoted).collect();
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    QUOTE_NOT_THERE R2.A2: R2.A2 cites words that are not there: “let n = 3;” is not at src/a.rs:9. Look again, and correct the lines or the words with tot_amend.
+    QUOTE_NOT_THERE R2.A2: R2.A2 cites words that the file does not contain: “let n = 3;” is not at src/a.rs:9. Look again, and correct the lines or the words with tot_amend.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     let stored = table.node("R2.A2").classification.clone().unwrap();
@@ -591,7 +591,7 @@ fn run_not_found() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A")]);
     let result = NodeResult { runs: vec!["0123456789".into()], ..found("R2.A2", "EXPLORE") };
-    assert_snapshot!(said(table.try_commit(vec![result])), @"RUN_NOT_FOUND R2.A2: There is no captured run `0123456789`. tot_read of the node lists its runs.");
+    assert_snapshot!(said(table.try_commit(vec![result])), @"RUN_NOT_FOUND R2.A2: There is no captured run `0123456789`. Call tot_read on the node to list its runs.");
 }
 
 #[test]
@@ -654,8 +654,8 @@ fn every_blocker_is_listed() {
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below it.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
-    assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then tot_commit with state, findings and agentId.");
+    assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then call tot_commit with state, findings and agentId.");
     said(table.try_propose(vec![], &["R2.A2", "R3.A1a"]));
-    assert_snapshot!(table.next_action(), @"tot_propose for round 2: 1 child below R1.A (EXPLORE).");
+    assert_snapshot!(table.next_action(), @"Call tot_propose for round 2: 1 child below R1.A (EXPLORE).");
     assert!(!table.blockers().contains("PENDING_PROPOSALS"));
 }

@@ -332,7 +332,7 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
     }
     let mut table = answer("review", "ANSWER");
     let wrong = |amend: &mut Amend| amend.references = Some(vec![NewCitation::default()]);
-    assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference of R1.A has no target. Give its URL or path.");
+    assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference in R1.A has no target. Give its URL or path.");
     let nowhere = amend("R1.A", Some("It is the cache.\n\n## References\n- what I remember"), None);
     assert!(said(table.try_amend(nowhere)).contains("UNREADABLE_REFERENCE R1.A"));
 }
@@ -418,10 +418,10 @@ fn sources_and_links_are_checked() {
         change(&mut result);
         said(table.try_commit(vec![result]))
     };
-    assert_snapshot!(commit(|result| result.references = vec![NewCitation::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give its URL or path.");
+    assert_snapshot!(commit(|result| result.references = vec![NewCitation::default()]), @"INVALID_ARGUMENT R2.A1: A reference in R2.A1 has no target. Give its URL or path.");
     assert_snapshot!(commit(|result| {
         result.references = vec![NewCitation { target: "a".into(), lines: Some("9-3".into()), ..NewCitation::default() }];
-    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` of a reference of R2.A1 are invalid. Write one line as 18, several as 18-24.");
+    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` in a reference in R2.A1 are invalid. Write one line as 18, several as 18-24.");
     assert_snapshot!(commit(|result| {
         result.links = vec![NewLink { to: "R7.Q".into(), kind: LinkKind::Supports }];
     }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, but no other node has that id. Link to a node that is committed or pending.");

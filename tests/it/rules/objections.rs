@@ -75,7 +75,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     let open = |table: &Table| objections::open(&table.investigation).len();
     let id = newest(&table);
     let own = table.say(reply(&table, CommentKind::Resolution, " Agent-R2.A1"), Commenter::default());
-    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: Resolving an objection to R2.A1 needs a name, and not that of R2.A1's author. Answer the objection; let somebody else check the answer and resolve it.");
+    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: Resolving an objection to R2.A1 needs a name other than that of R2.A1's author. Answer the objection; let somebody else check the answer and resolve it.");
     let nobody = Say { agent_id: None, ..reply(&table, CommentKind::Resolution, "") };
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
@@ -168,9 +168,9 @@ fn what_is_said_must_fit() {
     assert_snapshot!(cases.join("\n"), @r#"
         NODE_NOT_FOUND: There is no node `R9.Z`. tot_status lists the nodes.
         INVALID_ARGUMENT: An objection needs a node. Name it with nodeId.
-        INVALID_ARGUMENT: The answer names no comment. Name the comment with replyTo; tot_read of the node lists them.
-        COMMENT_NOT_FOUND: There is no comment `x`. tot_read of the node lists its comments.
-        COMMENT_NOT_FOUND: There is no objection `x`. tot_read of the node lists its comments.
+        INVALID_ARGUMENT: The answer names no comment. Name the comment with replyTo; call tot_read on the node to list its comments.
+        COMMENT_NOT_FOUND: There is no comment `x`. Call tot_read on the node to list its comments.
+        COMMENT_NOT_FOUND: There is no objection `x`. Call tot_read on the node to list its comments.
         INVALID_ARGUMENT: The text of the objection says nothing. Say in a sentence what is meant, and why.
         INVALID_ARGUMENT: The text of the comment says nothing. Say in a sentence what is meant, and why.
         INVALID_ARGUMENT: The text of the comment says nothing. Say in a sentence what is meant, and why.
