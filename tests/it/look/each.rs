@@ -270,6 +270,8 @@ fn each_reader_is_as_colourful_as_it_is_asked_to_be() {
         assert!(!plain.contains('\u{1b}'), "{line}: {plain}");
         let coloured = run(&["--color", "always"], &[]);
         assert_eq!(run(&[], &[("CLICOLOR_FORCE", "1")]), coloured, "{line}");
+        assert_eq!(run(&["--color", "always"], &[("NO_COLOR", "1")]), coloured, "{line}");
+        assert_eq!(run(&["--json", "--color", "always"], &[]), run(&["--json"], &[]), "{line}");
         assert!(coloured.contains('\u{1b}'), "{line}: {coloured}");
         assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain, "{line}");
         assert_eq!(run(&[], &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]), plain, "{line}");

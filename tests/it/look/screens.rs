@@ -77,26 +77,6 @@ pub fn shorten(value: &mut Value) {
 }
 
 #[test]
-fn colours_are_as_asked() {
-    let sandbox = Sandbox::new();
-    import_the_demo(&sandbox);
-    let has_colour = |arguments: &[&str], environment: &[(&str, &str)]| {
-        tot_in(&sandbox, &sandbox.path(""), arguments, environment).out.contains('\u{1b}')
-    };
-    assert!(!has_colour(&["show"], &[]));
-    assert!(has_colour(&["show", "--color", "always"], &[]));
-    assert!(has_colour(&["--color", "always", "show"], &[("NO_COLOR", "1")]));
-    assert!(has_colour(&["show"], &[("CLICOLOR_FORCE", "1")]));
-    assert!(!has_colour(&["show"], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
-    assert!(!has_colour(&["show", "--color", "never"], &[("CLICOLOR_FORCE", "1")]));
-    assert!(!has_colour(&["show", "--json", "--color", "always"], &[]));
-    // The same text, but for the colours.
-    let plain = tot(&sandbox, &["show"]).out;
-    let coloured = tot(&sandbox, &["show", "--color", "always"]).out;
-    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
-}
-
-#[test]
 fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
     let sandbox = Sandbox::new();
     let id = import_the_demo(&sandbox);

@@ -13,28 +13,21 @@ fn a_restart_between_any_two_calls_changes_nothing() {
     let heads = [false, true].map(|restart| {
         let sandbox = Sandbox::new();
         let mut session = Session::start(&sandbox, json!({}));
-        let again = |session: &mut Session| {
+        for (tool, arguments) in [
+            ("tot_propose", json!({"nodes": [node("R1.A", None)]})),
+            ("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]})),
+            ("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]})),
+            ("tot_propose", json!({"withdraw": ["R2.A2"]})),
+            ("tot_commit", json!({"results": [result("R2.A1", "DEAD")]})),
+            ("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "nothing there"})),
+            ("tot_status", json!({})),
+        ] {
             if restart {
                 std::mem::replace(&mut session.server, sandbox.server()).finish();
             }
-        };
-        again(&mut session);
-        session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-        again(&mut session);
-        sandbox.sleep(60);
-        session.ok("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]}));
-        again(&mut session);
-        session
-            .ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
-        again(&mut session);
-        session.ok("tot_propose", json!({"withdraw": ["R2.A2"]}));
-        again(&mut session);
-        sandbox.sleep(60);
-        session.ok("tot_commit", json!({"results": [result("R2.A1", "DEAD")]}));
-        again(&mut session);
-        session
-            .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "nothing there"}));
-        again(&mut session);
+            session.ok(tool, arguments);
+            sandbox.sleep(60);
+        }
         let status = session.ok("tot_status", json!({}));
         assert_eq!(status["totalNodes"], 2);
         sandbox.assert_sound(&session.repository());
@@ -48,10 +41,9 @@ fn two_investigations_do_not_disturb_each_other() {
     let sandbox = Sandbox::new();
     let mut one = Session::start(&sandbox, json!({}));
     sandbox.sleep(1);
-    let mut other = Session::start(&sandbox, json!({"mode": "smoke"}));
     one.grow(&[("R1.A", None)], "EXPLORE");
     let before = sandbox.head(&one.repository());
-    other.grow(&[("R1.A", None)], "EXPLORE");
+    let mut other = Session::begun(&sandbox);
     other.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     assert_eq!(sandbox.head(&one.repository()), before);
     // Each server sees what the other has written.
@@ -60,23 +52,6 @@ fn two_investigations_do_not_disturb_each_other() {
     assert_eq!(other.ok("tot_end", json!({}))["deadEnds"], 1);
     one.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
     assert_eq!(one.ok("tot_status", json!({}))["totalNodes"], 3);
-}
-
-#[test]
-fn two_servers_write_to_one_investigation() {
-    let sandbox = Sandbox::new();
-    let mut one = Session::start(&sandbox, json!({}));
-    one.grow(&[("R1.A", None)], "EXPLORE");
-    let mut other = sandbox.server();
-    for number in 1..=4 {
-        let (id, session) = (format!("R2.A{number}"), one.id.clone());
-        let proposal = json!({"sessionId": session, "nodes": [node(&id, Some("R1.A"))]});
-        let server = if number % 2 == 0 { &mut one.server } else { &mut other };
-        server.ok("tot_propose", proposal);
-    }
-    let pending = one.ok("tot_status", json!({}))["pending"].clone();
-    assert_eq!(pending, json!(["R2.A1", "R2.A2", "R2.A3", "R2.A4"]));
-    sandbox.assert_sound(&one.repository());
 }
 
 #[test]
@@ -139,63 +114,6 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
     let folders =
         std::fs::read_dir(sandbox.root()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
     assert_eq!(folders.count(), 1, "nothing else was made");
-}
-
-#[test]
-fn shapes_that_agents_really_send_are_understood() {
-    let sandbox = Sandbox::new();
-    let mut session =
-        Session::start(&sandbox, json!({"minRounds": "6", "allowEarlyTerminal": "false", "title": null}));
-    // One object where a list is asked, the list as JSON text, a name in snake case.
-    session.ok("tot_propose", json!({"nodes": node("R1.A", None)}));
-    sandbox.sleep(60);
-    let results =
-        json!([{"node_id": "R1.A", "state": " explore ", "findings": "x", "agentId": 7}]).to_string();
-    let reply = session.ok("tot_commit", json!({"results": results}));
-    assert_eq!(reply["committed"][0]["state"], "EXPLORE");
-    let id = session.id.clone();
-    let status = session.server.ok("tot_status", json!({"session_id": id[..13].to_owned()}));
-    assert_eq!(status["minRounds"], 6);
-    assert_eq!(
-        session.server.ok("tot_status", json!({"sessionId": id[id.len() - 6..].to_owned()}))["totalNodes"],
-        1
-    );
-}
-
-#[test]
-fn a_floor_of_the_operator_holds() {
-    let sandbox = Sandbox::new();
-    let mut server = sandbox.server_with(&["--min-rounds", "7"]);
-    assert_eq!(server.ok("tot_start", json!({"query": "q"}))["minRounds"], 7);
-    let codes = server.refused("tot_start", json!({"query": "q", "mode": "smoke", "minRounds": 2}));
-    assert_eq!(codes, ["INVALID_ARGUMENT"]);
-    server.finish();
-}
-
-#[test]
-fn nothing_shows_up_in_the_git_status_of_a_project_around_it() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.path("project");
-    std::fs::create_dir(&project).unwrap();
-    sandbox.git(&project, &["init", "-q"]);
-    let root = project.join("investigations");
-    let mut server = sandbox.server_in(&root, &[]);
-    server.ok("tot_start", json!({"query": "q"}));
-    assert_eq!(sandbox.git(&project, &["status", "--porcelain", "--untracked-files=all"]), "");
-}
-
-#[test]
-fn what_was_acknowledged_survives_a_kill() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
-    for number in 1..=5 {
-        session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-        std::mem::replace(&mut session.server, sandbox.server()).kill();
-        let count = sandbox.git(&session.repository(), &["rev-list", "--count", "HEAD"]);
-        assert_eq!(count.trim(), (number + 1).to_string());
-        sandbox.assert_sound(&session.repository());
-        sandbox.sleep(1);
-    }
 }
 
 #[cfg(unix)]
@@ -443,14 +361,6 @@ fn a_call_whose_arguments_do_not_fit_does_not_deny_that_it_can_end() {
         assert_eq!(reply["status"], "REJECTED", "{reply}");
         assert!(reply["canEnd"].is_null() || reply["canEnd"] == can_end, "{can_end}: {reply}");
     }
-}
-
-#[test]
-fn nothing_ends_without_a_node_also_where_it_is_stopped() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    let end = json!({"conclusion": "It is so.", "stopped": {"reason": "enough"}});
-    assert_eq!(session.refused("tot_end", end), ["NO_NODES"]);
 }
 
 #[test]

@@ -29,56 +29,9 @@ fn an_investigation_is_read_as_a_person_would() {
     let shown = |text: &str| text.replace(&id, "ID");
     let (text, mime) = read(&mut session.server, &format!("tot://{id}"));
     assert_eq!(mime, "text/markdown");
-    insta::assert_snapshot!(shown(&text), @"
-    # Why is the sky blue?
-
-    > Why is the sky blue?
-
-    Method single-root (smoke). Started 2026-01-05T09:00:00.000Z. 2 nodes committed, 0 pending, round 2 of at least 2.
-
-    [History](tot://ID/history) · [Graph](tot://ID/graph.svg)
-
-    ## Context
-
-    On Earth, by day.
-
-    ## Conclusion
-
-    Ended 2026-01-05T09:02:00.000Z by judge (it/1, session session-1).
-
-    It **scatters**.
-
-    Verdict: confirmed by another agent, same session.
-
-    answer: [R1.A](tot://ID/nodes/R1.A)
-
-    ## Answers
-
-    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, confirmed by another agent, same session: [R2.A1](tot://ID/nodes/R2.A1)
-
-    ## Tree
-
-    - [R1.A](tot://ID/nodes/R1.A) FOUND: Title of R1.A
-      - [R2.A1](tot://ID/nodes/R2.A1) VERIFY: Title of R2.A1
-    ");
+    insta::assert_snapshot!(shown(&text));
     let (text, _) = read(&mut session.server, &format!("tot://{}/nodes/R1.A", &id[..13]));
-    insta::assert_snapshot!(shown(&text), @"
-    # R1.A Title of R1.A
-
-    FOUND, committed 2026-01-05T09:01:00.000Z by agent-R1.A (it/1, session session-1); a root, in [Why is the sky blue?](tot://ID).
-
-    ## What was planned
-
-    Look.
-
-    ## Findings
-
-    Findings of R1.A.
-
-    ## Children
-
-    - [R2.A1](tot://ID/nodes/R2.A1) VERIFY: Title of R2.A1
-    ");
+    insta::assert_snapshot!(shown(&text));
     let (text, _) = read(&mut session.server, &format!("tot://{id}/history"));
     assert_eq!(text.lines().filter(|line| line.starts_with("- ")).count(), 6, "{text}");
     assert!(text.contains("(ended/1)"), "{text}");
@@ -100,7 +53,7 @@ fn the_graph_is_a_resource() {
 }
 
 #[test]
-fn resources_are_listed_in_pages_with_templates() {
+fn resources_are_listed_in_pages() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.server();
     for number in 0..53 {
@@ -115,23 +68,6 @@ fn resources_are_listed_in_pages_with_templates() {
     assert!(second["nextCursor"].is_null());
     let wrong = server.request("resources/list", json!({"cursor": "x"}));
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
-    let templates = server.request("resources/templates/list", json!({}))["result"].clone();
-    let patterns: Vec<&str> = templates["resourceTemplates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|template| template["uriTemplate"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        patterns,
-        [
-            "tot://{sessionId}",
-            "tot://{sessionId}/nodes/{nodeId}",
-            "tot://{sessionId}/graph.dot",
-            "tot://{sessionId}/graph.svg",
-            "tot://{sessionId}/history"
-        ]
-    );
 }
 
 #[test]
@@ -249,10 +185,9 @@ fn prompts_teach_the_method() {
         "> Why is the sky blue?",
         "> On Earth, by day.",
         "- R2.A2: Title of R2.A2",
-        "Commit them",
         "# single-root (mode smoke)",
     ] {
-        assert!(text.contains(part) || part == "Commit them", "{part}: {text}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     let text = prompt("verify", json!({"sessionId": id, "nodeId": "R1.A"}));
     for part in

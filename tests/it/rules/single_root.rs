@@ -117,16 +117,6 @@ fn breadth_of_round_two() {
 }
 
 #[test]
-fn smoke_is_a_quick_trial() {
-    let mut table = Table::in_mode("single-root", "smoke");
-    assert_snapshot!(table.grow(&[("R1.A", "", "EXPLORE")]), @"INCOMPLETE_EXPLORE R1.A: R1.A needs 1 child, and has 0.");
-    assert_eq!(table.propose(&[("R2.A1", "R1.A")]), "", "no recommended breadth");
-    table.sleep(60);
-    assert_eq!(table.commit(&[("R2.A1", "DEAD")]), "", "early states are kept");
-    assert_eq!(table.end(), "");
-}
-
-#[test]
 fn early_states_and_minimum_rounds_are_fixed_at_the_start() {
     let of = |mode: &str, min_rounds, allow| Start {
         query: "q".into(),

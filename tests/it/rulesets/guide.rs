@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tree_of_thoughts::ruleset::schema::json_schema;
-use tree_of_thoughts::ruleset::{Library, RulesetFile, builtin};
+use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::yaml;
 
 use super::{GUIDE, blocks, example};
@@ -43,19 +43,8 @@ fn the_example_runs_from_start_to_report_as_written() {
     let start = server
         .ok("tot_start", json!({"query": "Why were orders refused on Friday?", "ruleset": "post-mortem"}));
     let instructions = start["instructions"].as_str().unwrap();
-    for text in [
-        "HYPOTHESIS: A possible cause, to be tested below. Needs 2 children in round 1, 1 child from round 2.",
-        "EVIDENCE: An observation that bears out the node above.",
-        "REFUTED",
-        "A child in EVIDENCE makes it CONFIRMED.",
-        "CONFIRMED: A root cause that evidence bears out. Terminal. Commits can't set it.",
-        "Look for what would",
-        "In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.",
-        "In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.",
-        "An agent's result without agentId is refused.",
-    ] {
-        assert!(instructions.contains(text), "{text} is not in\n{instructions}");
-    }
+    assert!(instructions.contains("Look for what would"), "{instructions}");
+    assert!(instructions.contains("A child in EVIDENCE makes it CONFIRMED."), "{instructions}");
     let id = start["sessionId"].as_str().unwrap().to_owned();
     let mut session = Session { sandbox: &sandbox, server, id };
     grow(&mut session, &[("R1.A", None, "HYPOTHESIS")]);
@@ -131,12 +120,6 @@ fn the_example_runs_from_start_to_report_as_written() {
 
 fn states_of_the_example() -> Vec<String> {
     RulesetFile::parse(example()).unwrap().ruleset.states.iter().map(|state| state.name.to_string()).collect()
-}
-
-#[test]
-fn the_example_is_sound_and_has_a_name_of_its_own() {
-    let library = Library::with([("post-mortem.yaml", example())]).unwrap();
-    assert_eq!(library.all().count(), builtin::all().len() + 1);
 }
 
 /// Each snippet, put in place of the example's own keys or states, makes a sound ruleset.

@@ -75,6 +75,8 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     for absent in ["incomplete", "quality", "nextRoundInfo", "terminalNodes"] {
         assert!(status[absent].is_null(), "{absent}: {status:#}");
     }
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
+    assert_eq!(read["nodes"][0]["findings"], "Findings of R2.A1.");
     let site = sandbox.path("site");
     let output = sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&site).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
