@@ -21,6 +21,7 @@
 //! On 2026-11-22, after changes to what they go through, the lines of the protocol, `tot_status` and `tot_report` ran for ten minutes
 //! again, in a debug build on 2 cores that had more to do: no finding.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -305,6 +306,21 @@ fn any_node_file_is_read_or_refused() {
     });
 }
 
+/// What is read of a file near to this one is written back and read as the same.
+fn fuzz_file<T: PartialEq + Debug, E: Debug, W: Debug>(
+    valid: &str,
+    read: fn(&str) -> Result<T, E>,
+    write: fn(&T) -> Result<String, W>,
+) {
+    fuzz(near(vec![valid.to_owned()]), || {
+        |text: String| {
+            let Ok(facts) = read(&text) else { return };
+            let written = write(&facts).unwrap();
+            assert_eq!(read(&written).unwrap(), facts, "{written}");
+        }
+    });
+}
+
 #[test]
 fn any_investigation_file_is_read_or_refused() {
     let valid = "\
@@ -322,26 +338,14 @@ minRoots: 1
 allowEarlyTerminal: false
 startedAt: 2026-11-20T09:15:02.114Z
 ";
-    fuzz(near(vec![valid.into()]), || {
-        |text: String| {
-            let Ok(meta) = meta_file::read(&text) else { return };
-            let written = meta_file::write(&meta).unwrap();
-            assert_eq!(meta_file::read(&written).unwrap(), meta, "{written}");
-        }
-    });
+    fuzz_file(valid, meta_file::read, meta_file::write);
 }
 
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
     let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nasked:\n  answer: accepted\n  said: |\n    Yes.\n\
         conclusion: |\n  It scatters.\namended:\n- at: 2026-11-20T09:16:02Z\n  reason: r\n  conclusion: It shines.\notherConclusions:\n- endedAt: 2026-11-21T09:15:02Z\n  conclusion: It bends.\n";
-    fuzz(near(vec![valid.into()]), || {
-        |text: String| {
-            let Ok(conclusion) = conclusion_file::read(&text) else { return };
-            let written = conclusion_file::write(&conclusion).unwrap();
-            assert_eq!(conclusion_file::read(&written).unwrap(), conclusion, "{written}");
-        }
-    });
+    fuzz_file(valid, conclusion_file::read, conclusion_file::write);
 }
 
 #[test]
@@ -349,13 +353,7 @@ fn any_comment_file_is_read_or_refused() {
     let valid = "version: 1\nid: 01a1fb7f-2603-7166-96ef-ddcdd76363f4\nnode: R2.A1\nkind: answer\n\
         replyTo: 01a1fb7f-2603-7166-96ef-ddcdd76363f3\nauthor:\n  name: Maria\n  email: m@example.org\n  agentId: a\n\
         by: {kind: agent, client: c, session: s, model: m}\nat: 2026-11-20T09:15:02Z\ntext: |\n  It is so.\n";
-    fuzz(near(vec![valid.into()]), || {
-        |text: String| {
-            let Ok(comment) = comment_file::read(&text) else { return };
-            let written = comment_file::write(&comment).unwrap();
-            assert_eq!(comment_file::read(&written).unwrap(), comment, "{written}");
-        }
-    });
+    fuzz_file(valid, comment_file::read, comment_file::write);
 }
 
 #[test]
@@ -643,152 +641,80 @@ impl Root {
     }
 }
 
-/// Feeds a tool with inputs near to these.
-fn fuzz_tool(name: &'static str, valid: Vec<Value>) {
-    let inputs = prop_oneof![
-        8 => (proptest::sample::select(valid), vec(twist(), 0..5))
-            .prop_map(|(input, twists)| twisted(input, &twists)),
-        1 => any_json(),
-    ];
-    fuzz(inputs, || {
-        let world = Root::new();
-        move |input: Value| world.fuzzed(name, &input)
-    });
-}
-
-#[test]
-fn any_input_of_start_is_answered() {
-    let all = json!({
-        "query": "Why?", "title": "x", "ruleset": "multi-gate", "mode": "deep", "minRoots": 3, "minRounds": 5,
-        "allowEarlyTerminal": true, "context": "here",
-    });
-    fuzz_tool("tot_start", vec![json!({"query": "Why?"}), all]);
-}
-
-#[test]
-fn any_input_of_propose_is_answered() {
-    let nodes = json!([node("R2.A3", Some("R1.A")), node("R3.A1a", Some("R2.A1"))]);
-    fuzz_tool(
-        "tot_propose",
-        vec![
-            json!({"sessionId": SESSION, "nodes": nodes}),
-            json!({"sessionId": SESSION, "nodes": [node("R2.A2", Some("R1.A"))], "withdraw": ["R2.A3"]}),
-            json!({"sessionId": SESSION, "nodes": [node("R2.A4", Some("R1.A"))]}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_commit_is_answered() {
-    let full = json!({
-        "nodeId": "R2.A2", "state": "FOUND", "agentId": "x", "evidence": "seen", "verificationMethod": "twice",
-        "alternativesConsidered": ["none"], "caveats": ["one disk"], "findings": "# F\n\n## References\n- https://example.org/a - b\n",
-    });
-    fuzz_tool(
-        "tot_commit",
-        vec![
-            json!({"sessionId": SESSION, "results": [full]}),
-            json!({"sessionId": SESSION, "results": [result("R2.A2", "EXPLORE")]}),
-            json!({"sessionId": SESSION, "results": [result("R2.A2", "DEAD"), result("R2.A1", "DEAD")]}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_reclassify_is_answered() {
-    let input = |node: &str, state: &str| {
-        json!({
-            "sessionId": SESSION, "nodeId": node, "newState": state, "reason": "so", "agentId": "z",
-            "evidence": "seen", "verificationMethod": "twice", "alternativesConsidered": [],
-        })
+/// A target for each tool: feeds it with inputs near to these, of which those in the list are about the investigation.
+macro_rules! fuzz_tools {
+    ($($name:ident $tool:literal $inputs:tt;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut valid: Vec<Value> = json!($inputs).as_array().unwrap().clone();
+                if !["tot_start", "tot_list"].contains(&$tool) {
+                    valid.iter_mut().for_each(|input| input["sessionId"] = json!(SESSION));
+                }
+                let inputs = prop_oneof![
+                    8 => (proptest::sample::select(valid), vec(twist(), 0..5))
+                        .prop_map(|(input, twists)| twisted(input, &twists)),
+                    1 => any_json(),
+                ];
+                fuzz(inputs, || {
+                    let world = Root::new();
+                    move |input: Value| world.fuzzed($tool, &input)
+                });
+            }
+        )*
     };
-    fuzz_tool(
-        "tot_reclassify",
-        vec![input("R2.A1", "DEAD"), input("R2.A1", "EXPLORE"), input("R1.A", "DEAD")],
-    );
 }
 
-#[test]
-fn any_input_of_status_is_answered() {
-    fuzz_tool(
-        "tot_status",
-        vec![
-            json!({"sessionId": SESSION}),
-            json!({"sessionId": SESSION, "detail": "full", "graph": "mermaid"}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_end_is_answered() {
-    fuzz_tool(
-        "tot_end",
-        vec![json!({"sessionId": SESSION, "conclusion": "So.", "agentId": "z", "graph": "dot"})],
-    );
-}
-
-#[test]
-fn any_input_of_amend_is_answered() {
-    let node = json!({"sessionId": SESSION, "nodeId": "R1.A", "reason": "r", "headline": "h", "findings": "f", "title": "t",
-        "evidence": "e", "alternativesConsidered": ["a"], "caveats": ["b"], "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
-        "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}], "agentId": "z"});
-    fuzz_tool("tot_amend", vec![node, json!({"sessionId": SESSION, "reason": "r", "conclusion": "c"})]);
-}
-
-#[test]
-fn any_input_of_comment_is_answered() {
-    let reply = "01a1fb7f-2603-7166-96ef-ddcdd76363f4";
-    fuzz_tool(
-        "tot_comment",
-        vec![
-            json!({"sessionId": SESSION, "nodeId": "R1.A", "kind": "objection", "text": "t", "agentId": "z"}),
-            json!({"sessionId": SESSION, "kind": "resolution", "replyTo": reply, "text": "It is so.", "agentId": "z"}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_next_is_answered() {
-    fuzz_tool(
-        "tot_next",
-        vec![
-            json!({"sessionId": SESSION}),
-            json!({"sessionId": SESSION, "strategy": "verify", "maxTasks": 3, "dimensions": {"os": ["a", "b"], "load": ["c"]}}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_step_is_answered() {
-    fuzz_tool(
-        "tot_step",
-        vec![
-            json!({"sessionId": SESSION, "results": [result("R2.A2", "DEAD")], "maxTasks": 2}),
-            json!({"sessionId": SESSION, "nodes": [node("R2.A5", Some("R1.A"))], "strategy": "deepen"}),
-            json!({"sessionId": SESSION, "nodes": [], "dimensions": {"os": ["a", "b"]}}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_read_is_answered() {
-    fuzz_tool(
-        "tot_read",
-        vec![
-            json!({"sessionId": SESSION, "nodeIds": ["R1.A", "R2.A1"]}),
-            json!({"sessionId": SESSION, "nodeIds": ["R2.A1"], "offset": 3}),
-        ],
-    );
-}
-
-#[test]
-fn any_input_of_list_is_answered() {
-    fuzz_tool("tot_list", vec![json!({}), json!({"state": "open", "text": "sky", "cursor": "x"})]);
-}
-
-#[test]
-fn any_input_of_report_is_answered() {
-    fuzz_tool("tot_report", vec![json!({"sessionId": SESSION})]);
+fuzz_tools! {
+    any_input_of_start_is_answered "tot_start" [
+        {"query": "Why?"},
+        {"query": "Why?", "title": "x", "ruleset": "multi-gate", "mode": "deep", "minRoots": 3, "minRounds": 5,
+         "allowEarlyTerminal": true, "context": "here"}
+    ];
+    any_input_of_propose_is_answered "tot_propose" [
+        {"nodes": [node("R2.A3", Some("R1.A")), node("R3.A1a", Some("R2.A1"))]},
+        {"nodes": [node("R2.A2", Some("R1.A"))], "withdraw": ["R2.A3"]},
+        {"nodes": [node("R2.A4", Some("R1.A"))]}
+    ];
+    any_input_of_commit_is_answered "tot_commit" [
+        {"results": [{
+            "nodeId": "R2.A2", "state": "FOUND", "agentId": "x", "evidence": "seen", "verificationMethod": "twice",
+            "alternativesConsidered": ["none"], "caveats": ["one disk"],
+            "findings": "# F\n\n## References\n- https://example.org/a - b\n"
+        }]},
+        {"results": [result("R2.A2", "EXPLORE")]},
+        {"results": [result("R2.A2", "DEAD"), result("R2.A1", "DEAD")]}
+    ];
+    any_input_of_reclassify_is_answered "tot_reclassify" [
+        {"nodeId": "R2.A1", "newState": "DEAD", "reason": "so", "agentId": "z", "evidence": "seen"},
+        {"nodeId": "R2.A1", "newState": "EXPLORE", "verificationMethod": "twice", "alternativesConsidered": []},
+        {"nodeId": "R1.A", "newState": "DEAD"}
+    ];
+    any_input_of_status_is_answered "tot_status" [{}, {"detail": "full", "graph": "mermaid"}];
+    any_input_of_end_is_answered "tot_end" [{"conclusion": "So.", "agentId": "z", "graph": "dot"}];
+    any_input_of_amend_is_answered "tot_amend" [
+        {"nodeId": "R1.A", "reason": "r", "headline": "h", "findings": "f", "title": "t", "evidence": "e",
+         "alternativesConsidered": ["a"], "caveats": ["b"], "agentId": "z",
+         "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
+         "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}]},
+        {"reason": "r", "conclusion": "c"}
+    ];
+    any_input_of_comment_is_answered "tot_comment" [
+        {"nodeId": "R1.A", "kind": "objection", "text": "t", "agentId": "z"},
+        {"kind": "resolution", "replyTo": "01a1fb7f-2603-7166-96ef-ddcdd76363f4", "text": "It is so.", "agentId": "z"}
+    ];
+    any_input_of_next_is_answered "tot_next" [
+        {},
+        {"strategy": "verify", "maxTasks": 3, "dimensions": {"os": ["a", "b"], "load": ["c"]}}
+    ];
+    any_input_of_step_is_answered "tot_step" [
+        {"results": [result("R2.A2", "DEAD")], "maxTasks": 2},
+        {"nodes": [node("R2.A5", Some("R1.A"))], "strategy": "deepen"},
+        {"nodes": [], "dimensions": {"os": ["a", "b"]}}
+    ];
+    any_input_of_read_is_answered "tot_read" [{"nodeIds": ["R1.A", "R2.A1"]}, {"nodeIds": ["R2.A1"], "offset": 3}];
+    any_input_of_list_is_answered "tot_list" [{}, {"state": "open", "text": "sky", "cursor": "x"}];
+    any_input_of_report_is_answered "tot_report" [{}];
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is said of an answer and of the whole on each surface of a real repository: replies, resources, screens, files and
 //! pages. `src/report/tests/agree.rs` does so for random facts, of what needs no repository.
 //!
-//! [`SURFACES`] names every tool, every resource, every command of a person and every form of an export: each with its
-//! reader, or with why it says nothing of an answer. One that is added fails the test until it stands there.
+//! [`SURFACES`] and [`SILENT`] name every tool, every resource, every command of a person and every form of an export: each
+//! with its reader, or with why it says nothing of an answer. One that is added fails the test until it stands there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,8 +16,8 @@ use tree_of_thoughts::store::Store;
 use crate::support::{Sandbox, Server, Session, TOT, TOT_REPORT, node, result, some};
 
 /// Two answers, of which the first is confirmed and the conclusion names the second; stopped early.
-fn ended(session: &mut Session<'_>) {
-    session.grow(&[("R1.A", None)], "EXPLORE");
+fn ended(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::begun(sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
     let end = session.ok(
@@ -33,6 +33,7 @@ fn ended(session: &mut Session<'_>) {
         "{end}"
     );
     assert_eq!(end["answers"], json!([{"id": "R2.A2", "as": "main"}]));
+    session
 }
 
 fn text_of(session: &mut Session<'_>, uri: &str) -> String {
@@ -64,93 +65,58 @@ struct Look<'l, 's> {
     standing: Vec<String>,
 }
 
-/// What reads a surface; or why it says nothing of an answer.
-enum Reads {
-    By(fn(&mut Look<'_, '_>)),
-    Nothing(&'static str),
-}
+/// Each surface that says something of an answer, with its reader.
+const SURFACES: &[(&str, fn(&mut Look<'_, '_>))] = &[
+    ("tool tot_status", |look| look.status()),
+    ("tool tot_read", |look| look.read()),
+    ("tool tot_end", |look| look.end()),
+    ("tool tot_list", |look| look.list_of_tools()),
+    ("resource tot://{sessionId}", |look| look.resource()),
+    ("resource tot://{sessionId}/graph.dot", |look| look.graph_resource("/graph.dot")),
+    ("resource tot://{sessionId}/graph.svg", |look| look.graph_resource("/graph.svg")),
+    ("resource tot://{sessionId}/nodes/{nodeId}", |look| look.node_resource()),
+    ("resource tot://investigations", |look| look.list_resource()),
+    ("command show", |look| look.show()),
+    ("command list", |look| look.list()),
+    ("command review", |look| look.review()),
+    ("command verify", |look| look.verify()),
+    ("command diff", |look| look.diff()),
+    ("command search", |look| look.search()),
+    ("command approve", |look| look.approve()),
+    ("command report", |look| look.report()),
+    ("format json", |look| look.json()),
+    ("format markdown", |look| look.markdown()),
+    ("format html", |look| look.html()),
+    ("format dot", |look| look.graph(&look.export("dot"))),
+    ("format svg", |look| look.graph(&look.export("svg"))),
+    ("format mermaid", |look| look.graph(&look.export("mermaid"))),
+];
 
-use Reads::{By, Nothing};
-
-const WRITES: Reads = Nothing("says what it wrote, and what is owed");
-const STORED: Reads = Nothing("what is stored, and not what is made of it");
-const ELSEWHERE: Reads = Nothing("other repositories, and how they stand to this one");
-const HELP: Reads = Nothing("the program, and no investigation");
-
-const SURFACES: &[(&str, Reads)] = &[
-    ("tool tot_status", By(|look| look.status())),
-    ("tool tot_read", By(|look| look.read())),
-    ("tool tot_end", By(|look| look.end())),
-    ("tool tot_list", By(|look| look.list_of_tools())),
-    ("tool tot_start", WRITES),
-    ("tool tot_propose", WRITES),
-    ("tool tot_commit", WRITES),
-    ("tool tot_reclassify", WRITES),
-    ("tool tot_amend", WRITES),
-    ("tool tot_comment", WRITES),
-    ("tool tot_step", WRITES),
-    ("tool tot_next", Nothing("what is to be done next")),
-    ("tool tot_report", Nothing("writes the site, which agree.rs reads")),
-    ("resource tot://{sessionId}", By(|look| look.resource())),
-    ("resource tot://{sessionId}/graph.dot", By(|look| look.graph_resource("/graph.dot"))),
-    ("resource tot://{sessionId}/graph.svg", By(|look| look.graph_resource("/graph.svg"))),
-    ("resource tot://{sessionId}/nodes/{nodeId}", By(|look| look.node_resource())),
-    ("resource tot://{sessionId}/history", STORED),
-    ("resource tot://investigations", By(|look| look.list_resource())),
-    ("command show", By(|look| look.show())),
-    ("command list", By(|look| look.list())),
-    ("command review", By(|look| look.review())),
-    ("command verify", By(|look| look.verify())),
-    ("command diff", By(|look| look.diff())),
-    ("command search", By(|look| look.search())),
-    ("command approve", By(|look| look.approve())),
-    ("command report", By(|look| look.report())),
-    ("command export", Nothing("each form is a surface of its own")),
-    ("format json", By(|look| look.json())),
-    ("format markdown", By(|look| look.markdown())),
-    ("format html", By(|look| look.html())),
-    ("format dot", By(|look| look.graph(&look.export("dot")))),
-    ("format svg", By(|look| look.graph(&look.export("svg")))),
-    ("format mermaid", By(|look| look.graph(&look.export("mermaid")))),
-    ("format csv", STORED),
-    ("format bundle", STORED),
-    ("command log", STORED),
-    ("command check", Nothing("what is wrong with the files, and not how sure they are")),
-    ("command open", Nothing("shows the site, which agree.rs reads")),
-    ("command start", WRITES),
-    ("command propose", WRITES),
-    ("command note", WRITES),
-    ("command use", Nothing("which investigation is meant")),
-    ("command claim", WRITES),
-    ("command release", WRITES),
-    ("command commit", WRITES),
-    ("command amend", WRITES),
-    ("command reclassify", WRITES),
-    ("command end", WRITES),
-    ("command comment", WRITES),
-    ("command object", WRITES),
-    ("command resolve", WRITES),
-    ("command attach", WRITES),
-    ("command run", WRITES),
-    ("command rerun", Nothing("whether commands do the same, which the assessment reads of what it stores")),
-    ("command import", WRITES),
-    ("command next", Nothing("what is to be done next")),
-    ("command remote", ELSEWHERE),
-    ("command sync", ELSEWHERE),
-    ("command clone", ELSEWHERE),
-    ("command merge", ELSEWHERE),
-    ("command ruleset", Nothing("the rules")),
-    ("command setup", HELP),
-    ("command doctor", HELP),
-    ("command demo", HELP),
-    ("command man", HELP),
-    ("command completions", HELP),
-    ("command help", HELP),
-    ("command mcp", Nothing("each tool and each resource is a surface of its own")),
+/// The others, which say nothing of it: of a kind, their names, and why.
+const SILENT: &[(&str, &str, &str)] = &[
+    ("tool", "start propose commit reclassify amend comment step", "says what it wrote, and what is owed"),
+    ("tool", "next", "what is to be done next"),
+    ("tool", "report", "writes the site, which agree.rs reads"),
+    ("resource", "tot://{sessionId}/history", "what is stored, and not what is made of it"),
+    ("format", "csv bundle", "what is stored, and not what is made of it"),
+    ("command", "log", "what is stored, and not what is made of it"),
+    ("command", "export", "each form is a surface of its own"),
+    ("command", "check", "what is wrong with the files, and not how sure they are"),
+    ("command", "open", "shows the site, which agree.rs reads"),
+    ("command", "start propose note commit amend reclassify end", "says what it wrote, and what is owed"),
+    ("command", "claim release comment object resolve attach run import", "says what it wrote"),
+    ("command", "rerun", "whether commands do the same, which the assessment reads of what it stores"),
+    ("command", "use", "which investigation is meant"),
+    ("command", "next", "what is to be done next"),
+    ("command", "remote sync clone merge", "other repositories, and how they stand to this one"),
+    ("command", "ruleset", "the rules"),
+    ("command", "setup doctor demo man completions help", "the program, and no investigation"),
+    ("command", "mcp", "each tool and each resource is a surface of its own"),
 ];
 
 /// Holds what each surface says of both answers against these words, of R2.A1 and of R2.A2.
-fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: (Verdict, &str), second: (Verdict, &str)) {
+fn each_says(session: &mut Session<'_>, first: (Verdict, &str), second: (Verdict, &str)) {
+    let sandbox = session.sandbox;
     let store = Store::new(session.repository().parent().unwrap());
     let snapshot = store.load(&session.repository()).unwrap();
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
@@ -160,10 +126,8 @@ fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: (Verdict, &str
     });
     let standing = assessment.runs_of(&"R2.A2".parse().unwrap()).map(|run| run.words()).collect();
     let mut look = Look { session, sandbox, first, second, evidence, standing };
-    for (_, reads) in SURFACES {
-        if let By(read) = reads {
-            read(&mut look);
-        }
+    for (_, read) in SURFACES {
+        read(&mut look);
     }
 }
 
@@ -396,7 +360,7 @@ impl Look<'_, '_> {
     }
 
     fn told_on_top(&self, page: &str) {
-        let top = page.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
+        let top = top_of(page);
         let [class, heading] = match self.second.0 {
             Verdict::Contested => ["contested\"", "id=\"trust\">Contested"],
             _ => ["early\"", "id=\"trust\">Stopped early"],
@@ -406,12 +370,38 @@ impl Look<'_, '_> {
     }
 }
 
+/// The answer on top of the first page.
+fn top_of(page: &str) -> &str {
+    page.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap()
+}
+
+/// Puts other words into a file, as a hand does.
+fn edit(folder: &Path, path: &str, from: &str, to: &str) {
+    let file = folder.join(path);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&file, text.replace(from, to)).unwrap();
+}
+
+/// Puts other words into the findings of a node, and commits that.
+fn edit_findings(sandbox: &Sandbox, folder: &Path, node: &str) {
+    let path = format!("nodes/{}/{node}.yaml", &node[..2]);
+    edit(folder, &path, &format!("Findings of {node}."), "Another text altogether.");
+    sandbox.git(folder, &["commit", "-qam", "Edit", "--author", "Ann <ann@example.org>"]);
+}
+
+/// Objects to the first answer.
+fn object(session: &mut Session<'_>) {
+    let objection =
+        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    session.ok("tot_comment", objection);
+}
+
 /// One captures, in the project; another session and another person run it again.
 #[test]
 fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
+    let mut session = ended(&sandbox);
     let repository = session.repository();
     let project = sandbox.path("project");
     std::fs::create_dir(&project).unwrap();
@@ -427,7 +417,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     };
     let again = |name: &str| tot(name, &["rerun", "--yes"]);
     let mut says = |second: (Verdict, &str), whole: &str| {
-        each_says(&mut session, &sandbox, CONFIRMED, second);
+        each_says(&mut session, CONFIRMED, second);
         let store = Store::new(sandbox.root());
         let snapshot = store.load(&session.repository()).unwrap();
         let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
@@ -489,40 +479,32 @@ fn a_surface_without_a_reader_fails() {
     let help = says(&sandbox, &sandbox.path(""), TOT, &["export", "--help"]);
     let forms = help.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(':'));
     add("format", forms.map(|(name, _)| name.to_owned()).collect());
-    let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let silent = SILENT.iter().flat_map(|(kind, names, _)| {
+        let prefix = if *kind == "tool" { "tool tot_".to_owned() } else { format!("{kind} ") };
+        names.split(' ').map(move |name| format!("{prefix}{name}"))
+    });
+    let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).chain(silent).collect();
     let unread: Vec<&String> = found.difference(&known).collect();
-    assert!(unread.is_empty(), "SURFACES has neither a reader of these, nor why they need none: {unread:?}");
+    assert!(
+        unread.is_empty(),
+        "SURFACES has no reader of these, and SILENT not why they need none: {unread:?}"
+    );
     let gone: Vec<&String> = known.difference(&found).collect();
     assert!(gone.is_empty(), "these are surfaces no more: {gone:?}");
-    for (name, reads) in SURFACES {
-        assert!(!matches!(reads, Nothing(why) if why.is_empty()), "{name}");
-    }
 }
 
 #[test]
 fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_names() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
-    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
+    let mut session = ended(&sandbox);
+    each_says(&mut session, CONFIRMED, NOT_CHECKED);
     let folder = session.repository();
-    let shown = says(&sandbox, &folder, TOT, &["show"]);
-    assert!(shown.contains("Conclusion, stopped early") && shown.contains("answer: R2.A2"), "{shown}");
-    let list = says(&sandbox, &folder, TOT, &["list"]);
-    assert!(list.contains("stopped early") && !list.contains("confirmed"), "{list}");
+    assert!(says(&sandbox, &folder, TOT, &["show"]).contains("answer: R2.A2"));
     let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
-    assert!(
-        readme.contains("## Conclusion, stopped early\n")
-            && readme.contains("- Not covered: The other machine.")
-    );
-    says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
-    let index = std::fs::read_to_string(folder.join("../site/index.html")).unwrap();
-    let top = index.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
-    assert!(
-        top.starts_with("early\"") && top.contains("Title of R2.A2") && !top.contains("Title of R2.A1"),
-        "{top}"
-    );
-    assert!(top.contains("Not covered: The other machine</a>"), "{top}");
+    let limits = "- Not covered: The other machine.";
+    assert!(readme.contains("## Conclusion, stopped early\n") && readme.contains(limits), "{readme}");
+    let index = says(&sandbox, &folder, TOT, &["export", "--format", "html"]);
+    assert!(top_of(&index).contains("Not covered: The other machine"), "{index}");
     assert!(index.contains("<li dir=\"auto\">The other machine.</li>"), "{index}");
     assert!(!index.contains("No answer"), "{index}");
 }
@@ -584,14 +566,12 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
     assert!(node.contains("Not tried") && node.contains("The other disk."), "{node}");
     says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
     let page = |path: &str| std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
-    let top = page("index.html");
-    let top = top.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
-    assert!(
-        top.contains("Not covered: The other machine; The other disk<") && top.contains(&distance),
-        "{top}"
-    );
+    let index = page("index.html");
+    let top = top_of(&index);
+    let caveats = "Not covered: The other machine; The other disk<";
+    assert!(top.contains(caveats) && top.contains(&distance), "{top}");
     let limits = "<p><b>R3.A1a did not try:</b></p><ul><li dir=\"auto\">The other disk.</li>";
-    assert!(page("index.html").contains(limits), "{}", page("index.html"));
+    assert!(index.contains(limits), "{index}");
     let way = page("answers/R2.A1.html");
     assert!(way.contains(&distance) && way.contains("The other disk."), "{way}");
     assert!(page("nodes/R2.A1.html").contains(&distance));
@@ -603,22 +583,15 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
 #[test]
 fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
+    let mut session = ended(&sandbox);
     let folder = session.repository();
-    let file = folder.join("nodes/R2/R2.A1.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
-    sandbox.git(&folder, &["commit", "-qam", "A better text"]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    edit_findings(&sandbox, &folder, "R2.A1");
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     // A confirmation written by hand does not count, either.
     sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
-    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
-    let file = folder.join("nodes/R3/R3.A1a.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("Findings of R3.A1a.", "Seen by three people.")).unwrap();
-    sandbox.git(&folder, &["commit", "-qam", "More people"]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, CONFIRMED, NOT_CHECKED);
+    edit_findings(&sandbox, &folder, "R3.A1a");
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     // Who confirms it anew, by a call, does.
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "To look again."}));
@@ -630,61 +603,56 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
 #[test]
 fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
+    let mut session = ended(&sandbox);
     let folder = session.repository();
     let head = sandbox.head(&folder);
     let path = "nodes/R2/R2.A1.yaml";
-    let file = folder.join(path);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let edited = text.replace("Findings of R2.A1.", "Another text altogether.");
+    let to_edit = || edit(&folder, path, "Findings of R2.A1.", "Another text altogether.");
     let amended = "Amend R2.A1\n\nTool: tot_amend\nNode: R2.A1";
     let committed = sandbox.git(&folder, &["log", "-1", "--format=%B", "--", path]);
     for message in [amended, committed.trim(), "Claim\n\nTool: tot_next\nNode: R2.A1", "x\n\nTool: none"] {
-        std::fs::write(&file, &edited).unwrap();
+        to_edit();
         sandbox.git(&folder, &["commit", "-qam", message]);
-        each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+        each_says(&mut session, BY_HAND, NOT_CHECKED);
         sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     }
     // One that takes the place of the result, and one that stands beside a real call.
     let at = sandbox.git(&folder, &["log", "-1", "--format=%cI"]);
     let second = format!("\"{}.000Z\"", at.trim().trim_end_matches("+00:00").trim_end_matches('Z'));
-    let line = edited.lines().find(|line| line.starts_with("committedAt: ")).unwrap();
-    std::fs::write(&file, edited.replace(line, &format!("committedAt: {second}"))).unwrap();
+    let text = std::fs::read_to_string(folder.join(path)).unwrap();
+    let line = text.lines().find(|line| line.starts_with("committedAt: ")).unwrap();
+    to_edit();
+    edit(&folder, path, line, &format!("committedAt: {second}"));
     sandbox.git(&folder, &["commit", "-qa", "--date", at.trim(), "-m", committed.trim()]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
-    std::fs::write(&file, &edited).unwrap();
+    to_edit();
     sandbox.git(&folder, &["commit", "-qa", "--amend", "--no-edit"]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
-    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
+    each_says(&mut session, CONFIRMED, NOT_CHECKED);
 }
 
 /// git would leave the commit out, or put another in its place.
 #[test]
 fn a_graft_or_a_replaced_commit_hides_no_edit_by_hand() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
+    let mut session = ended(&sandbox);
     let folder = session.repository();
     let before = sandbox.head(&folder);
-    let file = folder.join("nodes/R2/R2.A1.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
-    sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+    edit_findings(&sandbox, &folder, "R2.A1");
     let edit = sandbox.head(&folder);
     sandbox.git(&folder, &["commit", "-q", "--allow-empty", "-m", "Later"]);
     let head = sandbox.head(&folder);
     std::fs::create_dir_all(folder.join(".git/info")).unwrap();
     std::fs::write(folder.join(".git/info/grafts"), format!("{head} {before}\n")).unwrap();
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     std::fs::remove_file(folder.join(".git/info/grafts")).unwrap();
     sandbox.git(&folder, &["replace", "--graft", &head, &before]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     sandbox.git(&folder, &["replace", "-d", &head]);
     sandbox.git(&folder, &["replace", &edit, &before]);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
 }
 
 #[test]
@@ -695,10 +663,7 @@ fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
     session
         .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A1b", Some("R2.A1"))]}));
     let folder = session.repository();
-    let file = folder.join("nodes/R2/R2.A1.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
-    sandbox.git(&folder, &["commit", "-qam", "Edit", "--author", "Ann <ann@example.org>"]);
+    edit_findings(&sandbox, &folder, "R2.A1");
     let verdict = |session: &mut Session<'_>| {
         let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
         read["nodes"][0]["verdict"].as_str().unwrap().to_owned()
@@ -741,35 +706,27 @@ fn beside(sandbox: &Sandbox, folder: &Path, commit: &str) -> String {
 #[test]
 fn an_edit_by_hand_does_not_hide_in_a_merge() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    ended(&mut session);
+    let mut session = ended(&sandbox);
     let folder = session.repository();
     let head = sandbox.head(&folder);
     let other = beside(&sandbox, &folder, &head);
     merge_as(&sandbox, &folder, &head, &other, &head);
-    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
-    for (path, from) in
-        [("nodes/R2/R2.A1.yaml", "Findings of R2.A1."), ("nodes/R3/R3.A1a.yaml", "Findings of R3.A1a.")]
-    {
+    each_says(&mut session, CONFIRMED, NOT_CHECKED);
+    for node in ["R2.A1", "R3.A1a"] {
         sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
-        let file = folder.join(path);
-        let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, text.replace(from, "Seen by three people.")).unwrap();
-        sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+        edit_findings(&sandbox, &folder, node);
         merge_as(&sandbox, &folder, &head, &other, "HEAD");
-        each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+        each_says(&mut session, BY_HAND, NOT_CHECKED);
     }
     // An objection that a merge leaves out is not settled by that.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
-    let objection =
-        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
-    session.ok("tot_comment", objection);
-    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
+    object(&mut session);
+    each_says(&mut session, CONTESTED, NOT_CHECKED);
     let contested = sandbox.head(&folder);
     merge_as(&sandbox, &folder, &other, &contested, &contested);
-    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
+    each_says(&mut session, CONTESTED, NOT_CHECKED);
     merge_as(&sandbox, &folder, &other, &contested, &head);
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     // Neither are the terms of another beginning agreed on.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     let beginning = sandbox.git(&folder, &["commit-tree", "HEAD^{tree}", "-m", "Begin"]).trim().to_owned();
@@ -818,13 +775,10 @@ fn checked(sandbox: &Sandbox, folder: &Path) -> String {
 #[test]
 fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let mut session = Session::begun(&sandbox);
     let folder = session.repository();
-    session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
-    let objection =
-        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
-    session.ok("tot_comment", objection);
+    object(&mut session);
     let comments = sandbox.git(&folder, &["ls-files", "comments"]);
     let objection = comments.trim().trim_start_matches("comments/").trim_end_matches(".yaml");
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
@@ -834,12 +788,12 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     let resolved = sandbox.head(&folder);
     let stopped = json!({"reason": "enough"});
     session.ok("tot_end", json!({"conclusion": "It is so.", "answers": ["R2.A2"], "stopped": stopped}));
-    each_says(&mut session, &sandbox, BY_ANN, NOT_CHECKED);
+    each_says(&mut session, BY_ANN, NOT_CHECKED);
     let ended = sandbox.head(&folder);
     assert_eq!(checked(&sandbox, &folder), "");
     // The confirmation, in Ann's words, by another.
     give_to(&sandbox, &folder, &committed, "Bob");
-    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    each_says(&mut session, BY_HAND, NOT_CHECKED);
     assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
     says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
     for path in ["nodes/R3.A1a.html", "nodes/R2.A1.html", "index.html", "tree.html"] {
@@ -850,10 +804,10 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");
     sandbox.git(&folder, &["reset", "-q", "--hard", &ended]);
-    each_says(&mut session, &sandbox, BY_ANN, NOT_CHECKED);
+    each_says(&mut session, BY_ANN, NOT_CHECKED);
     // The objection is not resolved by whoever says to be Ann.
     give_to(&sandbox, &folder, &resolved, "Bob");
-    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
+    each_says(&mut session, CONTESTED, NOT_CHECKED);
     let comment = sandbox.git(&folder, &["ls-files", "comments"]);
     let resolution = comment.lines().find(|path| !path.contains(objection)).unwrap();
     assert_eq!(checked(&sandbox, &folder), format!("\"error\" \"{resolution}\"\n"));
@@ -864,9 +818,8 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
 #[test]
 fn an_end_that_git_does_not_bear_out_is_not_checked() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let session = Session::begun(&sandbox);
     let folder = session.repository();
-    session.grow(&[("R1.A", None)], "EXPLORE");
     person(&sandbox, &folder, "Ann", &["end", "--stopped", "enough", "-m", "It is so."], "");
     let ended_by = || {
         let all: Value =
@@ -886,9 +839,8 @@ fn an_end_that_git_does_not_bear_out_is_not_checked() {
 #[test]
 fn merges_clones_and_imports_take_nothing_from_anybody() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let mut session = Session::begun(&sandbox);
     let folder = session.repository();
-    session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
     let nodes = [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))];
     session.ok("tot_propose", json!({"nodes": nodes}));
@@ -953,9 +905,7 @@ fn no_edit_by_hand_has_anything_look_better_checked() {
     let results =
         [by("R3.A1a", "other", false), by("R3.A2a", "agent-R2.A2", false), by("R3.A3a", "other", true)];
     session.ok("tot_commit", json!({"results": results}));
-    let objection =
-        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
-    session.ok("tot_comment", objection);
+    object(&mut session);
     let stopped = json!({"reason": "enough"});
     session.ok("tot_end", json!({"conclusion": "It is so.", "answers": ["R2.A1"], "stopped": stopped}));
     let folder = session.repository();

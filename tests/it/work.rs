@@ -8,14 +8,8 @@ use std::process::Stdio;
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::remote::Ran;
 use crate::support::{Sandbox, TOT};
-
-/// What a command printed, and its exit status.
-struct Ran {
-    out: String,
-    err: String,
-    status: i32,
-}
 
 /// A person at work, on the clock of the sandbox.
 struct Person {
@@ -25,6 +19,14 @@ struct Person {
 impl Person {
     fn new() -> Person {
         Person { sandbox: Sandbox::new() }
+    }
+
+    /// One who has proposed the root.
+    fn begun() -> Person {
+        let person = Person::new();
+        person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
+        person.ok(&["propose", "--next"]);
+        person
     }
 
     fn given(&self, arguments: &[&str], input: &str) -> Ran {
@@ -38,9 +40,7 @@ impl Person {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Who is refused before may not read it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let output = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { out: text(output.stdout), err: text(output.stderr), status: output.status.code().unwrap() }
+        child.wait_with_output().unwrap().into()
     }
 
     /// Runs it; it must be done.
@@ -213,21 +213,15 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     Tester Amend the conclusion
     ");
     person.sandbox.assert_sound(&repository);
-    let mut check = person.sandbox.command(TOT);
-    check.arg("check").arg(&repository);
-    assert_snapshot!(person.run(check, "").out, @"1 investigation: 0 errors, 0 warnings");
-    let mut report = person.sandbox.command(TOT);
-    report.arg("report").arg(&repository).args(["--out", "site"]);
-    assert_eq!(person.run(report, "").status, 0);
+    assert_snapshot!(person.used(&["check"]).out, @"1 investigation: 0 errors, 0 warnings");
+    assert_eq!(person.used(&["report", "--out", "site"]).status, 0);
     let page = std::fs::read_to_string(person.sandbox.path("site/index.html")).unwrap();
     assert!(page.contains("<em>scatters</em>, at noon."), "the conclusion is published");
 }
 
 #[test]
 fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
-    let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     person.ok_with(&["commit"], ROOT);
     let nodes = |parent: &str, ids: &[String]| {
         let node = |id: &String| {
@@ -237,12 +231,8 @@ fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
         let result = |id: &String| format!("- nodeId: {id}\n  state: EXPLORE\n  findings: More light.\n");
         person.ok_with(&["commit", "-"], &ids.iter().map(result).collect::<String>());
     };
-    let show = |arguments: &[&str]| {
-        let mut command = person.sandbox.command(TOT);
-        // As somebody types it who comes from git.
-        command.arg("status").args(arguments);
-        person.run(command, "").out
-    };
+    // As somebody types it who comes from git.
+    let show = |arguments: &[&str]| person.used(&[&["status"], arguments].concat()).out;
     nodes("R1.A", &["R2.A1".to_owned(), "R2.A2".to_owned()]);
     let tree = show(&[]).split_once("\nTree\n").unwrap().1.to_owned();
     assert_snapshot!(tree, @"
@@ -258,15 +248,11 @@ fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
 
 #[test]
 fn the_fields_of_another_result_are_not_run_into_one_paragraph() {
-    let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     person.ok_with(&["commit"], ROOT);
     let other = "---\nnodeId: R1.A\nstate: DEAD\nheadline: It is paint\nagentId: ada\nclaimed: true\n---\nOne line.\n\nAnother.\n";
     person.ok_with(&["commit", "-"], other);
-    let mut command = person.sandbox.command(TOT);
-    command.args(["show", "R1.A"]);
-    let shown = person.run(command, "").out;
+    let shown = person.used(&["show", "R1.A"]).out;
     let others = shown.split_once("\nOther results\n").unwrap().1;
     assert_snapshot!(others.split_once("\nFacts\n").unwrap().0, @"
           DEAD by ada at 2026-01-05T09:03:00.000Z
@@ -283,9 +269,7 @@ fn the_fields_of_another_result_are_not_run_into_one_paragraph() {
 
 #[test]
 fn another_conclusion_is_not_dropped_with_a_status_of_success() {
-    let person = Person::new();
-    person.ok(&["start", "Why?", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     person.ok_with(&["commit"], ROOT);
     person.ok(&["end", "--stopped", "enough", "-m", "It is paint."]);
     // The same again is done already.
@@ -321,9 +305,7 @@ fn a_next_step_names_the_investigation_where_there_are_several() {
 
 #[test]
 fn a_node_may_be_named_beside_the_file_that_is_about_it() {
-    let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B was named, but the file is about R1.A");
     let two = r#"[{"state": "DEAD"}, {"state": "DEAD"}]"#;
     assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A was named, but the files contain several results");
@@ -332,9 +314,7 @@ fn a_node_may_be_named_beside_the_file_that_is_about_it() {
 
 #[test]
 fn lines_as_windows_ends_them_do_not_get_into_the_files() {
-    let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     person.ok_with(&["commit", "-"], "---\r\nnodeId: R1.A\r\nstate: EXPLORE\r\n---\r\n\r\nTwo\r\nlines.\r\n");
     let mut command = person.sandbox.command(TOT);
     command.args(["comment", "R1.A"]);
@@ -345,9 +325,7 @@ fn lines_as_windows_ends_them_do_not_get_into_the_files() {
 
 #[test]
 fn who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name() {
-    let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
+    let person = Person::begun();
     let mut command = person.sandbox.command(TOT);
     for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
         command.env_remove(name);
@@ -363,7 +341,7 @@ fn who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name() {
 #[test]
 fn what_an_end_was_warned_of_stays_in_its_message() {
     let person = Person::new();
-    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
     let nothing = person.refused(&["end", "--stopped", "budget", "-m", "-"], "");
     assert!(nothing.contains("NO_NODES"), "{nothing}");
     person.ok(&["propose", "--next"]);
@@ -639,10 +617,8 @@ fn at_a_terminal_a_start_asks_for_the_method_and_nowhere_else() {
 fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     use std::os::unix::fs::PermissionsExt;
 
-    let person = Person::new();
+    let person = Person::begun();
     let sandbox = &person.sandbox;
-    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
-    person.ok(&["propose", "--next"]);
     let editor = sandbox.path("editor.sh");
     let at_terminal = |arguments: &str, edit: &str| {
         std::fs::write(&editor, format!("#!/bin/sh\ncat \"$1\" >seen\n{edit}\n")).unwrap();
@@ -653,32 +629,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let seen = || std::fs::read_to_string(sandbox.path("seen")).unwrap();
     let before = head();
     assert_eq!(at_terminal("commit", "true"), (1, "tot commit: unchanged, so nothing was written\n".into()));
-    assert_snapshot!(seen(), @"
-        # R1.A Why is the sky blue?
-
-        State:
-        Headline:
-
-        ## Evidence
-
-        ## Alternatives
-
-        ## Findings
-
-
-        # ------------------------ >8 ------------------------
-        # Your result for R1.A. Findings are Markdown; list sources below `## References`. One
-        # alternative per line. Everything below this line is ignored. If unchanged, nothing is stored.
-        #
-        # Take the question apart: what is known, which directions are open, and which of them look promising.
-        #
-        # States that count here:
-        #   EXPLORE      Dig deeper
-        #   FOUND        An answer, until something contradicts it
-        #   VERIFY       Confirms the FOUND above it
-        #   EXHAUST      Nothing left to try on this path
-        #   DEAD         Ruled out
-        ");
+    assert_snapshot!(seen());
     // It is opened again with the reason, as often as it is another text that is refused, and not for ever.
     let fill = "sed -i -e 's/^State:/State: NO/' -e 's/^## Findings/&\\nIt scatters./' \"$1\"";
     let (status, refused) = at_terminal("commit R1.A", fill);

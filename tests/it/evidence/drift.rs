@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp, Pin};
 use tree_of_thoughts::service::project::{Drift, Project};
 
-use super::{begun, commit_all, commit_root, numbered, project, write};
+use super::{at_work, commit_all, commit_root, look_up, numbered, project, write};
 use crate::support::{Sandbox, TOT};
 
 /// One change of the project.
@@ -229,16 +229,8 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
     write(&project, "a.txt", "one\n}\ntwo\n");
-    let cited = CitedPath {
-        path: "a.txt".into(),
-        lines: Some(Lines { first: 2, last: 2 }),
-        commit: None,
-        quote: None,
-    };
     let around = Project::around(&project).unwrap();
-    let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
-        panic!()
-    };
+    let pin = cited(&project, "a.txt", Some(Lines { first: 2, last: 2 }));
     write(&project, "a.txt", "one\nelse\n}\ntwo\n}\n");
     assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Changed);
     write(&project, "a.txt", "}\n}\n}\n");
@@ -246,12 +238,11 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
 }
 
 /// Looks a file up, as when it is cited.
-fn cited(around: &Project, path: &str, lines: Option<Lines>) -> Pin {
-    let cited = CitedPath { path: path.into(), lines, commit: None, quote: None };
-    let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
-        panic!("{path}")
-    };
-    pin
+fn cited(project: &Path, path: &str, lines: Option<Lines>) -> Pin {
+    match look_up(project, path, lines) {
+        Some(LookedUp::Found(pin)) => pin,
+        other => panic!("{path}: {other:?}"),
+    }
 }
 
 #[test]
@@ -260,7 +251,7 @@ fn a_file_that_grew_beyond_what_is_read_is_not_called_changed() {
     let project = project(&sandbox);
     write(&project, "run.log", "one\ntwo\n");
     let around = Project::around(&project).unwrap();
-    let pin = cited(&around, "run.log", Some(Lines { first: 2, last: 2 }));
+    let pin = cited(&project, "run.log", Some(Lines { first: 2, last: 2 }));
     write(&project, "run.log", &format!("one\ntwo\n{}", "three\n".repeat(1_500_000)));
     assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchecked);
     std::fs::rename(project.join("run.log"), project.join("src/run.log")).unwrap();
@@ -278,7 +269,7 @@ fn a_file_that_a_sparse_work_tree_leaves_out_is_not_called_gone() {
         commit_all(&sandbox, &project);
         let around = Project::around(&project).unwrap();
         let line = Some(Lines { first: 2, last: 2 });
-        let pins = [cited(&around, "docs/deep/guide.md", line), cited(&around, "src/db.py", line)];
+        let pins = [cited(&project, "docs/deep/guide.md", line), cited(&project, "src/db.py", line)];
         write(&project, "docs/deep/guide.md", "zero\none\ntwo\n");
         commit_all(&sandbox, &project);
         sandbox.git(&project, &[&["sparse-checkout", "set"], sparse, &["src"]].concat());
@@ -300,7 +291,7 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
     write(&project, "large.txt", &"a line of it\n".repeat(300_000));
     commit_all(&sandbox, &project);
     let around = Project::around(&project).unwrap();
-    let pin = cited(&around, "large.txt", None);
+    let pin = cited(&project, "large.txt", None);
     let of_line = |line| Pin { lines: Some(Lines { first: line, last: line }), ..pin.clone() };
     let pins: Vec<Pin> = (1..=100).map(of_line).collect();
     // The shortest of a few, since others work here too.
@@ -318,14 +309,11 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
 
 #[test]
 fn the_command_tells_each_and_fails_where_it_is_strict() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     for file in ["src/moved.py", "src/changed.py", "src/gone.py"] {
         write(&project, file, &numbered(file, 9));
     }
     commit_all(&sandbox, &project);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     let files = ["src/db.py", "src/moved.py", "src/changed.py", "src/gone.py"];
     let cited: Vec<Value> = files.iter().map(|file| json!({"target": file, "lines": "3-4"})).collect();
     commit_root(&mut server, &session, json!({"references": cited}));

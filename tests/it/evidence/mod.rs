@@ -9,6 +9,8 @@ mod quotes;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp};
+use tree_of_thoughts::service::project::Project;
 
 use crate::support::{Sandbox, Server, node, result};
 
@@ -42,6 +44,21 @@ fn begun(server: &mut Server) -> String {
     let session = server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}))["sessionId"].clone();
     server.ok("tot_propose", json!({"sessionId": session, "nodes": [node("R1.A", None)]}));
     session.as_str().unwrap().to_owned()
+}
+
+/// A project, a server that knows it, and an investigation with a pending root.
+fn at_work() -> (Sandbox, PathBuf, Server, String) {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    (sandbox, project, server, session)
+}
+
+/// Looks lines of a file up, or the whole file, as when they are cited.
+fn look_up(project: &Path, path: &str, lines: Option<Lines>) -> Option<LookedUp> {
+    let cited = CitedPath { path: path.into(), lines, commit: None, quote: None };
+    Project::around(project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
 }
 
 /// Commits the root with these fields of its result; gives the reply.

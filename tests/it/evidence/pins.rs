@@ -2,23 +2,22 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp};
+use tree_of_thoughts::domain::{Lines, LookedUp};
 use tree_of_thoughts::service::project::Project;
 
-use super::{begun, commit_all, commit_root, numbered, project, references, warnings, write};
+use super::{
+    at_work, begun, commit_all, commit_root, look_up, numbered, project, references, warnings, write,
+};
 use crate::support::{Sandbox, codes, result};
 
 const MISSING: &str = "REFERENCE_NOT_FOUND";
 
 #[test]
 fn cited_files_are_kept_as_they_were() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     let head = sandbox.head(&project);
     let blob = sandbox.git(&project, &["rev-parse", "HEAD:src/db.py"]);
     write(&project, "notes.md", "a thought\n");
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     let reply = commit_root(
         &mut server,
         &session,
@@ -65,8 +64,7 @@ fn cited_files_are_kept_as_they_were() {
 
 #[test]
 fn of_files_that_git_ignores_only_the_names_are_stored() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     let secret = "Quetzalcoatl";
     write(&project, ".gitignore", "*.tfvars\n/private/\n");
     write(&project, ".git/info/exclude", "local.txt\n");
@@ -79,8 +77,6 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
     for path in ignored {
         write(&project, path, &format!("password = {secret}\n"));
     }
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     let fields = json!({
         "findings": "It is set.\n\n## References\n- terraform.tfvars:1\n- local.txt\n- kept.tfvars:1",
         "references": [
@@ -108,10 +104,7 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
 
 #[test]
 fn what_was_made_up_is_told_at_once() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
+    let (sandbox, _, mut server, session) = at_work();
     let reply = commit_root(
         &mut server,
         &session,
@@ -138,13 +131,10 @@ fn what_was_made_up_is_told_at_once() {
 
 #[test]
 fn an_own_commit_is_looked_into() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     let old = sandbox.head(&project);
     write(&project, "src/db.py", &numbered("other", 3));
     commit_all(&sandbox, &project);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     let reply = commit_root(
         &mut server,
         &session,
@@ -189,10 +179,7 @@ fn the_project_is_the_repository_around_and_never_an_investigation() {
 
 #[test]
 fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
+    let (sandbox, project, mut server, session) = at_work();
     let given = json!([{"target": "src/db.py", "lines": "1"}]);
     let findings = "It waits.\n\n## References\n- src/db.py:2";
     commit_root(&mut server, &session, json!({"findings": findings, "references": given}));
@@ -227,8 +214,7 @@ fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
 
 #[test]
 fn credentials_and_hidden_files_are_not_quoted() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
     let key = format!(
         "-----BEGIN RSA {} KEY-----\n{}-----END",
@@ -238,8 +224,6 @@ fn credentials_and_hidden_files_are_not_quoted() {
     write(&project, "a.txt", &format!("one\ntoken {token}\nthree\n{}", numbered("far", 300)));
     write(&project, "key.pem", &key);
     write(&project, ".env", "PASSWORD=hunter2\n");
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     let reply = commit_root(
         &mut server,
         &session,
@@ -277,15 +261,7 @@ fn nothing_outside_of_the_project_is_read() {
     assert!(fifo.success());
     write(&project, "binary.dat", "a\0b\nc\n");
     std::fs::File::create(project.join("huge.txt")).unwrap().set_len(5 << 30).unwrap();
-    let looked_up = |path: &str| {
-        let cited = CitedPath {
-            path: path.to_owned(),
-            lines: Some(Lines { first: 1, last: 1 }),
-            commit: None,
-            quote: None,
-        };
-        Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
-    };
+    let looked_up = |path: &str| look_up(&project, path, Some(Lines { first: 1, last: 1 }));
     let outside = sandbox.path("outside/secret.txt");
     for path in [
         "../outside/secret.txt",
@@ -328,17 +304,9 @@ fn long_quotes_are_cut_at_a_line() {
     write(&project, "long.txt", &numbered("long", 100));
     write(&project, "wide.txt", &format!("{}\nshort\n", "w".repeat(3_000)).repeat(3));
     write(&project, "windows.txt", &numbered("line", 5).replace('\n', "\r\n"));
-    let quote = |path: &str, first, last| {
-        let cited = CitedPath {
-            path: path.to_owned(),
-            lines: Some(Lines { first, last }),
-            commit: None,
-            quote: None,
-        };
-        match Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited) {
-            Some(LookedUp::Found(pin)) => pin.text.unwrap_or_default(),
-            other => panic!("{other:?}"),
-        }
+    let quote = |path: &str, first, last| match look_up(&project, path, Some(Lines { first, last })) {
+        Some(LookedUp::Found(pin)) => pin.text.unwrap_or_default(),
+        other => panic!("{other:?}"),
     };
     assert_eq!(quote("long.txt", 1, 100), numbered("long", 40));
     assert_eq!(quote("wide.txt", 1, 6).lines().count(), 2);

@@ -3,17 +3,14 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{begun, commit_root, project, references, warnings, write};
-use crate::support::{Sandbox, TOT};
+use super::{at_work, begun, commit_root, references, warnings, write};
+use crate::support::TOT;
 
 const CODE: &str = "QUOTE_NOT_THERE";
 
 #[test]
 fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
+    let (sandbox, project, mut server, session) = at_work();
     let cited = |lines: &str| {
         json!([
             {"target": "src/db.py", "lines": lines, "quote": "line  4 …\nLINE 5"},
@@ -56,10 +53,7 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
 
 #[test]
 fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
+    let (_sandbox, _, mut server, session) = at_work();
     let findings = |more: &str| {
         format!(
             "It says `line 9` (src/db.py:8), and `line 3` elsewhere.{more}\n\n## References\n\
@@ -81,8 +75,7 @@ fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
 
 #[test]
 fn nothing_is_said_of_quotes_that_nobody_can_compare() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
+    let (sandbox, project, mut server, session) = at_work();
     write(&project, ".env", "token here\n");
     write(&project, "binary.dat", "a\0b");
     let cited = json!({"references": [
@@ -90,8 +83,6 @@ fn nothing_is_said_of_quotes_that_nobody_can_compare() {
         {"target": "binary.dat", "lines": "1", "quote": "letters"},
         {"target": "owner/name src/db.py:1", "quote": "letters"},
     ]});
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
     assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
     // Without a project nobody knows.
     sandbox.sleep(1);

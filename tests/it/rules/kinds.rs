@@ -47,101 +47,85 @@ struct Fixture {
     says: &'static str,
 }
 
+const fn fixture(
+    kind: &'static str,
+    with: [&'static str; 2],
+    play: fn(&mut Table) -> String,
+    says: &'static str,
+) -> Fixture {
+    Fixture { kind, with, play, says }
+}
+
 const FIXTURES: [Fixture; 20] = [
-    Fixture {
-        kind: "end.minRounds",
-        with: ["minRounds: 1", "minRounds: 3"],
-        play: one_closed_root,
-        says: "MIN_ROUNDS",
-    },
-    Fixture {
-        kind: "end.minDepth",
-        with: ["minRounds: 1", "minRounds: 1, minDepth: 2"],
-        play: one_closed_root,
-        says: "DEPTH_TOO_SHALLOW",
-    },
-    Fixture {
-        kind: "states",
-        with: [WAIT, "WAIT, meaning: Go on later, role: theory, colour: gray, terminal: true"],
-        play: |table| {
+    fixture("end.minRounds", ["minRounds: 1", "minRounds: 3"], one_closed_root, "MIN_ROUNDS"),
+    fixture(
+        "end.minDepth",
+        ["minRounds: 1", "minRounds: 1, minDepth: 2"],
+        one_closed_root,
+        "DEPTH_TOO_SHALLOW",
+    ),
+    fixture(
+        "states",
+        [WAIT, "WAIT, meaning: Go on later, role: theory, colour: gray, terminal: true"],
+        |table| {
             table.grow(&[("R1.A", "", "GO")]);
             table.grow(&[("R2.A1", "R1.A", "YES")]);
             table.reclassify("R1.A", "WAIT")
         },
-        says: "HAS_CHILDREN",
-    },
-    Fixture {
-        kind: "states.children",
-        with: ["children: [{min: 1}]", "children: [{min: 2}]"],
-        play: a_child_that_answers,
-        says: "INSUFFICIENT_CHILDREN",
-    },
-    Fixture {
-        kind: "states.childStates",
-        with: ["children: [{min: 1}]", "children: [{min: 1}], childStates: [GO, NO]"],
-        play: a_child_that_answers,
-        says: "INVALID_CHILD_STATE",
-    },
-    Fixture {
-        kind: "earlyStates",
-        with: ["end:", "earlyStates: [{states: [YES], toRound: 1, storeAs: GO}]\nend:"],
-        play: |table| {
-            table.propose(&[("R1.A", "")]);
-            table.commit(&[("R1.A", "YES")])
-        },
-        says: "DEPTH_ENFORCED",
-    },
-    Fixture {
-        kind: "evidence",
-        with: ["end:", "evidence: {states: [YES], minCharacters: 500}\nend:"],
-        play: |table| {
-            table.propose(&[("R1.A", "")]);
-            table.commit(&[("R1.A", "YES")])
-        },
-        says: "MISSING_EVIDENCE",
-    },
-    Fixture {
-        kind: "runs",
-        with: ["end:", "runs: {states: [YES]}\nend:"],
-        play: |table| {
-            table.propose(&[("R1.A", "")]);
-            table.commit(&[("R1.A", "YES")])
-        },
-        says: "NOT_RUN",
-    },
-    Fixture {
-        kind: "alternatives",
-        with: ["end:", "alternatives: {states: [YES], min: 1}\nend:"],
-        play: |table| {
-            table.propose(&[("R1.A", "")]);
-            table.commit(&[("R1.A", "YES")])
-        },
-        says: "MISSING_ALTERNATIVES",
-    },
-    Fixture {
-        kind: "confirmations",
-        with: [
-            WAIT,
-            "WAIT, meaning: Go on later, role: awaitingConfirmation, colour: gray, children: [{min: 1}]",
-        ],
-        play: |table| {
+        "HAS_CHILDREN",
+    ),
+    fixture(
+        "states.children",
+        ["children: [{min: 1}]", "children: [{min: 2}]"],
+        a_child_that_answers,
+        "INSUFFICIENT_CHILDREN",
+    ),
+    fixture(
+        "states.childStates",
+        ["children: [{min: 1}]", "children: [{min: 1}], childStates: [GO, NO]"],
+        a_child_that_answers,
+        "INVALID_CHILD_STATE",
+    ),
+    fixture(
+        "earlyStates",
+        ["end:", "earlyStates: [{states: [YES], toRound: 1, storeAs: GO}]\nend:"],
+        an_answer_at_once,
+        "DEPTH_ENFORCED",
+    ),
+    fixture(
+        "evidence",
+        ["end:", "evidence: {states: [YES], minCharacters: 500}\nend:"],
+        an_answer_at_once,
+        "MISSING_EVIDENCE",
+    ),
+    fixture("runs", ["end:", "runs: {states: [YES]}\nend:"], an_answer_at_once, "NOT_RUN"),
+    fixture(
+        "alternatives",
+        ["end:", "alternatives: {states: [YES], min: 1}\nend:"],
+        an_answer_at_once,
+        "MISSING_ALTERNATIVES",
+    ),
+    fixture(
+        "confirmations",
+        [WAIT, "WAIT, meaning: Go on later, role: awaitingConfirmation, colour: gray, children: [{min: 1}]"],
+        |table| {
             table.grow(&[("R1.A", "", "WAIT")]);
             table.grow(&[("R2.A1", "R1.A", "GO")]);
             table.grow(&[("R3.A1a", "R2.A1", "NO")]);
             table.blockers()
         },
-        says: "AWAITING_CONFIRMATION",
-    },
-    Fixture {
-        kind: "verification",
-        with: ["end:", "verification: {confirmed: reject}\nend:"],
-        play: one_closed_root,
-        says: "UNCONFIRMED_ANSWER",
-    },
-    Fixture {
-        kind: "objections",
-        with: ["end:", "objections: reject\nend:"],
-        play: |table| {
+        "AWAITING_CONFIRMATION",
+    ),
+    fixture(
+        "verification",
+        ["end:", "verification: {confirmed: reject}\nend:"],
+        one_closed_root,
+        "UNCONFIRMED_ANSWER",
+    ),
+    fixture(
+        "objections",
+        ["end:", "objections: reject\nend:"],
+        |table| {
             table.grow(&[("R1.A", "", "YES")]);
             let objection = Say {
                 node_id: Some("R1.A".into()),
@@ -152,75 +136,65 @@ const FIXTURES: [Fixture; 20] = [
             table.say(objection, Commenter::default()).unwrap();
             table.blockers()
         },
-        says: "OBJECTION_OPEN",
-    },
-    Fixture {
-        kind: "terminalRatio",
-        with: [
+        "OBJECTION_OPEN",
+    ),
+    fixture(
+        "terminalRatio",
+        [
             "end:",
             "terminalRatio:\n  limits: [{maxPercent: 0}]\n  alsoClosed: [WAIT]\n  notCounted:\n  - {states: [NO], \
              toRound: 1}\n  - {childrenOf: [WAIT]}\nend:",
         ],
-        play: |table| {
+        |table| {
             table.propose(&[("R1.A", "")]);
             table.commit(&[("R1.A", "WAIT")])
         },
-        says: "TERMINAL_RATIO_EXCEEDED",
-    },
-    Fixture {
-        kind: "batchLimit",
-        with: ["end:", "batchLimit: 1\nend:"],
-        play: two_roots,
-        says: "BATCH_OVERFLOW",
-    },
-    Fixture {
-        kind: "roots",
-        with: ["end:", "roots: {max: 1}\nend:"],
-        play: two_roots,
-        says: "TOO_MANY_ROOTS",
-    },
-    Fixture {
-        kind: "breadth",
-        with: ["end:", "breadth: {round: 1, recommended: 3}\nend:"],
-        play: two_roots,
-        says: "R1_BREADTH",
-    },
-    Fixture {
-        kind: "checks",
-        with: ["missingAgent: \"off\"", "missingAgent: reject"],
-        play: |table| {
+        "TERMINAL_RATIO_EXCEEDED",
+    ),
+    fixture("batchLimit", ["end:", "batchLimit: 1\nend:"], two_roots, "BATCH_OVERFLOW"),
+    fixture("roots", ["end:", "roots: {max: 1}\nend:"], two_roots, "TOO_MANY_ROOTS"),
+    fixture("breadth", ["end:", "breadth: {round: 1, recommended: 3}\nend:"], two_roots, "R1_BREADTH"),
+    fixture(
+        "checks",
+        ["missingAgent: \"off\"", "missingAgent: reject"],
+        |table| {
             table.propose(&[("R1.A", "")]);
             said(table.try_commit(vec![NodeResult { agent_id: None, ..found("R1.A", "YES") }]))
         },
-        says: "MISSING_AGENT",
-    },
-    Fixture {
-        kind: "checks.secretSuspected",
-        with: ["secretSuspected: \"off\"", "secretSuspected: reject"],
-        play: |table| {
+        "MISSING_AGENT",
+    ),
+    fixture(
+        "checks.secretSuspected",
+        ["secretSuspected: \"off\"", "secretSuspected: reject"],
+        |table| {
             table.propose(&[("R1.A", "")]);
             let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
             said(table.try_commit(vec![NodeResult { findings: token, ..found("R1.A", "YES") }]))
         },
-        says: "SECRET_SUSPECTED",
-    },
-    Fixture {
-        kind: "end.minQualityPercent",
-        with: ["minRounds: 1", "minRounds: 1, minQualityPercent: 100"],
-        play: one_closed_root,
-        says: "QUALITY_TOO_LOW",
-    },
-    Fixture {
-        kind: "modes",
-        with: ["end:", "modes: [{name: eager, meaning: More of it, childrenAsked: 3}]\nend:"],
-        play: |table| {
+        "SECRET_SUSPECTED",
+    ),
+    fixture(
+        "end.minQualityPercent",
+        ["minRounds: 1", "minRounds: 1, minQualityPercent: 100"],
+        one_closed_root,
+        "QUALITY_TOO_LOW",
+    ),
+    fixture(
+        "modes",
+        ["end:", "modes: [{name: eager, meaning: More of it, childrenAsked: 3}]\nend:"],
+        |table| {
             table.grow(&[("R1.A", "", "GO")]);
             let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
             format!("{} TASKS", plan.tasks.len())
         },
-        says: "3 TASKS",
-    },
+        "3 TASKS",
+    ),
 ];
+
+fn an_answer_at_once(table: &mut Table) -> String {
+    table.propose(&[("R1.A", "")]);
+    table.commit(&[("R1.A", "YES")])
+}
 
 fn one_closed_root(table: &mut Table) -> String {
     table.grow(&[("R1.A", "", "YES")]);
