@@ -20,7 +20,7 @@ fn tree() -> Table {
     table
 }
 
-/// The same, a minute after three more nodes were proposed.
+/// Returns [`tree`], a minute after three more nodes were proposed.
 fn with_pending() -> Table {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A"), ("R2.A4", "R1.A")]);
