@@ -28,11 +28,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::node::says_nothing;
+use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
-    Amendment, AttachmentName, Change, Citation, Classification, Command, Comment, CommentId, Happening,
-    Investigation, Node, NodeId, Pin, Reclassification, Run, RunId, RunKind, Timestamp, Warning,
+    AttachmentName, Change, Citation, Command, Comment, CommentId, Happening, Investigation, Node, NodeId,
+    Pin, Run, RunId, RunKind, Timestamp, Warning,
 };
 use crate::format::layout::{self, Place, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -415,11 +415,13 @@ fn hide_happening(happening: &mut Happening, label: &String, seen: &mut Replaced
         | Happening::Removed(it) => *it = hidden(it, label, seen),
         Happening::Reclassified(it, change) => {
             *it = hidden(it, label, seen);
-            TextWithholder { label, seen }.reclassification(change);
+            let mut texts = TextWithholder { label, seen };
+            change.visit_texts(&mut |text| texts.node_text(text));
         }
         Happening::Amended(it, amendment) => {
             *it = hidden(it, label, seen);
-            TextWithholder { label, seen }.amendment(amendment);
+            let mut texts = TextWithholder { label, seen };
+            amendment.visit_texts(&mut |text| texts.node_text(text));
         }
         Happening::Commented(it) | Happening::CommentEdited(it) | Happening::CommentRemoved(it) => {
             *it = hidden_comment(it, label, seen);
@@ -474,27 +476,8 @@ fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Replaced) -> Attac
 }
 
 fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
-    let mut texts = TextWithholder { label, seen };
-    // Names every field so that a new one can't be forgotten.
-    let Node {
-        id,
-        parent,
-        mut title,
-        mut planned_action,
-        proposed_at,
-        mut covers,
-        renamed_from,
-        claim,
-        mut classification,
-    } = node.clone();
-    texts.replace(&mut title, label.clone());
-    texts.text(&mut planned_action);
-    texts.forget(covers.drain(..));
-    if let Some(classification) = &mut classification {
-        texts.classification(classification);
-    }
-    let hidden =
-        Node { id, parent, title, planned_action, proposed_at, covers, renamed_from, claim, classification };
+    let (mut hidden, mut texts) = (node.clone(), TextWithholder { label, seen });
+    hidden.visit_texts(&mut |text| texts.node_text(text));
     Arc::new(hidden)
 }
 
@@ -668,88 +651,21 @@ impl TextWithholder<'_> {
         }
     }
 
-    fn warnings(&mut self, warnings: &mut [Warning]) {
-        // The wording comes from the rules. Messages about other nodes use the same wording, so it does not identify a
-        // quotation.
-        for Warning { code: _, message } in warnings {
-            message.clone_from(self.label);
+    fn node_text(&mut self, text: NodeText<'_>) {
+        match text {
+            NodeText::Title(title) => self.replace(title, self.label.clone()),
+            NodeText::One(text) => self.text(text),
+            NodeText::Covers(covers) => self.forget(covers.drain(..)),
+            NodeText::List(list) | NodeText::Caveats(list) => self.list(list),
+            NodeText::Commands(commands) => self.commands(commands),
+            NodeText::Citations(citations) => self.citations(citations),
+            // The wording comes from the rules. Messages about other nodes use the same wording, so it does not identify
+            // a quotation.
+            NodeText::Warnings(warnings) => {
+                for Warning { code: _, message } in warnings {
+                    message.clone_from(self.label);
+                }
+            }
         }
-    }
-
-    fn classification(&mut self, it: &mut Classification) {
-        let Classification {
-            state: _,
-            requested_state: _,
-            refutes: _,
-            agent_id: _,
-            caller: _,
-            started_at: _,
-            committed_at: _,
-            headline,
-            findings,
-            evidence,
-            verification_method,
-            alternatives_considered,
-            caveats,
-            commands,
-            runs: _,
-            references,
-            links: _,
-            warnings,
-            reclassified,
-            amended,
-            other_results,
-        } = it;
-        self.text(findings);
-        self.texts([headline, evidence, verification_method].into_iter().flatten());
-        self.list(alternatives_considered);
-        self.list(caveats);
-        self.commands(commands);
-        self.citations(references);
-        self.warnings(warnings);
-        reclassified.iter_mut().for_each(|change| self.reclassification(change));
-        amended.iter_mut().for_each(|amendment| self.amendment(amendment));
-        other_results.iter_mut().for_each(|other| self.classification(other));
-    }
-
-    fn reclassification(&mut self, it: &mut Reclassification) {
-        let Reclassification {
-            from: _,
-            to: _,
-            at: _,
-            by: _,
-            caller: _,
-            reason,
-            evidence,
-            verification_method,
-            alternatives_considered,
-            warnings,
-            settles: _,
-        } = it;
-        self.texts([reason, evidence, verification_method].into_iter().flatten());
-        self.list(alternatives_considered);
-        self.warnings(warnings);
-    }
-
-    fn amendment(&mut self, it: &mut Amendment) {
-        let Amendment {
-            at: _,
-            agent_id: _,
-            caller: _,
-            reason,
-            title,
-            headline,
-            findings,
-            evidence,
-            alternatives_considered,
-            caveats,
-            commands,
-            references,
-        } = it;
-        self.text(reason);
-        self.texts([title, headline, findings, evidence].into_iter().flatten());
-        [alternatives_considered, caveats].into_iter().flatten().for_each(|list| self.list(list));
-        commands.iter_mut().for_each(|commands| self.commands(commands));
-        references.iter_mut().for_each(|citations| self.citations(citations));
     }
 }

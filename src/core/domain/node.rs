@@ -4,17 +4,15 @@
 //!
 //! Follow an existing field such as `verification_method`:
 //!
-//! 1. `src/core/domain/node.rs`: add the field, with its form in the file. If state changes have it too, add its key in
-//!    `src/core/domain/stored.rs`.
+//! 1. `src/core/domain/node.rs`: add the field, with its form in the file, and visit it in `visit_texts`, which withheld
+//!    nodes and `tot check` depend on. If state changes have it too, add its key in `src/core/domain/stored.rs`.
 //! 2. `src/core/format/node_file.rs`: add it to the fields that are read.
 //! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
 //! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
 //! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
 //!    search, history and comparisons get them from there.
-//! 6. `src/service/withhold.rs`: replace it when the node is withheld.
-//! 7. `src/service/import/ancestor.rs`: read it if the predecessor's files contain it.
-//! 8. `src/service/check/stored.rs`: check that merges preserve it.
-//! 9. `tests/it/fuzz.rs`: add it to the initial files and inputs for fuzzing.
+//! 6. `src/service/import/ancestor.rs`: read it if the predecessor's files contain it.
+//! 7. `tests/it/fuzz.rs`: add it to the initial files and inputs for fuzzing.
 
 use std::collections::HashSet;
 
@@ -332,6 +330,27 @@ pub struct Warning {
     /// The message, in one sentence.
     #[serde(serialize_with = "yaml::text")]
     pub message: String,
+}
+
+/// A text field of a node, its results or their later changes. Absent strings are not visited.
+#[derive(Debug)]
+pub enum NodeText<'a> {
+    /// The title.
+    Title(&'a mut String),
+    /// Any other string.
+    One(&'a mut String),
+    /// The dimension values that the node covers.
+    Covers(&'a mut Vec<String>),
+    /// A list of strings.
+    List(&'a mut Vec<String>),
+    /// The limitations of the research.
+    Caveats(&'a mut Vec<String>),
+    /// The commands, with their output.
+    Commands(&'a mut Vec<Command>),
+    /// The sources.
+    Citations(&'a mut Vec<Citation>),
+    /// The warnings, which are worded by the rules.
+    Warnings(&'a mut Vec<Warning>),
 }
 
 /// The author of a state change.
@@ -828,12 +847,121 @@ impl Node {
     }
 }
 
+// Each function names every field of its type, so that a new one can't be forgotten.
+impl Node {
+    /// Calls `visit` with each text of the proposal, its results and their later changes. Readers visit a clone.
+    pub fn visit_texts(&mut self, visit: &mut impl FnMut(NodeText<'_>)) {
+        let Node {
+            id: _,
+            parent: _,
+            title,
+            planned_action,
+            proposed_at: _,
+            covers,
+            renamed_from: _,
+            claim: _,
+            classification,
+        } = self;
+        visit(NodeText::Title(title));
+        visit(NodeText::One(planned_action));
+        visit(NodeText::Covers(covers));
+        classification.iter_mut().for_each(|result| result.visit_texts(visit));
+    }
+}
+
+impl Classification {
+    fn visit_texts(&mut self, visit: &mut impl FnMut(NodeText<'_>)) {
+        let Classification {
+            state: _,
+            requested_state: _,
+            refutes: _,
+            agent_id: _,
+            caller: _,
+            started_at: _,
+            committed_at: _,
+            headline,
+            findings,
+            evidence,
+            verification_method,
+            alternatives_considered,
+            caveats,
+            commands,
+            runs: _,
+            references,
+            links: _,
+            warnings,
+            reclassified,
+            amended,
+            other_results,
+        } = self;
+        visit(NodeText::One(findings));
+        let texts = [headline, evidence, verification_method].into_iter().flatten();
+        texts.for_each(|text| visit(NodeText::One(text)));
+        visit(NodeText::List(alternatives_considered));
+        visit(NodeText::Caveats(caveats));
+        visit(NodeText::Commands(commands));
+        visit(NodeText::Citations(references));
+        visit(NodeText::Warnings(warnings));
+        reclassified.iter_mut().for_each(|change| change.visit_texts(visit));
+        amended.iter_mut().for_each(|amendment| amendment.visit_texts(visit));
+        other_results.iter_mut().for_each(|other| other.visit_texts(visit));
+    }
+}
+
 impl Reclassification {
     /// Returns all text fields, including warnings.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
         let warnings = self.warnings.iter().map(|warning| &warning.message);
         own.chain(&self.alternatives_considered).chain(warnings).map(String::as_str)
+    }
+
+    /// Calls `visit` with each text of the change.
+    pub fn visit_texts(&mut self, visit: &mut impl FnMut(NodeText<'_>)) {
+        let Reclassification {
+            from: _,
+            to: _,
+            at: _,
+            by: _,
+            caller: _,
+            reason,
+            evidence,
+            verification_method,
+            alternatives_considered,
+            warnings,
+            settles: _,
+        } = self;
+        let texts = [reason, evidence, verification_method].into_iter().flatten();
+        texts.for_each(|text| visit(NodeText::One(text)));
+        visit(NodeText::List(alternatives_considered));
+        visit(NodeText::Warnings(warnings));
+    }
+}
+
+impl Amendment {
+    /// Calls `visit` with the reason and each previous text.
+    pub fn visit_texts(&mut self, visit: &mut impl FnMut(NodeText<'_>)) {
+        let Amendment {
+            at: _,
+            agent_id: _,
+            caller: _,
+            reason,
+            title,
+            headline,
+            findings,
+            evidence,
+            alternatives_considered,
+            caveats,
+            commands,
+            references,
+        } = self;
+        visit(NodeText::One(reason));
+        let texts = [title, headline, findings, evidence].into_iter().flatten();
+        texts.for_each(|text| visit(NodeText::One(text)));
+        alternatives_considered.iter_mut().for_each(|list| visit(NodeText::List(list)));
+        caveats.iter_mut().for_each(|list| visit(NodeText::Caveats(list)));
+        commands.iter_mut().for_each(|list| visit(NodeText::Commands(list)));
+        references.iter_mut().for_each(|list| visit(NodeText::Citations(list)));
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::Severity::{Error, Note};
 use super::{Finding, oldest_first};
+use crate::domain::node::NodeText;
 use crate::domain::{
     Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
     Reclassification, Run, RunId,
@@ -70,33 +71,29 @@ impl<'a> WrittenNodes<'a> {
 /// The parts of a node that every merge preserves: its text, and the author and time of each action. A merge may swap
 /// an amendment and the amended text, and may change an id.
 fn pieces(node: &Node) -> HashSet<String> {
-    let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
+    let mut pieces = HashSet::new();
     for result in node.results() {
         let Classification { state, requested_state, refutes, agent_id, caller, committed_at, .. } = result;
         pieces
             .insert(format!("{committed_at} {state} {requested_state:?} {refutes} {agent_id:?} {caller:?}"));
-        pieces.insert(result.findings.clone());
-        let texts = [&result.headline, &result.evidence, &result.verification_method];
-        pieces.extend(texts.into_iter().flatten().cloned());
-        pieces.insert(format!("{:?}", result.alternatives_considered));
-        pieces.extend(result.caveats.iter().cloned());
-        pieces.insert(format!("{:?}", result.commands));
         pieces.extend(result.runs.iter().map(ToString::to_string));
         pieces.extend(result.reclassified.iter().map(|change| {
             let Reclassification { at, to, by, caller, settles, .. } = change;
             let texts: Vec<&str> = change.texts().collect();
             format!("{at} {to} {:?} {caller:?} {settles} {texts:?}", by.agent())
         }));
-        for amendment in &result.amended {
+        pieces.extend(result.amended.iter().map(|amendment| {
             let Amendment { at, agent_id, caller, reason, .. } = amendment;
-            pieces.insert(format!("{at} {agent_id:?} {caller:?} {reason:?}"));
-            let texts = [&amendment.title, &amendment.headline, &amendment.findings, &amendment.evidence];
-            pieces.extend(texts.into_iter().flatten().cloned());
-            pieces.extend(amendment.alternatives_considered.iter().map(|it| format!("{it:?}")));
-            pieces.extend(amendment.caveats.iter().flatten().cloned());
-            pieces.extend(amendment.commands.iter().map(|it| format!("{it:?}")));
-        }
+            format!("{at} {agent_id:?} {caller:?} {reason:?}")
+        }));
     }
+    node.clone().visit_texts(&mut |text| match text {
+        NodeText::Title(text) | NodeText::One(text) => drop(pieces.insert(std::mem::take(text))),
+        NodeText::List(list) => drop(pieces.insert(format!("{list:?}"))),
+        NodeText::Caveats(list) => pieces.extend(list.drain(..)),
+        NodeText::Commands(commands) => drop(pieces.insert(format!("{commands:?}"))),
+        NodeText::Covers(_) | NodeText::Citations(_) | NodeText::Warnings(_) => {}
+    });
     pieces.remove("");
     pieces
 }
