@@ -96,17 +96,8 @@ struct Now {
 /// A finding, as JSON.
 #[derive(Serialize)]
 struct CheckEntry {
-    severity: String,
-    code: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    suggestion: Option<String>,
+    #[serde(flatten)]
+    finding: Finding,
     /// The line printed without `--json`.
     #[serde(skip)]
     shown: String,
@@ -138,8 +129,8 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     }
     same_id_twice(&mut reports);
     let count = |severity: Severity| {
-        let is = severity.to_string();
-        reports.iter().flat_map(|report| &report.findings).filter(|entry| entry.severity == is).count()
+        let all = reports.iter().flat_map(|report| &report.findings);
+        all.filter(|entry| entry.finding.severity == severity).count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
@@ -207,15 +198,8 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
         .collect();
     let wrong = project.misquoted(cited.iter().map(|(_, pin, quote)| (*pin, *quote)));
     let finding = |((id, ..), what): (&(&NodeId, &Pin, &str), Option<String>)| {
-        Some(Finding {
-            severity: Severity::Warning,
-            code: Code::QuoteNotThere,
-            path: Some(layout::node(id)),
-            line: None,
-            commit: None,
-            message: format!("{id} cites words that the file does not contain: {}.", what?),
-            suggestion: None,
-        })
+        let message = format!("{id} cites words that the file does not contain: {}.", what?);
+        Some(Finding::new(Severity::Warning, Code::QuoteNotThere, message).at(layout::node(id), None))
     };
     cited.iter().zip(wrong).filter_map(finding).collect()
 }
@@ -264,30 +248,13 @@ fn same_id_twice(reports: &mut [CheckReport]) {
 }
 
 fn fault(path: &str, code: Code, message: String) -> CheckEntry {
-    CheckEntry {
-        severity: Severity::Error.to_string(),
-        code: code.to_string(),
-        path: None,
-        line: None,
-        commit: None,
-        shown: one_line(&format!("{path}: error {code} {message}")),
-        message,
-        suggestion: None,
-    }
+    let finding = Finding::new(Severity::Error, code, message);
+    CheckEntry { shown: one_line(&format!("{path}: {finding}")), finding }
 }
 
 fn entry(folder: &str, finding: Finding) -> CheckEntry {
     let separator = if finding.path.is_some() { "/" } else { "@" };
-    CheckEntry {
-        severity: finding.severity.to_string(),
-        shown: one_line(&format!("{folder}{separator}{finding}")),
-        code: finding.code.to_string(),
-        path: finding.path,
-        line: finding.line,
-        commit: finding.commit.map(|commit| commit.to_string()),
-        message: finding.message,
-        suggestion: finding.suggestion,
-    }
+    CheckEntry { shown: one_line(&format!("{folder}{separator}{finding}")), finding }
 }
 
 fn lines(reports: &[CheckReport], errors: usize, warnings: usize) -> String {

@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
+use serde::{Serialize, Serializer};
+
 use crate::domain::{Code, Investigation, NodeId};
 use crate::format::layout;
 use crate::ruleset::{EffectiveRules, RulesetFile};
@@ -59,7 +61,8 @@ pub struct Objects {
 }
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Severity {
     /// A state that no sequence of calls could produce.
     Error,
@@ -70,21 +73,25 @@ pub enum Severity {
 }
 
 /// A problem or a note found by a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The severity.
     pub severity: Severity,
     /// The code, for programs.
     pub code: Code,
     /// The affected file in the repository, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The line in the file, starting at 1, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The affected commit, if any.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub commit: Option<CommitId>,
     /// The finding in one sentence.
     pub message: String,
     /// A hint on how to resolve the finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 
@@ -199,9 +206,13 @@ fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry
     })
 }
 
+fn as_text<S: Serializer>(commit: &Option<CommitId>, serializer: S) -> Result<S::Ok, S::Error> {
+    commit.map(|commit| commit.to_string()).serialize(serializer)
+}
+
 impl Finding {
     /// Creates a finding without a location.
-    fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
+    pub fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         Finding {
             severity,
             code,
@@ -214,7 +225,7 @@ impl Finding {
     }
 
     /// Sets the path and the line.
-    fn at(mut self, path: impl Into<String>, line: Option<u64>) -> Self {
+    pub fn at(mut self, path: impl Into<String>, line: Option<u64>) -> Self {
         self.path = Some(path.into());
         self.line = line;
         self
