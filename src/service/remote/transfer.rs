@@ -53,6 +53,18 @@ const LOST: [&str; 5] = [
     "reference already exists",
 ];
 
+/// A fetch that changes nothing beyond what it is asked for.
+const FETCH: &[&str] = &[
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-prune",
+    "--no-recurse-submodules",
+    "--no-write-fetch-head",
+    // Fetch only the named references, not others from the configuration.
+    "--refmap=",
+];
+
 impl GitProgram {
     /// Lists the references on a remote that match the patterns, in one call. `remote` is a name or an address.
     ///
@@ -90,18 +102,8 @@ impl GitProgram {
     pub fn fetch(&self, repository: &Path, remote: &str, refs: &[(String, String)]) -> Result<Fetched> {
         is_address(remote)?;
         let what = format!("fetch from {}", shown_address(remote));
-        let mut arguments = vec![
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-            // A shallow remote cannot send a complete history.
-            "--update-shallow",
-            // Fetch only the named references, not others from the configuration.
-            "--refmap=",
-        ];
+        // A shallow remote cannot send a complete history.
+        let mut arguments = [FETCH, &["--update-shallow"]].concat();
         if repository.join(".git/shallow").exists() {
             arguments.push("--unshallow");
         }
@@ -126,22 +128,9 @@ impl GitProgram {
         is_address(remote)?;
         let what = format!("fetch of {} objects from {}", objects.len(), shown_address(remote));
         let names: String = objects.iter().map(|object| format!("{object}\n")).collect();
-        let arguments = [
-            // The missing objects are known, so no negotiation is needed.
-            "-c",
-            "fetch.negotiationAlgorithm=noop",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-            "--refmap=",
-            "--no-filter",
-            "--stdin",
-            "--",
-            remote,
-        ];
+        // The missing objects are known, so no negotiation is needed.
+        let no_negotiation = ["-c", "fetch.negotiationAlgorithm=noop"];
+        let arguments = [&no_negotiation[..], FETCH, &["--no-filter", "--stdin", "--", remote]].concat();
         let call =
             GitCall { what: &what, exchange: true, input: Some(names.into_bytes()), ..GitCall::default() };
         self.run(repository, &arguments, call)?.succeeded(&what)?;
