@@ -65,8 +65,11 @@ struct Look<'l, 's> {
     standing: Vec<String>,
 }
 
-/// Each surface that says something of an answer, with its reader.
-const SURFACES: &[(&str, fn(&mut Look<'_, '_>))] = &[
+/// Reads one surface.
+type Reader = fn(&mut Look<'_, '_>);
+
+/// Each surface that says something about an answer, with its reader.
+const SURFACES: &[(&str, Reader)] = &[
     ("tool tot_status", |look| look.status()),
     ("tool tot_read", |look| look.read()),
     ("tool tot_end", |look| look.end()),

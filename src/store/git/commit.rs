@@ -173,7 +173,7 @@ pub(super) struct CommitDraft {
     pub(super) parent_tree: ObjectId,
     /// All objects written for the commit.
     pub(super) objects: Vec<WrittenObject>,
-    pub(super) steps: Vec<PathStep>,
+    pub(super) steps: Vec<PathUpdate>,
     /// The action named in the reflog.
     pub(super) action: &'static str,
     pub(super) subject: String,
@@ -181,7 +181,7 @@ pub(super) struct CommitDraft {
 }
 
 /// A step of a commit: the change to one path in the index and the work tree.
-pub(super) struct PathStep {
+pub(super) struct PathUpdate {
     pub(super) path: String,
     /// The states that may be replaced with `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
@@ -328,7 +328,7 @@ impl Git {
         &self,
         parent: Option<ObjectId>,
         changes: &[FileChange],
-        more: Vec<PathStep>,
+        more: Vec<PathUpdate>,
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
     ) -> StoreResult<CommitDraft> {
@@ -357,10 +357,10 @@ impl Git {
                     Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
-            steps.push(PathStep::plain(change.path.clone(), old, to));
+            steps.push(PathUpdate::plain(change.path.clone(), old, to));
         }
         steps.extend(more);
-        let changed: Vec<&PathStep> =
+        let changed: Vec<&PathUpdate> =
             steps.iter().filter(|step| step.from.first() != Some(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,

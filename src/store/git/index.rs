@@ -14,7 +14,7 @@ use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::{File, State};
 use gix::objs::tree::EntryKind;
 
-use super::commit::PathStep;
+use super::commit::PathUpdate;
 use super::error::{StoreResult, io_error};
 use super::lock::IndexLock;
 use super::refuse::refuse_link;
@@ -29,7 +29,7 @@ impl Git {
         &self,
         work_dir: &Path,
         base_tree: ObjectId,
-        steps: &[PathStep],
+        steps: &[PathUpdate],
         lock: &mut IndexLock,
     ) -> StoreResult<()> {
         let mut index = self.load_index(base_tree)?;
@@ -113,7 +113,7 @@ enum Staged {
 }
 
 /// Updates the entries that are in a known state.
-fn update(index: &mut State, steps: &[PathStep], placed: &[Placed]) {
+fn update(index: &mut State, steps: &[PathUpdate], placed: &[Placed]) {
     let mut added = Vec::new();
     for (step, placed) in steps.iter().zip(placed) {
         let (current, at) = match staged(index, &step.path) {

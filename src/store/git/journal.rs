@@ -29,7 +29,7 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
-use super::commit::{PathStep, TouchedPath, head_references};
+use super::commit::{PathUpdate, TouchedPath, head_references};
 use super::error::{StoreResult, io_error};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
@@ -68,7 +68,7 @@ impl Journal {
         git_dir: &Path,
         target: ObjectId,
         references: &[String],
-        steps: &[PathStep],
+        steps: &[PathUpdate],
     ) -> StoreResult<Journal> {
         let mut facts = format!("{JOURNAL_FIRST_LINE}\ntarget {target}");
         for name in references {
@@ -280,7 +280,7 @@ impl Git {
             let mut from = vec![old, new];
             from.extend(unfit.0.then_some(None));
             let is_absence_kept = to == new && !unfit.0;
-            steps.push(PathStep { path, from, to, unfit, is_absence_kept, are_zeros_ours: true });
+            steps.push(PathUpdate { path, from, to, unfit, is_absence_kept, are_zeros_ours: true });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;

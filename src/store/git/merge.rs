@@ -9,7 +9,7 @@ use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRef, Kind};
 
-use super::commit::{CommitDraft, PathStep, clean_message};
+use super::commit::{CommitDraft, PathUpdate, clean_message};
 use super::error::StoreResult;
 use super::paths::check_changes;
 use super::read::EntryChange;
@@ -143,9 +143,9 @@ impl GitWriter<'_> {
 
 impl Git {
     /// Returns the step from one entry at a path to another.
-    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> StoreResult<PathStep> {
+    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> StoreResult<PathUpdate> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
-        let mut step = PathStep { unfit, ..PathStep::plain(path, before, after) };
+        let mut step = PathUpdate { unfit, ..PathUpdate::plain(path, before, after) };
         step.from.extend(unfit.0.then_some(None));
         Ok(step)
     }
@@ -158,10 +158,10 @@ impl Leaf {
     }
 }
 
-impl PathStep {
+impl PathUpdate {
     /// Returns a step from one state to another.
-    pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> PathStep {
+    pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> PathUpdate {
         let unfit = (false, false);
-        PathStep { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }
+        PathUpdate { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }
     }
 }

@@ -5,7 +5,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRef, TreeRefIter, WriteTo};
 
-use super::commit::PathStep;
+use super::commit::PathUpdate;
 use super::error::StoreResult;
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, Tree, TreeFile};
@@ -31,7 +31,7 @@ impl Git {
     pub(super) fn edit_tree(
         &self,
         base: ObjectId,
-        steps: &[&PathStep],
+        steps: &[&PathUpdate],
         write: &mut dyn FnMut(&dyn WriteTo) -> StoreResult<ObjectId>,
     ) -> StoreResult<ObjectId> {
         let failed = self.library("edit a tree");

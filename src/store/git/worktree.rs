@@ -9,7 +9,7 @@ use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
 use super::Git;
-use super::commit::PathStep;
+use super::commit::PathUpdate;
 use super::error::{StoreResult, io_error};
 use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
@@ -27,7 +27,7 @@ pub(super) enum Placed {
 
 impl Git {
     /// Brings a work tree path to the step's final state, unless the user has changed the path.
-    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathStep) -> StoreResult<Placed> {
+    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathUpdate) -> StoreResult<Placed> {
         // An entry that is not checked out counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
@@ -83,7 +83,7 @@ impl Git {
     }
 
     /// Returns the state of a file.
-    fn file_state(&self, target: &Path, step: &PathStep) -> StoreResult<FileState> {
+    fn file_state(&self, target: &Path, step: &PathUpdate) -> StoreResult<FileState> {
         let bytes = fs::read(target).map_err(io_error("read", target))?;
         if step.are_zeros_ours && bytes.iter().all(|byte| *byte == 0) {
             return Ok(FileState::Torn);
