@@ -1,22 +1,18 @@
 //! What a newcomer runs first.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::support::{Sandbox, TOT};
 
-fn played(sandbox: &Sandbox) -> PathBuf {
+#[test]
+fn the_demo_leaves_a_site_and_the_sound_investigation_of_the_bundle() {
+    let sandbox = Sandbox::new();
     let output = sandbox.command(TOT).args(["demo", "demo"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "silent in a pipe");
     let mut folders =
         std::fs::read_dir(sandbox.path("demo/investigations")).unwrap().map(|entry| entry.unwrap().path());
-    folders.find(|path| path.is_dir()).unwrap()
-}
-
-#[test]
-fn the_demo_leaves_a_sound_investigation_and_a_site() {
-    let sandbox = Sandbox::new();
-    let repository = played(&sandbox);
+    let repository = folders.find(|path| path.is_dir()).unwrap();
     sandbox.assert_sound(&repository);
     assert!(sandbox.path("demo/site/index.html").exists());
     assert!(!sandbox.path("demo/.clock").exists());
@@ -28,19 +24,14 @@ fn the_demo_leaves_a_sound_investigation_and_a_site() {
     assert!(rejected > 0);
     let nodes = sandbox.git(&repository, &["ls-files", "nodes"]).lines().count();
     assert!(nodes >= 25, "{nodes}");
-    // A second run in the same folder is refused, and without a folder takes another name.
-    assert!(!sandbox.command(TOT).args(["demo", "demo"]).output().unwrap().status.success());
-}
-
-#[test]
-fn the_bundle_in_the_repository_is_what_the_demo_plays() {
-    let sandbox = Sandbox::new();
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
     let clone = sandbox.path("clone");
     sandbox.git(&sandbox.path("home"), &["clone", "-q", bundle.to_str().unwrap(), clone.to_str().unwrap()]);
     assert_eq!(
         sandbox.head(&clone),
-        sandbox.head(&played(&sandbox)),
+        sandbox.head(&repository),
         "see investigations/README.md for how to renew it"
     );
+    // A second run in the same folder is refused, and without a folder takes another name.
+    assert!(!sandbox.command(TOT).args(["demo", "demo"]).output().unwrap().status.success());
 }

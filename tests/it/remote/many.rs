@@ -34,10 +34,6 @@ pub fn calls(log: &Path, subcommand: &str) -> usize {
     fs::read_to_string(log).unwrap().lines().filter(is_it).count()
 }
 
-fn exchanges(log: &Path) -> [usize; 3] {
-    ["ls-remote", "fetch", "push"].map(|subcommand| calls(log, subcommand))
-}
-
 #[test]
 fn two_hundred_investigations_in_a_hub_cost_one_question() {
     let many = cases(200) as usize;
@@ -59,7 +55,7 @@ fn two_hundred_investigations_in_a_hub_cost_one_question() {
         fs::write(&log, "").unwrap();
         let ran = machine.tot_with(&["sync"], &[("PATH", &path)]);
         assert_eq!(ran.status, 0, "{ran:?}");
-        exchanges(&log)
+        ["ls-remote", "fetch", "push"].map(|subcommand| calls(&log, subcommand))
     };
     assert_eq!(sync(&one), [1, 0, 0], "nothing to do");
     other.ok(&["clone", hub.to_str().unwrap(), &id]);

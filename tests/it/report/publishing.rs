@@ -20,8 +20,7 @@ fn workflow(name: &str) -> Value {
 
 /// An investigation, and a clone of it as a forge's runner has one.
 fn cloned(sandbox: &Sandbox) -> PathBuf {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let session = Session::begun(sandbox);
     let clone = sandbox.path("clone");
     sandbox.git(&session.repository(), &["clone", "-q", ".", clone.to_str().unwrap()]);
     clone

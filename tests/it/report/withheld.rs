@@ -13,8 +13,7 @@ const LIST: &str = "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: names a cust
 
 /// An investigation whose node R2.A1 has the secret in what was proposed, committed, changed and amended.
 fn secret(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(sandbox);
     let text = |what: &str| format!("The {what} of {SECRET} is here.");
     let proposal =
         json!({"id": "R2.A1", "parent": "R1.A", "title": text("title"), "plannedAction": text("plan")});

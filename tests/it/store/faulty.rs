@@ -13,8 +13,7 @@ fn edit(sandbox: &Sandbox, repository: &Path, file: &str, text: &str) {
 }
 
 fn grown(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
     session
 }

@@ -13,8 +13,7 @@ use crate::support::{Server, TOT_MCP};
 
 /// An investigation with a root and two children.
 fn begun(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
     session
 }

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, Session, TOT, node};
 
 fn begun(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     session
 }

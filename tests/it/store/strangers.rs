@@ -21,8 +21,7 @@ struct Stranger {
 impl Stranger {
     fn new() -> Self {
         let sandbox = Sandbox::new();
-        let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-        session.grow(&[("R1.A", None)], "EXPLORE");
+        let mut session = Session::begun(&sandbox);
         session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
         let (repository, id) = (session.repository(), session.id.clone());
         session.server.finish();

@@ -23,12 +23,6 @@ impl From<StoreError> for Refused {
     }
 }
 
-fn begun(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
-    session
-}
-
 /// A commit of one file that means nothing.
 fn note(snapshot: &Snapshot) -> Draft {
     Draft {
@@ -42,7 +36,7 @@ fn note(snapshot: &Snapshot) -> Draft {
 #[test]
 fn a_rejected_decision_writes_nothing() {
     let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = Session::begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
     let before = files(&repository, true);
@@ -55,7 +49,7 @@ fn a_rejected_decision_writes_nothing() {
 #[test]
 fn a_panic_in_a_decision_lets_the_next_writer_in() {
     let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = Session::begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
     let before = files(&repository, true);
@@ -75,7 +69,7 @@ fn a_panic_in_a_decision_lets_the_next_writer_in() {
 #[test]
 fn whoever_only_reads_does_not_wait_for_a_writer() {
     let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = Session::begun(&sandbox);
     let repository = session.repository();
     let store = &Store::new(sandbox.root());
     let (entered, inside) = mpsc::channel();
@@ -105,7 +99,7 @@ fn whoever_only_reads_does_not_wait_for_a_writer() {
 #[test]
 fn whoever_commits_by_git_in_between_is_decided_on() {
     let sandbox = Sandbox::new();
-    let session = begun(&sandbox);
+    let session = Session::begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
     let heads = RefCell::new(Vec::new());
