@@ -172,7 +172,7 @@ Examples:
 ///
 /// Agents start investigations, propose nodes, commit findings and end with a conclusion. Each investigation is a git repository
 /// in the root folder, and each call that writes creates one commit. Over stdio, standard output carries only the protocol; the log goes to
-/// standard error. When its input ends, or at SIGTERM or Ctrl-C, the server finishes the calls in progress and exits with status 0.
+/// standard error. When its input ends, or on SIGTERM or Ctrl-C, the server finishes the calls in progress and exits with status 0.
 #[derive(Parser)]
 #[command(name = "tot-mcp", version)]
 struct McpCommand {
@@ -218,7 +218,7 @@ struct McpArguments {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     // Clients built on the official TypeScript SDK abandon a call after a minute.
     ask_before_end: Option<u64>,
-    /// Repository that the investigations are about: cited files are stored as they were, and citations of missing
+    /// Repository that the investigations are about: cited files are stored as they were when cited, and citations of missing
     /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,

@@ -78,7 +78,7 @@ pub(super) struct RerunArguments {
     /// Time limit for each command; default: its own limit, or ten times its first duration, but at least ten minutes
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
-    /// Run in bubblewrap: without network, and with only the work tree and an empty /tmp writable
+    /// Run in bubblewrap: no network, and only the work tree and an empty /tmp are writable
     #[arg(long)]
     sandbox: bool,
     /// Only report, and store nothing
@@ -105,7 +105,7 @@ Examples:
   tot rerun --dry-run                show what would run, and where
   tot rerun                          rerun what the conclusion rests on, after asking
   tot rerun --all --at HEAD --yes    check everything against the newest code, in CI
-  tot rerun R2.A1 --sandbox          without network
+  tot rerun R2.A1 --sandbox          without network access
   tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
 
 /// Where the commands run.

@@ -81,7 +81,7 @@ pub(super) struct PicturePage {
     more_alone: usize,
     /// The path of the picture file, relative to the investigation's folder.
     file: String,
-    /// The role signs by CSS class. In an icicle, the signs have the same patterns as the cells.
+    /// The symbol for each role, by CSS class. In an icicle, the signs have the same patterns as the cells.
     signs: BTreeMap<&'static str, SafeHtml>,
     /// The path of the script that maps nodes to pages. `None` if there is only one page.
     places: Option<&'static str>,

@@ -275,7 +275,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// Returns the line that quotes the first open objection, preferring objections to the answer.
+    /// Returns the line that quotes the first open objection, giving priority to objections against the answer.
     fn objections_line(&self) -> Option<VerdictLine> {
         let supporting = self.supporting();
         let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();

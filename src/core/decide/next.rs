@@ -918,7 +918,8 @@ impl<'a> Planner<'a> {
         Some(NextCall { call, reason: contested.message.then(&how) })
     }
 
-    /// Returns the reply to an objection: an answer first, then a resolution if it is required before ending.
+    /// Returns the reply to an objection: an answer first, then a resolution if the investigation can't end without
+    /// one.
     fn objected(&self) -> Option<NextCall> {
         let is_waited_for = self.rules.ruleset().objections == Enforcement::Reject;
         objections::open(self.investigation).iter().find_map(|objection| {

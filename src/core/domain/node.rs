@@ -1006,7 +1006,7 @@ impl Classification {
             && self.other_results.iter().any(|other| other.current_state() != self.current_state())
     }
 
-    /// Returns the current state, which is set by the last state change or, without any, by the commit.
+    /// Returns the current state, which is set by the last state change or, if the state never changed, by the commit.
     pub fn current_state(&self) -> &StateName {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
     }

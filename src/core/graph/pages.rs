@@ -135,7 +135,7 @@ impl<'i> PageItem<'i> {
 pub enum Drawn {
     /// One card per node.
     Cards,
-    /// An icicle diagram with one row per round and merged small branches.
+    /// An icicle diagram with one row per round, in which small branches are merged.
     Icicle,
 }
 

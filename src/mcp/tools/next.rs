@@ -133,8 +133,8 @@ pub(super) struct NextAdvice {
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
-    /// Other agents' commands that answers rest on, for the agent to rerun in its own shell. Rerunning them is
-    /// optional.
+    /// The commands that other agents ran and that answers rest on. The agent should rerun them in its own shell.
+    /// Rerunning them is optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     run_again: Vec<String>,
 }

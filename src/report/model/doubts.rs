@@ -1,4 +1,4 @@
-//! The reasons to doubt, closest to the conclusion first.
+//! The reasons for doubt, closest to the conclusion first.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};

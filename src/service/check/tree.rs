@@ -483,7 +483,7 @@ impl TreeCheck<'_> {
     }
 }
 
-/// Returns the code of the rule that forbids the node below its parent, if any.
+/// Returns the code of the rule that forbids placing the node below its parent, if any.
 pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Option<Code> {
     let above = parent.classification.as_ref()?;
     let state = above.current_state();

@@ -442,7 +442,7 @@ impl PipeReader {
     }
 }
 
-/// Cleans messages from git and the remote for display. Removes control characters, progress and git's advice.
+/// Cleans messages from git and the remote for display. Removes control characters, progress output and git's advice.
 fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";

@@ -12,8 +12,9 @@
 //!   would be a git process on another machine that holds an empty lock for that long over a network file system.
 //! - A journal exists and the lock belongs to its writer. The index lock is identified by the file recorded in the
 //!   journal, and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a
-//!   second old and was created within two seconds of the journal. Other git processes leave a lock empty for longer
-//!   only while they work on the index, and they would have had to start at the moment our writer died.
+//!   second old and was created within two seconds of the journal. Other git processes leave a lock file empty for
+//!   longer than this only while they work on the index, and such a process would have to have started at the very
+//!   moment our writer died.
 //!
 //! Any other lock file belongs to git, and only its owner or the user may remove it.
 

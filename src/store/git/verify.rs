@@ -1,5 +1,5 @@
-//! Verifies that objects match their ids. Committing does not detect a damaged or tampered object file, and git itself
-//! checks object hashes only in `git fsck`.
+//! Verifies that objects match their ids. Committing does not detect an object file that was damaged or tampered with.
+//! Git itself checks object hashes only in `git fsck`.
 
 use super::Git;
 use crate::store::StoreError;

@@ -294,7 +294,7 @@ impl<'a> ClaimedAuthor<'a> {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
-    /// Returns whether neither author can have dictated the other's work: their sessions differ, or one is a person.
+    /// Returns whether neither author could have dictated the other's work: their sessions differ, or one is a person.
     fn is_independent_of(&self, other: &ClaimedAuthor<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
