@@ -1,4 +1,4 @@
-//! Where the programs are that the benches start. Cargo says so to the tests of their own package alone.
+//! Finds the programs that the benches start. Cargo passes their paths only to the tests of their own package.
 
 use std::path::PathBuf;
 

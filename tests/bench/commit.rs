@@ -30,7 +30,7 @@ use support::{Sandbox, Server, node, result};
 
 const SIZES: [usize; 3] = [10, 100, 1_000];
 
-/// The findings of a node: 3 KB, different for every turn and node.
+/// The findings of a node: 3 KB, different for each turn and node.
 fn findings(turn: u64, id: &str) -> String {
     let mut text = format!("What was seen in turn {turn} at {id}.\n\n");
     for line in 0.. {
@@ -55,7 +55,7 @@ fn proposals(ids: &[String], parents: &[String]) -> Value {
     ids.iter().zip(parents).map(|(id, parent)| node(id, Some(parent))).collect()
 }
 
-/// An investigation of a size, and three nodes that may be proposed next.
+/// An investigation of a given size, with three nodes that may be proposed next.
 struct Subject {
     sandbox: Sandbox,
     server: Server,
@@ -71,7 +71,7 @@ impl Subject {
     /// One root, ten branches, and below them rounds of at most 100 nodes.
     fn new(size: usize) -> Subject {
         let sandbox = Sandbox::new();
-        // As git does it by default.
+        // Git's default.
         let mut server = sandbox.server_with(&["--durability", "git"]);
         let start = server.ok("tot_start", json!({"query": "What does a turn cost?", "mode": "deep"}));
         let session = start["sessionId"].as_str().unwrap().to_owned();
@@ -110,26 +110,26 @@ impl Subject {
         self.server.ok(tool, arguments)
     }
 
-    /// Proposes and commits, and says how long that took.
+    /// Proposes and commits, and returns the time that it took.
     fn turn(&mut self) -> Duration {
         self.turns += 1;
         let repository = self.repository.clone();
         set_back(&self.sandbox, &repository, &self.base);
-        // The server takes notice of the head that was moved behind its back.
+        // The server notices that the head was moved by another program.
         self.call("tot_status", json!({"graph": "none"}));
         let propose = json!({"nodes": proposals(&self.next, &self.parents)});
         let commit = json!({"results": results(self.turns, &self.next)});
         let begin = Instant::now();
         self.call("tot_propose", propose);
         let proposed = begin.elapsed();
-        // An agent takes its time over the work.
+        // Agents need time to do the work.
         self.sandbox.sleep(60);
         let begin = Instant::now();
         self.call("tot_commit", commit);
         proposed + begin.elapsed()
     }
 
-    /// The files that a turn writes, per commit, with their text.
+    /// The files that a turn writes, with their content, for each commit.
     fn written(&mut self) -> [Files; 2] {
         self.turn();
         ["HEAD~1", "HEAD"].map(|commit| {
@@ -143,13 +143,13 @@ impl Subject {
 
 type Files = Vec<(PathBuf, String)>;
 
-/// `width` ids of children for the nodes of a round, in turn, with their parents.
+/// Returns `width` child ids for the nodes of a round, spread evenly over the parents.
 fn below(level: &[String], width: usize) -> (Vec<String>, Vec<String>) {
     let child = |index: usize| {
         let parent = &level[index % level.len()];
         let (round, suffix) = parent[1..].split_once('.').unwrap();
         let round = round.parse::<usize>().unwrap() + 1;
-        // A digit and a letter in turn: R2.A1, R3.A1a.
+        // Digits and letters alternate: R2.A1, R3.A1a.
         let number = index / level.len();
         let last =
             if round % 2 == 0 { number.to_string() } else { ((b'a' + number as u8) as char).to_string() };
@@ -170,7 +170,7 @@ struct Git {
 }
 
 impl Git {
-    /// Makes the commits of the subject's turn in its own repository, and says how long that took.
+    /// Makes the same commits in its own repository, and returns the time that it took.
     fn turn(&mut self, subject: &Subject) -> Duration {
         self.turns += 1;
         set_back(&subject.sandbox, &self.repository, &subject.base);
@@ -188,7 +188,7 @@ impl Git {
     }
 }
 
-/// Runs a turn as often as Criterion asks.
+/// Runs a turn as often as Criterion requests.
 fn measure(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -222,7 +222,7 @@ fn main() {
         let from = subject.repository.to_string_lossy().into_owned();
         let home = subject.sandbox.path("home");
         subject.sandbox.git(&home, &["clone", "--quiet", "--no-hardlinks", &from, &copy.to_string_lossy()]);
-        // No collection of garbage in the middle of it, in either.
+        // Neither program collects garbage during a measurement.
         for repository in [&subject.repository, &copy] {
             subject.sandbox.git(repository, &["config", "gc.auto", "0"]);
         }
@@ -230,7 +230,7 @@ fn main() {
         measure(&mut group, "tot-mcp", size, || subject.turn());
         measure(&mut group, "git", size, || git.turn(&subject));
         group.finish();
-        // In turn, so that a busy moment of the machine meets both.
+        // The programs take turns, so that other load on the machine affects both.
         let pairs = (0..pairs).map(|_| (subject.turn(), git.turn(&subject)));
         let (ours, theirs): (Vec<f64>, Vec<f64>) =
             pairs.map(|(ours, theirs)| (ours.as_secs_f64() * 1e3, theirs.as_secs_f64() * 1e3)).unzip();

@@ -45,7 +45,7 @@ use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::Store;
 use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, Git, GitOptions};
 
-/// The server's own.
+/// The server's own setting.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -109,15 +109,15 @@ fn main() {
 }
 
 struct Figures {
-    /// Ours, git, libgit2, and the whole call.
+    /// Times for our store, git, libgit2 and the two calls.
     times: [Duration; 4],
-    /// Of objects, per commit: ours, git, libgit2.
+    /// Object sizes per commit: our store, git, libgit2.
     bytes: [u64; 3],
     load: Duration,
     again: Duration,
 }
 
-/// One size, with a repository for each of those who commit.
+/// One size, with a repository for each committer.
 struct Contest {
     folder: tempfile::TempDir,
     seed: Seed,
@@ -128,7 +128,7 @@ struct Contest {
     again: Duration,
 }
 
-/// Those who commit, by the folders of their repositories.
+/// The committers, by repository folder.
 const NAMES: [&str; 4] = ["ours", "git", "libgit2", "call"];
 
 fn place(folder: &Path, name: &str, seed: &Seed) -> PathBuf {
@@ -144,7 +144,7 @@ impl Contest {
             fs::create_dir(folder.path().join(name)).unwrap();
             Git::init(GitOptions::ISOLATED, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
         }
-        // Files as young as the index are looked into again and again, by all of them.
+        // All programs reread files that are as new as the index.
         std::thread::sleep(Duration::from_millis(1_100));
         for name in NAMES {
             git(&place(name), false, &["status", "--short"]);
@@ -189,12 +189,12 @@ impl Contest {
     }
 }
 
-/// One who commits.
+/// A program that commits.
 trait Contestant {
     fn commit(&mut self, round: usize, changes: &[FileChange]) -> Duration;
 }
 
-/// It opens the repository for each commit, as the store does.
+/// Opens the repository for each commit, as the store does.
 struct Ours {
     dir: PathBuf,
     options: GitOptions,
@@ -322,12 +322,13 @@ impl Contestant for Call {
     }
 }
 
-/// An investigation of a size and a shape: one root, rounds that get larger, then lines of single nodes side by side.
+/// Generates an investigation of a given size and shape: one root, rounds of increasing size, then parallel lines of
+/// single nodes.
 struct Seed {
     meta: Meta,
     nodes: Vec<Arc<Node>>,
     files: Vec<FileChange>,
-    /// Nodes in the last round but one, which may have more children.
+    /// Nodes in the second-to-last round, which may have more children.
     parents: Vec<NodeId>,
 }
 
@@ -381,7 +382,7 @@ impl Seed {
         Seed { meta, nodes, files, parents }
     }
 
-    /// Two new nodes in the last round and a changed one, different each time.
+    /// Two new nodes in the last round and a changed node, different each time.
     fn changes(&self, round: usize) -> Vec<FileChange> {
         let at = self.meta.started_at;
         let parent = &self.parents[round % self.parents.len()];
@@ -400,8 +401,8 @@ impl Seed {
     }
 }
 
-/// What makes the id of the child with this number (from 0) of the parent's, as `tot_next` does it: letters and digits
-/// in turn.
+/// Returns the suffix of the id of a parent's child with this number (from 0), as `tot_next` forms it: letters and
+/// digits alternate.
 fn step(parent: &NodeId, number: usize) -> String {
     if parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic()) {
         return (number + 1).to_string();
@@ -434,7 +435,7 @@ fn nodes_files(nodes: Vec<Arc<Node>>) -> Vec<FileChange> {
     files.map(|file| FileChange { path: file.path, content: file.content }).collect()
 }
 
-/// 3 KB of Markdown whose words differ from text to text, and which compresses as such text does.
+/// Returns 3 KB of Markdown. The words differ from text to text, and it compresses like ordinary text.
 fn text(key: &str) -> String {
     let words = [
         "queue", "index", "the", "a", "plan", "of", "lock", "was", "retry", "and", "slow", "page", "in",
@@ -482,7 +483,7 @@ fn git(dir: &Path, durable: bool, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The bytes of all files below `objects`.
+/// Returns the total size of the files below `objects`.
 fn object_bytes(dir: &Path) -> u64 {
     fn below(folder: &Path) -> u64 {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());

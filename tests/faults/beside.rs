@@ -1,4 +1,5 @@
-//! git at work beside a server, without kills: a `git gc` takes nothing away, and what a `git reset` takes away is told.
+//! Runs git and a server at the same time, without kills. A `git gc` removes nothing, and commits removed by a `git
+//! reset` are reported.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub fn run(form: Form) -> Vec<Figures> {
     ]
 }
 
-/// Makes so many calls while git runs without a pause.
+/// Makes this number of calls while git runs continuously.
 fn beside(what: &str, git: &[&str], calls: usize) -> Figures {
     let mut figures = Figures::of(format!("{calls} calls beside {what}, without a pause"));
     let place = Place::new();
@@ -36,7 +37,7 @@ fn beside(what: &str, git: &[&str], calls: usize) -> Figures {
         let other = scope.spawn(|| {
             let mut times = 0;
             while !done.load(Ordering::Relaxed) {
-                // One that meets a lock of ours gives up, as beside another git.
+                // A command that finds our lock gives up, as it does when another git holds the lock.
                 let _ = place.try_git(&repository, git);
                 times += 1;
             }
@@ -85,12 +86,12 @@ fn beside(what: &str, git: &[&str], calls: usize) -> Figures {
         commits.len(),
         longest.as_millis()
     );
-    // Such as for a lock of git's.
+    // For example, while waiting for one of git's locks.
     refused.iter().take(3).for_each(|errors| println!("{what}: refused: {errors}"));
     figures
 }
 
-/// The commits that warnings or findings say are to be merged.
+/// Returns the commits that warnings or findings suggest to merge.
 fn tips(text: &str) -> Vec<String> {
     let merges = text.split(" merge ").skip(1);
     merges.map(|rest| rest.chars().take_while(char::is_ascii_hexdigit).collect()).collect()

@@ -1,26 +1,26 @@
-//! What is counted, and random numbers.
+//! Counters and random numbers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The figures of one part. All but the first two should be zero.
+/// The counters of one part. All but the first two should be zero.
 #[derive(Default)]
 pub struct Figures {
-    /// What was done.
+    /// The name of the part.
     pub part: String,
-    /// How many servers were killed in a call.
+    /// The number of servers killed during a call.
     pub kills: usize,
-    /// How many calls were acknowledged: answered with a commit.
+    /// The number of acknowledged calls: calls whose reply named a commit.
     pub acknowledged: usize,
-    /// How many of those are not in the history afterwards, whole.
+    /// The number of acknowledged calls that are missing from the history or incomplete there.
     pub lost: usize,
-    /// How often git called the repository broken.
+    /// The number of times that git called the repository broken.
     pub broken: usize,
-    /// How often a call was refused for what a kill had left behind, or something was left that git or a person would
-    /// stumble over after the next call.
+    /// The number of calls refused because of what a kill left behind, plus the number of remains that would disturb
+    /// git or a person after the next call.
     pub by_hand: usize,
-    /// How often something of the user's own was changed.
+    /// The number of times that the user's own files were changed.
     pub touched: usize,
-    /// What is behind the figures that are not zero.
+    /// Explanations for counters that are not zero.
     pub problems: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Figures {
         self.problems.push(format!("TOUCHED: {problem}"));
     }
 
-    /// Adds the figures of the same part.
+    /// Adds the counters of another run of the same part.
     pub fn add(&mut self, other: Figures) {
         self.kills += other.kills;
         self.acknowledged += other.acknowledged;
@@ -61,7 +61,7 @@ impl Figures {
     }
 }
 
-/// The figures as a Markdown table, with their sum.
+/// Formats the counters as a Markdown table with totals.
 pub fn table(rows: &[Figures]) -> String {
     let mut text = "| part | kills | acknowledged | lost | broken | needed repair | user's files changed |\n\
                     |---|---:|---:|---:|---:|---:|---:|\n"
@@ -83,16 +83,16 @@ pub fn table(rows: &[Figures]) -> String {
     text + &line(&sum)
 }
 
-/// A seed that no run had.
+/// Returns a seed that no earlier run used.
 pub fn any_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64 % 1_000_000_007
 }
 
-/// Random numbers that follow from a seed (splitmix64).
+/// Random numbers that are determined by a seed (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below the limit.
+    /// Returns a number below the limit.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

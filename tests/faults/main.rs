@@ -28,16 +28,16 @@ use std::time::Instant;
 
 use figures::Figures;
 
-/// How much is done.
+/// The extent of a run.
 #[derive(Clone, Copy)]
 pub struct Form {
-    /// Whether this is the long form.
+    /// True for the long form.
     pub long: bool,
-    /// What the random instants follow from.
+    /// The seed of the random instants.
     pub seed: u64,
 }
 
-/// A part of the suite, which gives a row of figures.
+/// A part of the suite, which returns its counters.
 type Part = (&'static str, fn(Form) -> Vec<Figures>);
 
 const PARTS: &[Part] =

@@ -1,4 +1,4 @@
-//! A sandbox for servers that die, and git's judgement of what they leave in it.
+//! A sandbox for servers that are killed, and git's verdict on what they leave in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,12 +14,12 @@ impl Place {
         Place(Sandbox::new())
     }
 
-    /// A path in it.
+    /// Returns a path in the sandbox.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path(name)
     }
 
-    /// A server on that root; what it says goes to a log.
+    /// Starts a server on the root. Its standard error goes to a log.
     pub fn server(&self, root: &Path) -> Server {
         let log = std::fs::File::options().append(true).create(true).open(self.path("log")).unwrap();
         let mut command = self.0.server_command(root, &[]);
@@ -27,7 +27,7 @@ impl Place {
         Server::start(command)
     }
 
-    /// What the servers said: nothing, if all is well.
+    /// Returns the servers' log, which is empty unless something went wrong.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
@@ -36,7 +36,7 @@ impl Place {
         self.0.command(program)
     }
 
-    /// What git prints, or what it complains of.
+    /// Returns git's output, or its error.
     pub fn try_git(&self, repository: &Path, arguments: &[&str]) -> Result<String, String> {
         let output = self.0.try_git(repository, arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -46,12 +46,13 @@ impl Place {
         }
     }
 
-    /// What git prints.
+    /// Returns git's output.
     pub fn git(&self, repository: &Path, arguments: &[&str]) -> String {
         self.try_git(repository, arguments).unwrap()
     }
 
-    /// What git finds wrong with the repository. A kill may leave objects that nothing refers to; `git gc` collects them.
+    /// Returns the problems that git finds in the repository. A kill may leave unreachable objects, which `git gc`
+    /// collects.
     pub fn fsck(&self, repository: &Path) -> Result<(), String> {
         let output = self.0.try_git(repository, &["fsck", "--strict", "--no-dangling", "--no-progress"]);
         let said = [output.stdout, output.stderr].concat();
@@ -61,7 +62,7 @@ impl Place {
         }
     }
 
-    /// Files of an unfinished write: lock files, a journal, a file that was to be renamed.
+    /// Returns the files of an unfinished write: lock files, a journal, or a file that was about to be renamed.
     pub fn leftovers(&self, repository: &Path) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![repository.join(".git")];
@@ -85,7 +86,7 @@ impl Place {
     }
 }
 
-/// Starts an investigation with a root node, on which others can be put, and gives its id.
+/// Starts an investigation with a root node that can have children, and returns its id.
 pub fn start(server: &mut Server) -> String {
     let started = server.ok("tot_start", json!({"query": "What survives?", "mode": "smoke"}));
     let session = started["sessionId"].as_str().unwrap().to_owned();

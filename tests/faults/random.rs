@@ -19,7 +19,7 @@ use crate::support::{codes, node, result};
 
 const WRITERS: u64 = 8;
 
-/// A life is at most so many calls long.
+/// The maximum number of calls that a server lives for.
 const CALLS: u64 = 8;
 
 pub fn run(form: Form) -> Vec<Figures> {
@@ -55,18 +55,18 @@ pub fn run(form: Form) -> Vec<Figures> {
     vec![figures]
 }
 
-/// A client that goes on where its dead predecessor stopped.
+/// A client that continues where its killed predecessor stopped.
 struct Writer {
     number: u64,
     random: Random,
-    /// The node it is at, and whether that is to be committed, not proposed.
+    /// The current node, and true if it must be committed rather than proposed.
     next: u64,
     is_proposed: bool,
-    /// Whether the last call was not answered.
+    /// True if the last call was not answered.
     is_unsure: bool,
-    /// How long a call usually takes.
+    /// The usual duration of a call.
     usual: Duration,
-    /// How many calls were published without an answer.
+    /// The number of calls that were published but not answered.
     published: usize,
     acknowledged: Vec<Acknowledged>,
     problems: Vec<String>,
@@ -93,11 +93,11 @@ impl Writer {
         }
     }
 
-    /// Calls until it is killed.
+    /// The number of calls before the kill.
     fn live(&mut self, place: &Place, root: &Path, session: &str) {
         let mut server = place.server(root);
         let calls = self.random.below(CALLS);
-        // At any instant of that call and, since calls differ, a little later.
+        // A random instant during that call or, since durations vary, shortly after it.
         let delay = Duration::from_micros(self.random.below(1 + 2 * self.usual.as_micros() as u64));
         let mut killer = None;
         for call in 0.. {
@@ -124,7 +124,7 @@ impl Writer {
                 let commit = reply["commit"].as_str().unwrap().to_owned();
                 self.acknowledged.push(Acknowledged { commit, node: id, is_committed: self.is_proposed });
             } else if self.is_unsure && self.is_proposed && codes(&reply["errors"]) == ["NOT_PROPOSED"] {
-                // The predecessor has committed it.
+                // The predecessor committed it.
                 self.published += 1;
             } else {
                 self.problems.push(format!("{tool} {id}: {reply}"));
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// All writers are dead. What have they left?
+/// All writers are dead. Check what they left behind.
 fn quiet(place: &Place, root: &Path, session: &str, round: u64, figures: &mut Figures) {
     let repository = root.join(session);
     if let Err(said) = place.fsck(&repository) {
@@ -166,7 +166,7 @@ fn quiet(place: &Place, root: &Path, session: &str, round: u64, figures: &mut Fi
     }
 }
 
-/// Is everything there that the writer was told is?
+/// Check that everything the writer was told is stored.
 fn judge(place: &Place, repository: &Path, writer: Writer, figures: &mut Figures) {
     let log = place.git(repository, &["log", "--first-parent", "--format=commit %H", "--name-only"]);
     let mut files: HashMap<&str, HashSet<&str>> = HashMap::new();

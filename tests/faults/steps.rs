@@ -21,8 +21,8 @@ use crate::place::{Place, start};
 use crate::support::stdio::Gone;
 use crate::support::{Server, codes, node, result};
 
-/// System calls that can change the file system, or on which its state hangs. Those that a machine does not have are
-/// left out by the question mark.
+/// System calls that change the file system or affect its state. A question mark lets strace skip calls that a machine
+/// does not have.
 const CALLS: &[&str] = &[
     "openat",
     "creat",
@@ -54,29 +54,29 @@ const CALLS: &[&str] = &[
     "utimensat",
 ];
 
-/// In the short form, one step of so many is tried.
+/// In the short form, one of this many steps is tried.
 const STRIDE: usize = 24;
 
-/// How many are tried at once.
+/// The number of steps tried at the same time.
 const THREADS: usize = 4;
 
-/// Calls that accept: the tool, and its arguments beside the session.
+/// The accepted calls: the tool, and its arguments other than the session.
 type Call = (&'static str, Value);
 
-/// What is killed, on what.
+/// The call to kill, and the repository that it runs on.
 struct Kind {
     name: &'static str,
     before: Vec<Call>,
-    /// Whether the root's `.gitignore` is still to be written.
+    /// True if the root's `.gitignore` does not exist yet.
     is_first: bool,
-    /// Whether `git gc` packs objects and references before.
+    /// True if `git gc` packs objects and references first.
     is_packed: bool,
-    /// Whether git's index is large.
+    /// True if git's index is large.
     is_large: bool,
     call: Call,
-    /// A call that was killed before, and where: what is killed then is its recovery.
+    /// An earlier killed call and the step of its kill. The recovery from it is then killed.
     earlier: Option<(Call, &'static str, usize)>,
-    /// The next call after it.
+    /// The call after that one.
     next: Call,
 }
 
@@ -110,7 +110,7 @@ fn kinds() -> Vec<Kind> {
         next: next.clone(),
     };
     let other = propose(&["R2.A9"]);
-    // Before the second file of the work tree, and between the move of HEAD and that of the index.
+    // Before the second work tree file, and between moving HEAD and replacing the index.
     let halfway = |name, step| Kind {
         earlier: Some((propose(two), "rename", step)),
         ..kind(name, &[], &propose(&["R2.A8"]), &other)
@@ -148,7 +148,7 @@ pub fn run(form: Form) -> Vec<Figures> {
         println!("steps: left out, since strace is missing or may not trace here (apt-get install strace)");
         return Vec::new();
     }
-    // Elsewhere the same step is another system call's.
+    // On other machines, the same step is a different system call.
     let kinds = kinds().into_iter().filter(|kind| kind.earlier.is_none() || cfg!(target_arch = "x86_64"));
     let waiting = Mutex::new(kinds.collect::<Vec<_>>().into_iter().enumerate().rev().collect::<Vec<_>>());
     let rows = Mutex::new(BTreeMap::new());
@@ -166,14 +166,14 @@ pub fn run(form: Form) -> Vec<Figures> {
     rows.into_inner().unwrap().into_values().collect()
 }
 
-/// Whether strace can attach to a process that is not its child's.
+/// Returns whether strace can attach to a process other than its child.
 fn has_strace() -> bool {
     let place = Place::new();
     let server = place.server(&place.path("investigations"));
     Tracer::attach(&place, &server, &["-e", "trace=none"]).is_some()
 }
 
-/// A strace at work on a server.
+/// A strace process attached to a server.
 struct Tracer(std::process::Child);
 
 impl Tracer {
@@ -184,13 +184,13 @@ impl Tracer {
         let mut said = BufReader::new(child.stderr.take()?);
         let mut line = String::new();
         said.read_line(&mut line).ok()?;
-        // It may say more, about threads that come and go.
+        // It may print more, about threads that start and end.
         thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         let tracer = Tracer(child);
         line.contains(" attached").then_some(tracer)
     }
 
-    /// Waits until it is done, its server being dead.
+    /// Waits until strace exits, after the server has died.
     fn join(mut self) {
         self.0.wait().unwrap();
     }
@@ -203,7 +203,7 @@ impl Drop for Tracer {
     }
 }
 
-/// One kind of call, with the investigation that it is made on.
+/// One kind of call, with the investigation that it applies to.
 struct Bench<'a> {
     kind: &'a Kind,
     place: Place,
@@ -211,7 +211,7 @@ struct Bench<'a> {
     user: String,
 }
 
-/// The user's own files, with what they hold.
+/// The user's own files, with their content.
 const USER: &[(&str, &str)] = &[
     ("notes.md", "Changed, and not staged.\n"),
     ("plan.md", "Changed and staged.\n"),
@@ -235,7 +235,7 @@ impl<'a> Bench<'a> {
         write("notes.md", "Notes.\n");
         write("plan.md", "Plan.\n");
         if kind.is_large {
-            // Long names make a large index of few files.
+            // Long names make the index large with few files.
             std::fs::create_dir(repository.join("attic")).unwrap();
             (0..1_500).for_each(|number| write(&format!("attic/{number:0>150}"), ""));
             place.git(&repository, &["add", "attic"]);
@@ -258,7 +258,7 @@ impl<'a> Bench<'a> {
         bench
     }
 
-    /// What the user has changed, as git and the file system tell it.
+    /// Returns the user's changes, according to git and the file system.
     fn users_work(&self, repository: &Path) -> Result<String, String> {
         let mut told = self.place.try_git(repository, &["status", "--porcelain", "--untracked-files=all"])?;
         told += &self.place.try_git(repository, &["diff"])?;
@@ -293,7 +293,7 @@ impl<'a> Bench<'a> {
         figures
     }
 
-    /// How often each system call is made in the tool call.
+    /// Counts the system calls of each kind in the tool call.
     fn count(&self) -> BTreeMap<&'static str, usize> {
         let root = self.copy();
         let mut server = self.place.server(&root);
@@ -322,7 +322,7 @@ impl<'a> Bench<'a> {
         counts
     }
 
-    /// A copy of the template, times and all.
+    /// Copies the template, including file times.
     fn copy(&self) -> PathBuf {
         let root = self.place.path("copy");
         let done =
@@ -341,7 +341,7 @@ impl<'a> Bench<'a> {
         root
     }
 
-    /// Makes a call that is killed at that step; says whether it came so far.
+    /// Makes a call that is killed at the step. Returns whether it got that far.
     fn call_killed_at(&self, root: &Path, call: &Call, name: &str, step: usize) -> bool {
         let mut server = self.place.server(root);
         let trace = format!("trace={name}");
@@ -354,7 +354,7 @@ impl<'a> Bench<'a> {
         outcome.is_err()
     }
 
-    /// Kills the call at that step; says whether it came so far.
+    /// Kills the call at the step. Returns whether it got that far.
     fn kill_at(&self, call: &str, step: usize, figures: &mut Figures) -> bool {
         let root = self.copy();
         let head = self.place.git(&root.join(&self.session), &["rev-parse", "HEAD"]);
@@ -386,7 +386,7 @@ impl<'a> Bench<'a> {
         if is_published && parent.trim() != before {
             figures.lost(format!("HEAD is {head}, after {before}"));
         }
-        // The same call by a new server: it is done now, or it was done before the kill.
+        // Repeats the call on a new server: it succeeds now, or it succeeded before the kill.
         let mut server = self.place.server(root);
         let reply = make(&mut server, &self.session, &self.kind.call).unwrap();
         let is_done = reply["status"] == "OK" || is_published && is_refusal_of_repetition(&reply);
@@ -421,7 +421,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// After a call that was accepted, nothing is left of the kill, and the user's work is as it was.
+    /// After an accepted call, no trace of the kill remains, and the user's work is unchanged.
     fn judge_rest(&self, root: &Path, after: &str, figures: &mut Figures) {
         let repository = root.join(&self.session);
         match self.users_work(&repository) {
@@ -449,7 +449,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The repositories in the root. A hidden folder does not count yet.
+/// Returns the repositories in the root. Hidden folders do not count yet.
 fn investigations(root: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     folders
@@ -457,7 +457,7 @@ fn investigations(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Makes the call on the session.
+/// Makes the call in the session.
 fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<Value, Gone> {
     let mut arguments = arguments.clone();
     if *tool != "tot_start" {
@@ -466,7 +466,7 @@ fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<
     server.try_call(tool, arguments)
 }
 
-/// Whether a call is refused because it was done already.
+/// Returns whether a call is refused because it already succeeded.
 fn is_refusal_of_repetition(reply: &Value) -> bool {
     let codes = codes(&reply["errors"]);
     !codes.is_empty() && codes.iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))

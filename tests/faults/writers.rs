@@ -1,4 +1,5 @@
-//! Writers and readers at once, without kills: everybody gets through, nobody waits for ever, nobody sees half a commit.
+//! Concurrent writers and readers, without kills: every call succeeds, nobody waits forever, and nobody sees half a
+//! commit.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,10 +17,10 @@ use crate::support::{Server, node, result, stdio};
 const WRITERS: u64 = 8;
 const READERS: u64 = 2;
 
-/// How many calls a client has under way in one server at once.
+/// The number of concurrent calls from a client to one server.
 const IN_FLIGHT: u64 = 100;
 
-/// Nodes of one call. A reader must see all of them or none.
+/// The number of nodes in a call. A reader must see all of them or none.
 const BATCH: u64 = 3;
 
 pub fn run(form: Form) -> Vec<Figures> {
@@ -60,7 +61,7 @@ fn several_processes(calls: u64, figures: &mut Figures) {
     let mut waits = Vec::new();
     for (replies, longest) in written {
         waits.push(longest);
-        // One that is starved is refused with BUSY.
+        // A starved call is refused with BUSY.
         for reply in replies {
             match reply["commit"].as_str() {
                 Some(commit) => drop(commits.insert(commit.to_owned())),
@@ -85,7 +86,7 @@ fn several_processes(calls: u64, figures: &mut Figures) {
     }
 }
 
-/// Makes its calls, and gives the replies and the longest wait.
+/// Makes the client's calls, and returns the replies and the longest wait.
 fn write(place: &Place, root: &Path, session: &str, number: u64, calls: u64) -> (Vec<Value>, Duration) {
     let mut server = place.server(root);
     let mut longest = Duration::ZERO;
@@ -107,7 +108,7 @@ fn write(place: &Place, root: &Path, session: &str, number: u64, calls: u64) -> 
     (replies, longest)
 }
 
-/// Asks how the investigation stands until the writers are done.
+/// Requests the status until the writers are done.
 fn read(place: &Place, root: &Path, session: &str, done: &AtomicBool) -> (usize, Vec<String>) {
     let mut server = place.server(root);
     let (mut times, mut most, mut problems) = (0, 0, Vec::new());
@@ -156,7 +157,7 @@ fn one_server(figures: &mut Figures) {
     judge(&place, &root.join(&session), &commits, figures);
 }
 
-/// Every acknowledged commit is in the history, and nothing else but the start.
+/// The history contains every acknowledged commit and, apart from the first, no others.
 fn judge(place: &Place, repository: &Path, commits: &HashSet<String>, figures: &mut Figures) {
     let history = place.git(repository, &["rev-list", "--first-parent", "HEAD"]);
     let history: HashSet<&str> = history.lines().collect();

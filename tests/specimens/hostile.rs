@@ -1,4 +1,4 @@
-//! One investigation per payload, with the payload in every field that a stranger can fill.
+//! One investigation per payload, with the payload in every field that a stranger can set.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use tree_of_thoughts::ruleset::builtin;
 
 use super::repository::{Commit, Stream, amend_authors, folder_name};
 
-/// When the first began, in milliseconds.
+/// The start time of the first investigation, in milliseconds.
 const BEGIN: i64 = 1_795_000_000_000;
 
-/// Writes one for each payload below a folder, and gives their folders with the names of the payloads.
+/// Writes an investigation for each payload below a folder. Returns their folders with the payload names.
 pub fn write(root: &Path, payloads: &[(&'static str, String)]) -> Vec<(&'static str, PathBuf)> {
     let folders = payloads.iter().enumerate().map(|(number, (name, text))| {
         let folder = root.join(format!("{number:03} {}", folder_name(text)));
@@ -28,7 +28,7 @@ pub fn write(root: &Path, payloads: &[(&'static str, String)]) -> Vec<(&'static 
         (*name, folder)
     });
     let folders: Vec<_> = folders.collect();
-    // Authors that git would not write: all in one history.
+    // Authors that git would not write, all in one history.
     if let Some((_, last)) = folders.last() {
         amend_authors(last, payloads.iter().map(|(_, text)| text.as_str()), BEGIN / 1_000 + 9_000);
     }
@@ -43,7 +43,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         title: text.to_owned(),
         query: text.to_owned(),
         context: Some(text.to_owned()),
-        // Every other one names a ruleset and a mode that there can't be.
+        // Every other investigation names an invalid ruleset and mode.
         ruleset: if number.is_multiple_of(2) { builtin::DEFAULT.to_owned() } else { text.to_owned() },
         mode: if number.is_multiple_of(2) { "deep".to_owned() } else { text.to_owned() },
         min_rounds: 5,
@@ -72,7 +72,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         classification.findings = format!("Before.\n\n{text}\n\nAfter.\n\n## References\n\n- {text}\n");
     }
     commit(3, &format!("{text}\n\nAgent-Id: x\nNode: {text}"), files(edited));
-    // A file whose name is the payload, and two that are no nodes but quote it in their faults.
+    // A file named after the payload, and two invalid node files that are quoted in error messages.
     let name: String = text.chars().filter(|c| !matches!(c, '\0')).take(60).collect();
     let name = name.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect::<Vec<_>>().join("|");
     let quoted = serde_json::to_string(text).unwrap();
@@ -109,7 +109,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     let ran = Event::Ran { runs: runs(text, &time), attachments: Vec::new() };
     let ran = format::files(&ran).unwrap().into_iter();
     commit(5, text, ran.map(|file| (file.path, file.content.unwrap())).collect());
-    // Some have no end.
+    // Some have not ended.
     if !number.is_multiple_of(3) {
         let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap().into());
         commit(5, &format!("End {text}"), vec![file]);
@@ -117,7 +117,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     stream.write(folder);
 }
 
-/// An objection and an answer to a node, and a comment on the whole.
+/// An objection to a node with an answer, and a comment on the investigation.
 fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
     let id = |number: u8| CommentId::new(BEGIN as u64, [number; 10]);
     let kinds = [
@@ -139,7 +139,8 @@ fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
     kinds.into_iter().map(comment).collect()
 }
 
-/// A command that was run for a node, its repetition, which differs, and what somebody says of that; and one of the whole.
+/// A command run for a node, a rerun with a different result and a judgment on it; and a command run for the
+/// investigation.
 fn runs(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Run>> {
     let id = |number: u8| RunId::new(BEGIN as u64, [number; 10]);
     let expectation = |held| Expectation {
@@ -205,13 +206,13 @@ fn commenter(text: &str, is_person: bool) -> Commenter {
     }
 }
 
-/// The default one, with the payload as each of its texts; every fourth can't be a ruleset.
+/// The default ruleset with the payload in each text field. Every fourth is an invalid ruleset.
 fn ruleset(number: usize, text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap();
     let mut written = String::new();
     let mut is_advice = false;
     for line in builtin::all()[0].text.lines() {
-        // All of a text that is on several lines is replaced.
+        // Multi-line values are replaced as a whole.
         is_advice = line.starts_with("advice:") || (is_advice && line.starts_with(' '));
         let line = if is_advice && line.starts_with(' ') {
             continue;
@@ -242,7 +243,7 @@ fn nodes(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Node> {
         classification: state.map(|state| classification(text, state, time)),
         ..Node::new(id(name), parent.map(id), text, time(1))
     };
-    // As much of the payload as an id can hold.
+    // As much of the payload as fits in an id.
     let letters: String = text.chars().filter(char::is_ascii_alphanumeric).take(150).collect();
     vec![
         node("R1.A", None, Some("EXPLORE")),
@@ -329,7 +330,7 @@ fn caller(text: &str) -> Caller {
     Caller { client: text(), session: text(), model: text(), ..caller }
 }
 
-/// Files that hold the text, and what a browser could take for more than text.
+/// Files that contain the payload, and content that a browser might not treat as plain text.
 fn attachments(text: &str) -> Vec<(String, Vec<u8>)> {
     let svg =
         |within: &str| format!("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'>{within}</svg>");
@@ -364,7 +365,7 @@ fn files(nodes: Vec<Node>) -> Vec<(String, Vec<u8>)> {
     files.filter_map(|file| Some((file.path, file.content?))).collect()
 }
 
-/// What git allows of the text in the name of a branch or tag.
+/// The part of the payload that git allows in the name of a branch or tag.
 fn reference_name(text: &str) -> String {
     let allowed = |c: &char| {
         !c.is_control() && !matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\' | '/' | '@')

@@ -1,4 +1,4 @@
-//! An honest investigation of any size, in the shape that large ones have. It is unfinished.
+//! An ordinary investigation of any size, with the typical shape of large ones. It has not ended.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,21 +15,22 @@ use super::repository::{Commit, Stream};
 
 const BEGIN: i64 = 1_795_000_000_000;
 
-/// Nodes of one proposal; each is proposed and committed in two commits.
+/// The number of nodes in a proposal. Each is proposed and committed in two commits.
 const BATCH: usize = 10;
 
-/// Writes one of so many nodes to a repository: two levels wide, then lines that end in an answer or a dead end.
+/// Writes an investigation with this many nodes to a repository: two wide levels, then lines that end in an answer or a
+/// dead end.
 pub fn write(folder: &Path, size: usize) {
     write_as(folder, size, meta(size), 0);
 }
 
-/// Writes one of so many nodes, and as many runs, each in a commit: each fifth is the repetition of the one before, and each
-/// other of these differs.
+/// Writes an investigation with this many nodes and runs, each in its own commit. Every fifth run is a rerun of the
+/// previous one, and every second rerun differs.
 pub fn write_runs(folder: &Path, runs: usize, size: usize) {
     write_as(folder, size, meta(size), runs);
 }
 
-/// Writes so many of them below a folder, each begun an hour after the one before.
+/// Writes this many investigations below a folder, each started an hour after the previous one.
 pub fn write_many(folder: &Path, number: usize, size: usize) {
     for at in 0..number {
         let begun = BEGIN + at as i64 * 3_600_000;
@@ -44,7 +45,7 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     let mut at = 0;
     let mut commit = |tool: &str, message: String, nodes: &[Node], files: Vec<(String, Vec<u8>)>| {
         at += 1;
-        // As a call leaves it.
+        // The state that a call leaves.
         let nodes: String = nodes.iter().map(|node| format!("Node: {}\n", node.id)).collect();
         let message = format!("{message}\n\nTool: {tool}\n{nodes}");
         let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
@@ -59,14 +60,14 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     let all = nodes(size);
     let (committed, proposed) = all.split_at(all.len() - 3.min(size / 10));
     for (number, batch) in committed.chunks(BATCH).enumerate() {
-        // What a call writes has the time of its commit.
+        // Files written by a call have the time of its commit.
         let batch: Vec<Node> = batch.iter().cloned().map(|node| called_at(node, 2 * number + 2)).collect();
         let batch = batch.as_slice();
         let proposed = batch.iter().map(|node| Node { classification: None, ..node.clone() });
         commit("tot_propose", format!("Propose {} nodes", batch.len()), batch, files(proposed));
         commit("tot_commit", format!("Commit {} nodes", batch.len()), batch, files(batch.iter().cloned()));
     }
-    // The newest are proposals still.
+    // The newest nodes are still pending.
     if !proposed.is_empty() {
         let pending = proposed.iter().map(|node| Node { classification: None, ..node.clone() });
         commit("tot_propose", format!("Propose {} nodes", proposed.len()), proposed, files(pending));
@@ -83,7 +84,7 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     stream.write(folder);
 }
 
-/// A command that prints 2 KB, or its repetition.
+/// Returns a command that prints 2 KB, or its rerun.
 fn run(number: usize, node: &NodeId) -> Run {
     let id = |number: usize| RunId::new(BEGIN as u64 + number as u64, [7; 10]);
     let (is_repetition, differs) = (number % 5 == 4, number % 10 == 9);
@@ -116,7 +117,7 @@ fn run(number: usize, node: &NodeId) -> Run {
     Run { id: id(number), node: Some(node.clone()), author, at: time(1), note: None, what }
 }
 
-/// The node as the call that proposed it at that minute and the next, which commits it, leave it.
+/// Returns the node as left by the call that proposed it at this minute and the call that committed it a minute later.
 fn called_at(node: Node, minute: usize) -> Node {
     let mut classification = node.classification;
     if let Some(result) = &mut classification {
@@ -126,7 +127,7 @@ fn called_at(node: Node, minute: usize) -> Node {
     Node { proposed_at: time(minute), classification, ..node }
 }
 
-/// One of so many nodes, without a repository.
+/// Returns an investigation with this many nodes, without a repository.
 pub fn investigation(size: usize) -> Investigation {
     let (investigation, faults) =
         Investigation::from_facts(meta(size), nodes(size).into_iter().map(Arc::new), None);
@@ -134,7 +135,7 @@ pub fn investigation(size: usize) -> Investigation {
     investigation
 }
 
-/// The findings of one of so many nodes, as Markdown files would hold them: title and text.
+/// Returns the findings of an investigation with this many nodes as Markdown files would contain them: title and text.
 pub fn texts(size: usize) -> Vec<(String, String, String)> {
     nodes(size)
         .into_iter()
@@ -170,7 +171,7 @@ fn nodes(size: usize) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::with_capacity(size);
     let mut level: Vec<(NodeId, &str)> = vec![("R1.A".parse().unwrap(), "EXPLORE")];
     nodes.push(node(&level[0].0, None, "EXPLORE", size));
-    // As wide as a seventh of the whole, so that lines of five follow.
+    // A seventh of the nodes, so that lines of five follow.
     let wide = (size / 7).max(5);
     let (branches, under_each) = (wide.isqrt().max(5), wide.div_ceil(wide.isqrt().max(5)));
     let mut thirds: Vec<NodeId> = Vec::new();
@@ -207,7 +208,7 @@ fn nodes(size: usize) -> Vec<Node> {
         }
         level = next;
     }
-    // Lines that ended early leave some over.
+    // Lines that ended early leave some nodes over.
     let over = size - nodes.len();
     for (parent, number) in thirds.iter().cycle().zip(0..over) {
         let id = parent.child(&format!("{}", 2 + number / thirds.len())).unwrap();
@@ -283,7 +284,7 @@ fn letters(number: usize) -> String {
     }
 }
 
-/// Markdown of about so many bytes, whose words differ from text to text.
+/// Returns Markdown of about this many bytes, with different words in each text.
 fn text(key: &str, bytes: usize) -> String {
     let mut text = format!("What was seen at {key}: {}.\n", words(key, 12));
     let mut paragraph = 0;

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The graph as text for Graphviz, and drawn by us so many times.
+/// Prints the graph as Graphviz text, and draws it this many times.
 fn graph(size: usize, times: usize, file: &Path) {
     let investigation = large::investigation(size);
     let ruleset = &builtin::all()[0].ruleset;
@@ -64,7 +64,7 @@ fn graph(size: usize, times: usize, file: &Path) {
     }
 }
 
-/// The findings as the chapters of a book.
+/// Writes the findings as the chapters of a book.
 fn texts(dir: &Path, size: usize) {
     fs::create_dir_all(dir).unwrap();
     let mut summary = String::from("# Summary\n\n");

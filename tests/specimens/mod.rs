@@ -1,5 +1,5 @@
-//! Investigations made for tests: those of an attacker, and (in `large`) an honest one of any size. They are written as strangers would, by git
-//! and past the server, with the same bytes in every run.
+//! Investigations for tests: an attacker's, and (in `large`) ordinary ones of any size. They are written with git,
+//! bypassing the server, as strangers would write them. Each run writes the same bytes.
 
 pub mod hostile;
 pub mod payloads;

@@ -21,7 +21,7 @@ pub fn payloads() -> Vec<(&'static str, String)> {
 }
 
 const SHORT: &[(&str, &str)] = &[
-    // Script.
+    // Scripts.
     ("script", "<script>window.__hit=1;alert(1)</script>"),
     ("script after title", "</title></head><script>window.__hit=1</script>"),
     ("script after script", "</script><script>window.__hit=1</script>"),
@@ -32,7 +32,7 @@ const SHORT: &[(&str, &str)] = &[
     ("script in a template", "<template><script>window.__hit=1</script></template>"),
     ("script in noscript", "<noscript><p title=\"</noscript><img src=x onerror=window.__hit=1>\">"),
     ("script in a comment", "<!-- --!><script>window.__hit=1</script><!-- -->"),
-    // Event handlers, in elements and out of attributes.
+    // Event handlers, in elements and breaking out of attributes.
     ("broken image", "<img src=x onerror=window.__hit=1>"),
     ("image without quotes", "<img/src=`x`onerror=window.__hit=1>"),
     ("out of a double quote", "\" autofocus onfocus=\"window.__hit=1\" x=\""),
@@ -46,7 +46,7 @@ const SHORT: &[(&str, &str)] = &[
         "<video src=//evil.example/v autoplay onerror=window.__hit=1></video><audio src=//evil.example/a>",
     ),
     ("marquee", "<marquee onstart=window.__hit=1>x</marquee>"),
-    // SVG and MathML, where HTML's rules end.
+    // SVG and MathML, where HTML's rules do not apply.
     ("svg", "<svg onload=window.__hit=1><animate onbegin=window.__hit=1 attributeName=x dur=1s></svg>"),
     ("svg script", "<svg><script href=\"data:text/javascript,window.__hit=1\"/></svg>"),
     (
@@ -64,7 +64,7 @@ const SHORT: &[(&str, &str)] = &[
         "math link",
         "<math href=\"javascript:window.__hit=1\"><mi xlink:href=\"javascript:window.__hit=1\">x</mi></math>",
     ),
-    // What loads, moves or covers the page.
+    // Content that loads resources, redirects, or covers the page.
     ("iframe", "<iframe src=\"https://evil.example/\"></iframe>"),
     ("iframe with a document", "<iframe srcdoc=\"<script>parent.__hit=1</script>\"></iframe>"),
     (
@@ -83,7 +83,7 @@ const SHORT: &[(&str, &str)] = &[
     ("css", "red;} body{background:url(//evil.example/c)} x{color:expression(window.__hit=1)"),
     ("dialog", "<dialog open><p>Sign in</p></dialog><div popover id=main>x</div>"),
     ("ids of the page", "<a id=main name=main></a><p id=title class=skip>x</p><img name=body>"),
-    // Addresses.
+    // URLs.
     ("javascript", "[x](javascript:window.__hit=1)"),
     ("javascript bare", "javascript:window.__hit=1"),
     (
@@ -115,7 +115,7 @@ const SHORT: &[(&str, &str)] = &[
         "reference",
         "## References\n\n- javascript:window.__hit=1 - x\n- //evil.example/x.rs - y\n- `../../etc/passwd:1` - z\n- https://evil.example/<script>",
     ),
-    // Entities and ends of sections.
+    // Entities and closing markers.
     (
         "entities",
         "&lt;script&gt;window.__hit=1&lt;/script&gt; &amp;lt; &#60;script> &#x3C;img src=x onerror=window.__hit=1> &quot; &apos;",
@@ -137,7 +137,7 @@ const SHORT: &[(&str, &str)] = &[
     ("open elements", "<div><p><b><a href=x><table><select><option>"),
     ("text mode", "<plaintext><xmp><title><noembed><noframes>"),
     ("broken tags", "<a href=\"x\" <b> < c <1 </ <! <? <a\"' =="),
-    // Markdown's own ways to ids, attributes and raw text.
+    // Markdown syntax that leads to ids, attributes and raw text.
     (
         "footnote ids",
         "[^\"><script>window.__hit=1</script>] [^main]\n\n[^\"><script>window.__hit=1</script>]: x\n\n[^main]: y [^main]",
@@ -171,7 +171,7 @@ const SHORT: &[(&str, &str)] = &[
         "tasks and alerts",
         "> [!NOTE]\n> <script>window.__hit=1</script>\n\n> [!\"onclick=x]\n> x\n\n- [x] <script>",
     ),
-    // The languages around it.
+    // The surrounding languages.
     ("jinja", "{{ 1111*1111 }} {% include \"/etc/passwd\" %} {% raw %} {# x #} {%- endblock %}"),
     ("other templates", "${1111*1111} <%= 1111*1111 %> #{1111*1111} {{=1111*1111}} [[x]] *{x}"),
     ("json", "\\u003cscript\\u003e \\\" \"}],\"__proto__\":{\"x\":1},\"y\":[{\" \\"),

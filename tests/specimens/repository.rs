@@ -1,18 +1,18 @@
-//! A repository from a stream of commits, by `git fast-import`: fast, and held to no rule of ours.
+//! Builds a repository from a stream of commits with `git fast-import`, which is fast and does not enforce our rules.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What `git fast-import` reads.
+/// The input for `git fast-import`.
 pub struct Stream {
     bytes: Vec<u8>,
     branch: String,
     marks: usize,
 }
 
-/// A commit beside its files.
+/// The properties of a commit other than its files.
 pub struct Commit<'a> {
     pub author: &'a str,
     /// Seconds since 1970.
@@ -21,12 +21,13 @@ pub struct Commit<'a> {
 }
 
 impl Stream {
-    /// Commits to this branch, which is a legal name.
+    /// Returns a stream of commits to this branch, whose name must be legal.
     pub fn on(branch: &str) -> Stream {
         Stream { bytes: Vec::new(), branch: branch.to_owned(), marks: 0 }
     }
 
-    /// Adds a commit that writes these files. No author can have `<`, `>` or a line end here; see [`amend_authors`].
+    /// Adds a commit that writes these files. Authors can't contain `<`, `>` or a line break here; see
+    /// [`amend_authors`].
     pub fn commit(&mut self, commit: &Commit<'_>, files: &[(String, Vec<u8>)]) {
         self.marks += 1;
         let person: String =
@@ -43,17 +44,17 @@ impl Stream {
         }
     }
 
-    /// A tag on the last commit.
+    /// Adds a tag on the last commit.
     pub fn tag(&mut self, name: &str) {
         self.line(&format!("reset refs/tags/{name}"));
         self.line(&format!("from :{}\n", self.marks));
     }
 
-    /// Makes the repository, with nothing in its work tree.
+    /// Creates the repository with an empty work tree.
     pub fn write(&self, dir: &Path) {
         fs::create_dir_all(dir).unwrap();
         git(dir, &["init", "--quiet", &format!("--initial-branch={}", self.branch)], b"");
-        // As it is in the commits: nothing is to be converted or asked about.
+        // Files stay as committed: nothing is converted, and git asks no questions.
         git(dir, &["fast-import", "--quiet", "--force"], &self.bytes);
     }
 
@@ -69,7 +70,7 @@ impl Stream {
     }
 }
 
-/// A path as fast-import reads it.
+/// Quotes a path for fast-import.
 fn quoted(path: &str) -> String {
     let mut quoted = String::from("\"");
     for byte in path.bytes() {
@@ -82,7 +83,7 @@ fn quoted(path: &str) -> String {
     quoted + "\""
 }
 
-/// One more commit per author on the branch's last, each written as it is, which git itself would not do.
+/// Adds one commit per author on top of the branch. Each author is written verbatim, which git itself would not do.
 pub fn amend_authors<'a>(dir: &Path, authors: impl Iterator<Item = &'a str>, at: i64) {
     let head = |name: &str| git(dir, &["rev-parse", name], b"");
     let (mut parent, tree) = (head("HEAD"), head("HEAD^{tree}"));
@@ -98,7 +99,7 @@ pub fn amend_authors<'a>(dir: &Path, authors: impl Iterator<Item = &'a str>, at:
     git(dir, &["update-ref", "HEAD", &parent], b"");
 }
 
-/// Runs git without anybody's configuration, and gives what it printed.
+/// Runs git without any user configuration, and returns its output.
 fn git(dir: &Path, arguments: &[&str], input: &[u8]) -> String {
     let mut command = Command::new("git");
     command
@@ -118,7 +119,7 @@ fn git(dir: &Path, arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A folder's name that most file systems take, as near to the text as it can be.
+/// Returns a folder name that most file systems accept and that resembles the text.
 pub fn folder_name(text: &str) -> String {
     let name: String = text.chars().map(|c| if matches!(c, '/' | '\0') { '_' } else { c }).collect();
     let end = (0..=name.len().min(150)).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);

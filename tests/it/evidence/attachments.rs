@@ -1,4 +1,4 @@
-//! Files beside nodes: through the tool and the command, on two machines, hostile ones, and what pages make of them.
+//! Files attached to nodes: through the tool and the command, on two machines, with hostile content, and on pages.
 
 use std::fs;
 
@@ -78,7 +78,7 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         assert!(refused["errors"].to_string().contains(said), "{refused}");
     }
     assert_eq!(sandbox.head(&repository), head);
-    // No scanner finds a token in this file.
+    // Split, so that no scanner finds a token in this file.
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
     // A log in another encoding.
     let log = [format!("key: {token} ").as_bytes(), b"caf\xe9"].concat();
@@ -171,7 +171,7 @@ fn a_person_attaches_files_also_after_the_end() {
     assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("<img class=\"attachment\""), "{page}");
 }
 
-/// By the program and by plain git: nothing is lost, and nothing conflicts.
+/// Merged by the program and by plain git: nothing is lost, and nothing conflicts.
 #[test]
 fn two_machines_attach_apart() {
     let sandbox = Sandbox::new();

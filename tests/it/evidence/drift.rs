@@ -1,4 +1,5 @@
-//! What became of cited files: a project changed at random, of which the test knows what it did, and `tot check`.
+//! The current state of cited files: `tot check` on a project that was changed at random, compared with the known
+//! changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,24 +14,24 @@ use tree_of_thoughts::service::project::{Drift, Project};
 use super::{at_work, commit_all, commit_root, look_up, numbered, project, write};
 use crate::support::{Sandbox, TOT};
 
-/// One change of the project.
+/// A change to the project.
 #[derive(Clone, Debug)]
 enum Step {
-    /// New lines before one.
+    /// Inserts lines before a line.
     Insert(Index, Index, u8),
-    /// Takes lines out.
+    /// Removes lines.
     Delete(Index, Index, u8),
-    /// Writes another text in a line's place.
+    /// Replaces a line.
     Edit(Index, Index),
     /// Moves lines within a file.
     Shift(Index, Index, Index, u8),
-    /// Gives a file another folder; its name stays.
+    /// Moves a file to another folder, under the same name.
     Move(Index),
-    /// Gives a file another name.
+    /// Renames a file.
     Rename(Index),
     /// Removes a file.
     Remove(Index),
-    /// Commits all.
+    /// Commits everything.
     Commit,
 }
 
@@ -48,12 +49,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The files, each line by its number: no two lines are alike, and a line that is written anew has a new number.
+/// The files, with each line represented by a number. No two lines are alike, and a rewritten line gets a new number.
 struct World<'a> {
     sandbox: &'a Sandbox,
     root: &'a Path,
     files: BTreeMap<String, Vec<usize>>,
-    /// Where each of the first files is now.
+    /// The current paths of the original files.
     places: BTreeMap<String, Option<String>>,
     lines: usize,
     names: usize,
@@ -132,7 +133,7 @@ impl World<'_> {
 
     fn write(&self, file: &str) {
         write(self.root, file, &self.text(file));
-        // As whoever works on it stages what is done.
+        // Stages the changes, as a developer would.
         self.sandbox.git(self.root, &["add", "-A"]);
     }
 
@@ -152,7 +153,7 @@ impl World<'_> {
         self.files.insert(to, lines);
     }
 
-    /// What must be said of lines that were cited in a file when it held `before`.
+    /// Returns the expected report on lines that were cited when the file contained `before`.
     fn expected(&self, pin: &Pin, before: &[usize]) -> Drift {
         let Some(place) = &self.places[&pin.path] else { return Drift::Gone };
         let now = &self.files[place];
@@ -171,7 +172,7 @@ impl World<'_> {
         let found = now.windows(cited.len()).position(|window| window == cited);
         match found {
             Some(at) if is_here && at + 1 == lines.first as usize => Drift::Unchanged,
-            // A file under another name is known by its content, and one of the same name by the lines.
+            // A renamed file is recognized by its content, a file with the same name by its lines.
             Some(at) if is_here || whole || same_name => {
                 Drift::Moved { path: place.clone(), lines: Some(lines.from(at as u32 + 1)) }
             }
@@ -237,7 +238,7 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
     assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchanged);
 }
 
-/// Looks a file up, as when it is cited.
+/// Looks up a file, as citing it does.
 fn cited(project: &Path, path: &str, lines: Option<Lines>) -> Pin {
     match look_up(project, path, lines) {
         Some(LookedUp::Found(pin)) => pin,
@@ -278,7 +279,7 @@ fn a_file_that_a_sparse_work_tree_leaves_out_is_not_called_gone() {
         let third = Some(Lines { first: 3, last: 3 });
         let moved = Drift::Moved { path: "docs/deep/guide.md".into(), lines: third };
         assert_eq!((&drift[&pins[0]], &drift[&pins[1]]), (&moved, &Drift::Unchanged), "{sparse:?}");
-        // What was removed is gone, also from a sparse work tree.
+        // Removed files are reported as gone, even in a sparse work tree.
         std::fs::remove_file(project.join("src/db.py")).unwrap();
         assert_eq!(around.evidence([&pins[1]]).drift[&pins[1]], Drift::Gone, "{sparse:?}");
     }
@@ -294,7 +295,7 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
     let pin = cited(&project, "large.txt", None);
     let of_line = |line| Pin { lines: Some(Lines { first: line, last: line }), ..pin.clone() };
     let pins: Vec<Pin> = (1..=100).map(of_line).collect();
-    // The shortest of a few, since others work here too.
+    // The shortest of a few runs, because other processes use the machine too.
     let time = |pins: &[Pin]| {
         let times = (0..3).map(|_| {
             let since = std::time::Instant::now();
@@ -348,12 +349,12 @@ fn the_command_tells_each_and_fails_where_it_is_strict() {
         json!({"node": "R1.A", "path": "src/moved.py", "lines": "3-4", "state": "moved",
                "now": {"path": "src/moved.py", "lines": "4-5"}})
     );
-    // The page that is mailed says it, like the others.
+    // The single-file report says it too.
     let mut export = sandbox.command(TOT);
     export.current_dir(&project).args(["export", "--format", "html", "--root"]).arg(sandbox.root());
     let page = String::from_utf8(export.output().unwrap().stdout).unwrap();
     assert!(page.contains("changed since") && page.contains("gone since"), "{page}");
-    // The sandbox is in no project.
+    // The sandbox is not in a project.
     let (status, text) = check(&[]);
     assert_eq!(status, 2, "{text}");
     assert!(text.contains("--project"), "{text}");

@@ -1,4 +1,4 @@
-//! What backs a result: files of the project as they were when they were cited, and what becomes of them.
+//! Sources of results: project files as they were when cited, and their later changes.
 
 #[cfg(unix)]
 mod attachments;
@@ -14,7 +14,7 @@ use tree_of_thoughts::service::project::Project;
 
 use crate::support::{Sandbox, Server, node, result};
 
-/// A project with a file of twenty lines, committed.
+/// A committed project with a file of twenty lines.
 fn project(sandbox: &Sandbox) -> PathBuf {
     let project = sandbox.path("project");
     std::fs::create_dir_all(project.join("src")).unwrap();
@@ -55,26 +55,26 @@ fn at_work() -> (Sandbox, PathBuf, Server, String) {
     (sandbox, project, server, session)
 }
 
-/// Looks lines of a file up, or the whole file, as when they are cited.
+/// Looks up lines of a file, or the whole file, as citing them does.
 fn look_up(project: &Path, path: &str, lines: Option<Lines>) -> Option<LookedUp> {
     let cited = CitedPath { path: path.into(), lines, commit: None, quote: None };
     Project::around(project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
 }
 
-/// Commits the root with these fields of its result; gives the reply.
+/// Commits the root with these result fields, and returns the reply.
 fn commit_root(server: &mut Server, session: &str, fields: Value) -> Value {
     let mut root = result("R1.A", "EXPLORE");
     fields.as_object().unwrap().iter().for_each(|(name, value)| root[name] = value.clone());
     server.ok("tot_commit", json!({"sessionId": session, "results": [root]}))
 }
 
-/// What is stored of the root's sources.
+/// Returns the stored sources of the root.
 fn references(server: &mut Server, session: &str) -> Value {
     let reply = server.ok("tot_read", json!({"sessionId": session, "nodeIds": ["R1.A"]}));
     reply["nodes"][0]["references"].clone()
 }
 
-/// The messages of warnings of that kind.
+/// Returns the messages of the warnings with this code.
 fn warnings(reply: &Value, code: &str) -> Vec<String> {
     let all = reply["warnings"].as_array().into_iter().flatten();
     let of_kind = all.filter(|warning| warning["code"] == code);

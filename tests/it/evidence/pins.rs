@@ -1,4 +1,4 @@
-//! Citations are looked up when they are stored, in the project and nowhere else.
+//! Citations are looked up when they are stored, and only in the project.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
     let secret = "Quetzalcoatl";
     write(&project, ".gitignore", "*.tfvars\n/private/\n");
     write(&project, ".git/info/exclude", "local.txt\n");
-    // The user's own rules.
+    // The user's own ignore rules.
     write(&sandbox.path("home"), "git/ignore", "*.own\n");
     write(&project, "kept.tfvars", "region = eu\n");
     sandbox.git(&project, &["add", "-f", "kept.tfvars"]);
@@ -81,7 +81,7 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
         "findings": "It is set.\n\n## References\n- terraform.tfvars:1\n- local.txt\n- kept.tfvars:1",
         "references": [
             {"target": "private/notes.md", "lines": "1"},
-            // That there are no more lines is not told either.
+            // The reply does not reveal the number of lines either.
             {"target": "terraform.tfvars", "lines": "40"},
             {"target": "my.own", "lines": "1"},
         ],
@@ -120,7 +120,7 @@ fn what_was_made_up_is_told_at_once() {
     assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites missing sources: src/db.py has 20 lines, but line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
     let stored = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
-    // Where there is no project, nobody knows.
+    // Without a project, nothing can be looked up.
     sandbox.sleep(1);
     let mut server = sandbox.server();
     let session = begun(&mut server);
@@ -161,7 +161,7 @@ fn the_project_is_the_repository_around_and_never_an_investigation() {
         assert_eq!(Project::around(folder).unwrap().root(), project.canonicalize().unwrap());
     }
     assert!(Project::around(&sandbox.path("home")).is_err());
-    // Started in a folder of it, paths begin there or at the root.
+    // For a server started in a subfolder, paths are relative to that folder or to the root.
     let mut command = sandbox.server_command(&sandbox.root(), &[]);
     command.current_dir(project.join("src")).arg("--clock-file").arg(sandbox.path("clock"));
     let mut server = crate::support::Server::start(command);
@@ -195,7 +195,7 @@ fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
             stored.as_array().unwrap().iter().map(|it| it["pinned"]["text"].as_str().unwrap().to_owned());
         texts.collect::<Vec<_>>()
     };
-    // The same once more is no change, though the file is another.
+    // Repeating the call changes nothing, although the file has changed.
     let same = amend(&mut server, json!({"findings": findings, "references": given}));
     assert_eq!(same["amended"], json!([]), "{same:#}");
     assert_eq!(texts(&mut server), ["line 1\n", "line 2\n"]);
@@ -286,7 +286,7 @@ fn nothing_outside_of_the_project_is_read() {
     ] {
         match looked_up(path) {
             None => {}
-            // On a file system that tells `.GIT` from `.git`, there is none.
+            // On a case-sensitive file system, `.GIT` does not exist.
             Some(LookedUp::Missing(what)) if path.contains('\0') => assert!(!what.is_empty()),
             Some(other) => panic!("{path}: {other:?}"),
         }

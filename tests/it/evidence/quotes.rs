@@ -1,4 +1,4 @@
-//! What is quoted of a file of the project stands where it is cited, or the agent learns at once where it does.
+//! Quotes from project files are found where they are cited, or the agent learns immediately where they are.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
         let output = command.args(["check", "--references", "--project"]).arg(&project).output().unwrap();
         String::from_utf8(output.stdout).unwrap().replace(&session, "ID")
     };
-    // The content that was cited counts, whatever became of it since.
+    // The cited content counts, whatever became of it later.
     write(&project, "src/db.py", "another\n");
     assert_snapshot!(check(), @"
     investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that the file does not contain: “line 4 … LINE 5” is not at src/db.py:5 but at line 4.
@@ -84,7 +84,7 @@ fn nothing_is_said_of_quotes_that_nobody_can_compare() {
         {"target": "owner/name src/db.py:1", "quote": "letters"},
     ]});
     assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
-    // Without a project nobody knows.
+    // Without a project, quotes can't be checked.
     sandbox.sleep(1);
     let mut server = sandbox.server();
     let session = begun(&mut server);

@@ -1,4 +1,5 @@
-//! What each command of `tot` prints, plain and as JSON, and what all that read an investigation have in common.
+//! The output of each `tot` command, as text and as JSON, and the properties shared by all commands that read an
+//! investigation.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ use super::{import_the_demo, tot, tot_in};
 use crate::remote::hub;
 use crate::support::Sandbox;
 
-/// A session: words split at blanks, `_` in a word standing for one, and how many lines of each output are kept.
+/// A session. Words are separated by spaces, with `_` for a space inside a word. The number is how many lines of each
+/// output are kept.
 const SESSION: &[(&str, usize)] = &[
     ("list", 9),
     ("show --depth 1 --all", 9),
@@ -56,7 +58,8 @@ const SESSION: &[(&str, usize)] = &[
     ("completions bash", 2),
 ];
 
-/// The commands whose output is held elsewhere: `doctor` and `help` in terminal.rs, `run` and `rerun` in runs/, the server in mcp/.
+/// Commands whose output is tested elsewhere: `doctor` and `help` in terminal.rs, `run` and `rerun` in runs/, the
+/// server in mcp/.
 const ELSEWHERE: &[&str] = &["doctor", "help", "mcp", "rerun", "run"];
 
 /// The commands that print JSON.
@@ -68,7 +71,7 @@ const RESULT: &str = "---\nnodeId: R1.A\nstate: EXPLORE\nheadline: It scatters\n
 const AMENDED: &str =
     "---\nnodeId: R4.A1a1\nreason: The number was of another run\nevidence: 30,365 transactions\n---\n";
 
-/// The files that the session needs, and its words for a line.
+/// The files that the session needs, and its placeholders for them.
 fn prepared(sandbox: &Sandbox) -> impl Fn(&str) -> Vec<String> + use<> {
     import_the_demo(sandbox);
     for (name, text) in [("R1.A.md", RESULT), ("amended.md", AMENDED), ("timings.csv", "run,ms\n1,12\n")] {
@@ -86,7 +89,7 @@ fn prepared(sandbox: &Sandbox) -> impl Fn(&str) -> Vec<String> + use<> {
     }
 }
 
-/// The text without what is another in each run: ids, commits, times, and where it is.
+/// Replaces everything that differs between runs: ids, commits, times and paths.
 fn masked(text: &str, sandbox: &Sandbox) -> String {
     let text = text.replace(&sandbox.path("").display().to_string(), "/here/");
     let text = text.replace(env!("CARGO_MANIFEST_DIR"), "/source");
@@ -103,7 +106,7 @@ fn masked(text: &str, sandbox: &Sandbox) -> String {
     .fold(text, |text, (form, name)| replaced(&text, form, name))
 }
 
-/// The text with the name for each word of this form, in which `h` is a hexadecimal digit and `d` a decimal one.
+/// Replaces each word of this form with the name. In the form, `h` is a hexadecimal digit and `d` a decimal digit.
 fn replaced(text: &str, form: &str, name: &str) -> String {
     let fits = |(c, form): (char, char)| match form {
         'h' => c.is_ascii_hexdigit(),
@@ -183,7 +186,7 @@ fn no_command_is_forgotten() {
     }
 }
 
-/// What reads an investigation, with `ID` for it.
+/// Commands that read an investigation, with `ID` for its id.
 const READERS: &[&str] = &[
     "amend ID amended.md",
     "approve ID --unsigned",

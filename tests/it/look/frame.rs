@@ -1,4 +1,4 @@
-//! Roots, ids that are left out, colours, exit statuses.
+//! Roots, omitted ids, colors and exit statuses.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -22,16 +22,16 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     assert!(after.ends_with("1 investigation: 0 errors, 0 warnings\n"), "{after}");
     assert_eq!(with(&["--root", root, "check"], &[]), after);
     assert_eq!(with(&["check"], &[("TOT_ROOT", root)]), after);
-    // The one that one stands in, at any depth.
+    // The root around the current folder, at any depth.
     let inside = tot_in(&sandbox, &place.join("nodes"), &["check"], &[]);
     assert_eq!(inside.status, 0, "{inside:#?}");
-    // Set to nothing, it names none.
+    // An empty variable names no root.
     let empty = sandbox.path("home/investigations");
     std::fs::create_dir(&empty).unwrap();
     let unset = with(&["list"], &[("TOT_ROOT", "")]);
     assert_eq!(unset, "No investigations in investigations.\n");
     std::fs::remove_dir(&empty).unwrap();
-    // What has no use for a root says so, and a server takes it from either place.
+    // Commands that do not use a root reject the option, and a server accepts it in either place.
     let refused = tot(&sandbox, &["--root", root, "demo"]);
     assert_eq!(refused.status, 2, "{refused:#?}");
     assert!(refused.err.contains("`tot demo` does not accept --root"), "{refused:#?}");
@@ -40,7 +40,7 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     assert_eq!(server.status, 2, "{server:#?}");
 }
 
-/// The exit status is right even if standard error can't be written.
+/// The exit status is correct even if standard error can't be written.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_error_that_nobody_can_read_is_no_panic() {
@@ -50,7 +50,7 @@ fn an_error_that_nobody_can_read_is_no_panic() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// What is stored and not printed would be done a second time.
+/// If stored work were reported as failed, it would be done a second time.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_answer_that_cannot_be_printed_is_not_taken_for_nothing_done() {
@@ -119,7 +119,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         (&["log", "-n", "0"], "0 is not in"),
     ] {
         for json in [&[][..], &["--json"]] {
-            // Not every command has it, and one that has not is misused all the same.
+            // Not every command has the option, and a command without it reports the usual usage error.
             let ran = tot(&sandbox, &[arguments, json].concat());
             assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:#?}");
             assert!(!json.is_empty() || ran.err.contains(reason), "{arguments:?}: {ran:#?}");
@@ -290,7 +290,7 @@ fn a_short_beginning_of_an_id_is_enough_for_people() {
         let ran = tot(&sandbox, &["log", part]);
         assert_eq!(ran.status, 1, "{part}: {ran:#?}");
     }
-    // An agent that gives so little means it by accident.
+    // An agent that provides so little did so by accident.
     let mut server = sandbox.server();
     assert_eq!(server.refused("tot_status", json!({"sessionId": &id[..3]})), ["SESSION_NOT_FOUND"]);
 }

@@ -1,4 +1,4 @@
-//! The commands that look, and what all commands have in common.
+//! The commands that read, and the properties shared by all commands.
 
 mod each;
 mod frame;
@@ -16,12 +16,12 @@ pub fn tot_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str], environment:
     command.stdin(std::process::Stdio::null()).output().unwrap().into()
 }
 
-/// Runs `tot` in the sandbox itself.
+/// Runs `tot` in the sandbox folder.
 pub fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     tot_in(sandbox, &sandbox.path(""), arguments, &[])
 }
 
-/// Imports the investigation that comes along, as the only one of the sandbox's root, and gives its id.
+/// Imports the bundled investigation as the only one in the sandbox's root, and returns its id.
 pub fn import_the_demo(sandbox: &Sandbox) -> String {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
     let ran = tot(sandbox, &["import", bundle.to_str().unwrap()]);

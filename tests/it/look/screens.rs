@@ -1,4 +1,4 @@
-//! What `list`, `show`, `log`, `diff` and `search` print, on the investigation that comes along and on those of an attacker.
+//! The output of `list`, `show`, `log`, `diff` and `search` for the bundled investigation and for an attacker's.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{import_the_demo, tot, tot_in};
 use crate::specimens::{hostile, payloads::payloads};
 use crate::support::{Sandbox, some};
 
-/// What a command prints on a screen of so many columns, without colours.
+/// Returns what a command prints on a terminal of this width, without colors.
 fn on(sandbox: &Sandbox, columns: &str, arguments: &[&str]) -> String {
     let ran = tot_in(sandbox, &sandbox.path(""), arguments, &[("COLUMNS", columns)]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}");
@@ -39,7 +39,7 @@ fn a_narrow_screen_and_a_wide_one() {
             assert!(widest <= columns.parse().unwrap(), "{arguments:?}: {widest} of {columns}");
         }
     }
-    // Where hardly anything fits, what an investigation is takes several lines.
+    // On a narrow terminal, the properties of an investigation take several lines.
     assert!(
         on(&sandbox, "20", &["list"]).ends_with("          ended\n          confirmed\n          38 nodes\n")
     );
@@ -63,7 +63,8 @@ fn documents_for_programs() {
     assert_snapshot!("search_json", shortened(json(&sandbox, &["search", "busy", "handler"])));
 }
 
-/// Keeps the names of the fields and the kind of their values: the first two of each list, and the beginning of each text.
+/// Keeps the field names and the types of their values: the first two entries of each list, and the beginning of each
+/// string.
 pub fn shorten(value: &mut Value) {
     match value {
         Value::String(text) => *text = text.chars().take(60).collect(),
@@ -94,7 +95,7 @@ fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
     let objection = tot(&sandbox, &["object", "R4.A1a1", "-m", "The cache was warm."]);
     assert_eq!(objection.status, 0, "{objection:#?}");
     assert_eq!(found(&["list", "--state", "contested"]), 1);
-    // What is contested is not told as confirmed.
+    // Contested results are not shown as confirmed.
     assert_eq!(found(&["list", "--state", "confirmed"]), 0);
     let since = on(&sandbox, "80", &["diff", "HEAD~1.."]);
     assert!(since.contains("Said\n  R4.A1a1 objected, Tester\n    The cache was warm.\n"), "{since}");
@@ -174,7 +175,7 @@ fn no_text_of_an_attacker_commands_a_terminal() {
     let entries = document["investigations"].as_array().unwrap();
     assert_eq!(entries.len(), all.len());
     for (number, entry) in entries.iter().enumerate() {
-        // Those that hide something, and some of the others: the lists above have been through all.
+        // The payloads that hide something, and some of the others. The lists above cover all of them.
         let hides =
             entry["title"].as_str().is_some_and(|title| title.contains(tree_of_thoughts::text::is_hidden));
         if !hides && !number.is_multiple_of(20) {
@@ -183,7 +184,7 @@ fn no_text_of_an_attacker_commands_a_terminal() {
         let id = entry["id"].as_str().unwrap();
         assert_eq!(check(&["show", id, "--all"]).status, 0, "{id}");
         assert_eq!(check(&["show", id, "R1.A"]).status, 0, "{id}");
-        // A command that was run, what it printed, and what somebody says of it.
+        // A command that was run, with its output and a comment on it.
         let run = check(&["show", id, "R2.A1"]);
         assert!(run.status == 0 && run.out.contains("$ rm -rf '~' "), "{run:#?}");
         let asked = check(&["rerun", id, "--all", "--dry-run"]);

@@ -1,5 +1,5 @@
-//! An agent that works and one that cheats, each with nothing but the plan, through every ruleset: both come to an end, and
-//! the reader can tell them apart.
+//! An honest agent and a cheating agent, each following only the plan, in every ruleset: both reach the end, and
+//! readers can tell them apart.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -16,14 +16,14 @@ use tree_of_thoughts::ruleset::{Role, builtin};
 
 use crate::support::table::{EVIDENCE, Table, worded};
 
-/// How an agent fills in what the plan leaves to it.
+/// How an agent fills in what the plan leaves open.
 struct Agent {
     strategy: Strategy,
     /// Seconds between a proposal and its commit.
     works: i64,
     result: fn(&SuggestedState) -> NodeResult,
     reason: Option<&'static str>,
-    /// What it tries at the end, the cheapest first.
+    /// The ways to end that the agent tries, the cheapest first.
     ends: fn() -> Vec<End>,
 }
 
@@ -68,7 +68,7 @@ const CHEAT: Agent = Agent {
     },
 };
 
-/// Plays a ruleset to its end, and says what a reader sees of it.
+/// Plays a ruleset to the end, and returns what a reader sees.
 fn played(ruleset: &str, agent: &Agent) -> String {
     let mut table = Table::new(ruleset);
     let mut doubts = BTreeSet::new();
@@ -80,7 +80,8 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     for _ in 0..300 {
         let plan = next(&table.investigation, &table.rules(), &request, table.now).unwrap();
         worded(&NextStep::Call(plan.next_call.clone().unwrap()).wording(None));
-        // Who cheats does not go on for confirmations that the rules demand of another: it ends as soon as it may.
+        // A cheating agent does not obtain confirmations that the rules require from someone else. It ends as soon as
+        // it may.
         let end = try_ends(
             &mut table,
             agent,
@@ -130,7 +131,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     text
 }
 
-/// Returns the first accepted way to end. Only an agent that has been asked for what it avoids may stop early.
+/// Returns the first accepted way to end. Only an agent that was asked to do what it avoids may stop early.
 fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision> {
     let lacks = |table: &Table| {
         let rules = table.rules();
@@ -143,8 +144,8 @@ fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision>
     ways.into_iter().find_map(|end| table.try_end_naming_all(end).ok())
 }
 
-/// Commits as answers what may be one, and confirms what is one above; else as the plan reckons. The honest agent has what
-/// confirms an answer done in another session.
+/// Commits possible answers as answers and confirms the answer above, if any; otherwise follows the plan. The honest
+/// agent has another session confirm its answers.
 fn committed(table: &mut Table, agent: &Agent, steps: &[SuggestedState]) -> Result<Decision, Rejection> {
     table.sleep(agent.works);
     let claimed: Vec<SuggestedState> = steps.iter().map(|step| claimed(table, step)).collect();
@@ -167,7 +168,7 @@ fn committed(table: &mut Table, agent: &Agent, steps: &[SuggestedState]) -> Resu
     table.try_commit(results(&claimed)).or_else(|_| table.try_commit(results(steps)))
 }
 
-/// What the node's parent counts as; none of a root.
+/// Returns the role of the node's parent, or `None` for a root.
 fn above(table: &Table, step: &SuggestedState) -> Option<Role> {
     let parent = table.investigation.node(&step.node)?.parent.clone()?;
     let state = table.investigation.committed_node(&parent)?.state()?;
@@ -190,7 +191,7 @@ fn claimed(table: &Table, step: &SuggestedState) -> SuggestedState {
     let legal = |role: &Role| {
         let mut states = rules.ruleset().states.iter();
         let round = step.node.round();
-        // Where all is closed too early, the method asks for another root.
+        // If all nodes were closed too early, the method requires another root.
         let is_time = |terminal: bool| round + u32::from(!terminal) >= rules.min_rounds();
         states.find(|it| {
             it.role == *role && is_time(it.terminal) && rules.early_rule(&it.name, round).is_none()

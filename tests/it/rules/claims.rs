@@ -57,12 +57,12 @@ fn each_agent_gets_what_nobody_else_has() {
     assert_eq!(ids(&table.plan("a")), ["R2.A1"], "what it has comes first");
     table.claim_next("b");
     assert_eq!((table.taken("R2.A1"), table.taken("R2.A2")), (Some("a"), Some("b")));
-    // Nothing is left: the third one waits, and does not make the tree grow meanwhile.
+    // No task is left: the third agent waits instead of extending the tree.
     let waiting = table.plan("c");
     assert_eq!((waiting.next_call, waiting.pending, waiting.claimed.len()), (None, Vec::new(), 2));
     table.claim_next("c");
     assert_eq!((table.taken("R2.A1"), table.taken("R2.A2")), (Some("a"), Some("b")));
-    // A claim that is over counts as none.
+    // An expired claim has no effect.
     table.sleep(31 * 60);
     assert_eq!(ids(&table.plan("c")), ["R2.A1"]);
     table.claim_next("c");
@@ -106,7 +106,7 @@ fn what_another_has_is_refused_by_name_and_can_be_released() {
     let free = release(&table.investigation, &["R2.A1".parse().unwrap()]).unwrap();
     table.apply(free);
     assert_eq!(table.claim("b", &["R2.A1"], 60), "");
-    // Proposed again, it stays taken.
+    // After a new proposal, the node is still claimed.
     table.propose(&[("R2.A1", "R1.A")]);
     assert_eq!(table.taken("R2.A1"), Some("b"));
 }
@@ -149,7 +149,7 @@ fn a_late_result_that_comes_with_a_claim_is_kept_beside_the_first() {
     assert!(told(&contested(&table.investigation)).contains("EXPLORE and DEAD"));
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     assert!(matches!(plan.next_call.unwrap().call, LegalCall::Commit(_)), "what is pending comes first");
-    // Sent twice, it is refused.
+    // The same call is refused the second time.
     assert!(said(table.try_commit(vec![late])).starts_with("NOT_PROPOSED"));
     assert_eq!(table.node("R2.A1").classification.as_ref().unwrap().other_results.len(), 1);
 }

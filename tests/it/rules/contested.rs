@@ -1,4 +1,4 @@
-//! Two results of one proposal, which a merge has brought together.
+//! Two results for one proposal, combined by a merge.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     let next_call = plan.next_call.unwrap();
     worded(&next_call.reason);
     assert!(matches!(next_call.call, LegalCall::Reclassify(step) if step.node.as_str() == "R1.A"));
-    // To name the state in force decides, too; done twice, it changes nothing.
+    // Naming the current state also decides; repeating the call changes nothing.
     let request = Reclassify {
         node_id: "R1.A".into(),
         new_state: "EXPLORE".into(),
@@ -41,7 +41,7 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     assert!(table.try_reclassify(request.clone()).unwrap().event.is_some());
     assert!(contested(&table.investigation).is_empty());
     assert!(table.try_reclassify(request).unwrap().event.is_none());
-    // That it decided so is no fault of its files.
+    // The decision is not reported as a problem in its files.
     let found = check_facts(table.investigation.clone(), &table.ruleset);
     assert!(found.iter().all(|finding| finding.code != Code::ReclassifiedChain), "{found:?}");
 }

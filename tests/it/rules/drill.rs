@@ -16,9 +16,9 @@ fn the_first_batch_brings_the_roots() {
     assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 roots; at least 5 are required. Give 5 roots in this batch (parent: null), from different angles.");
     assert_snapshot!(table.next_action(), @"Propose 5 roots (parent: null) in one tot_propose call.");
     assert_eq!(table.propose(&roots), "");
-    // Pending ones count, too.
+    // Pending roots count too.
     assert_eq!(table.propose(&[("R1.F", "")]), "");
-    // A root with another fault is not missing besides.
+    // A root with another problem is not also reported as missing.
     let mut table = Table::new("drill");
     let said = table.propose(&[("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.!", "")]);
     assert_eq!(codes(&said), ["INVALID_ID_FORMAT"]);
@@ -46,7 +46,7 @@ fn what_two_roots_owe() {
 fn there_is_no_agent_rule() {
     let mut table = two_roots();
     table.propose(&[("R1.A", ""), ("R1.B", "")]);
-    // At once, and by the same agent.
+    // Immediately, and by the same agent.
     let results = ["R1.A", "R1.B"].map(|id| tree_of_thoughts::decide::commit::NodeResult {
         node_id: id.into(),
         state: "DEAD".into(),

@@ -1,4 +1,4 @@
-//! The rules that hold in every ruleset.
+//! Rules that apply in every ruleset.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::citing::cited_by_results;
@@ -12,7 +12,7 @@ use tree_of_thoughts::ruleset::builtin;
 
 use crate::support::table::{Table, codes, found, new, said, start_of, told};
 
-/// The default ruleset with an open root and an open child.
+/// Returns an investigation in the default ruleset with an open root and an open child.
 fn tree() -> Table {
     let mut table = Table::new("single-root");
     table.grow(&[("R1.A", "", "EXPLORE")]);
@@ -28,13 +28,13 @@ fn with_pending() -> Table {
     table
 }
 
-/// The codes that are stored with the result R2.A2.
+/// Returns the warning codes stored with the result of R2.A2.
 fn stored(table: &Table) -> Vec<String> {
     let result = table.node("R2.A2").classification.as_ref().unwrap();
     result.warnings.iter().map(|warning| warning.code.to_string()).collect()
 }
 
-/// Says of R2.A2 what was found, where its citations are known like this.
+/// Commits findings for R2.A2, whose citations are looked up like this.
 fn citing(findings: &str, known: impl Fn(CitedPath) -> Option<LookedUp>) -> (Table, String) {
     let mut table = with_pending();
     let result = NodeResult { findings: findings.into(), ..found("R2.A2", "EXPLORE") };
@@ -44,7 +44,7 @@ fn citing(findings: &str, known: impl Fn(CitedPath) -> Option<LookedUp>) -> (Tab
     (table, said)
 }
 
-/// A small investigation that has ended.
+/// Returns a small investigation that has ended.
 fn ended() -> Table {
     let mut table = Table::in_mode("single-root", "smoke");
     table.grow(&[("R1.A", "", "EXPLORE")]);
@@ -53,7 +53,7 @@ fn ended() -> Table {
     table
 }
 
-/// In each ruleset, with as many roots as it asks for in the first open state.
+/// In each ruleset, with the required number of roots in the first open state.
 fn in_each(check: impl Fn(&str, Table)) {
     for file in builtin::all() {
         let name = file.ruleset.name.as_str();
@@ -67,7 +67,7 @@ fn in_each(check: impl Fn(&str, Table)) {
     }
 }
 
-// Start.
+// Starting.
 
 #[test]
 fn a_start_asks_for_a_query_and_known_settings() {
@@ -100,7 +100,7 @@ fn a_start_asks_for_a_query_and_known_settings() {
     ");
 }
 
-// Proposals.
+// Proposing.
 
 #[test]
 fn empty_batch() {
@@ -126,7 +126,7 @@ fn duplicates() {
     assert_snapshot!(table.propose(&[("R2.A1", "R1.A")]), @"DUPLICATE_ID R2.A1: R2.A1 is already committed. To change its state, use tot_reclassify; a new node below its parent could be R2.A2.");
     assert_snapshot!(table.propose(&[("R1.A", "")]), @"DUPLICATE_ID R1.A: R1.A is already committed. To change its state, use tot_reclassify; a new node needs another id.");
     assert_eq!(codes(&table.propose(&[("R2.A2", "R1.A")])), ["R2_BREADTH"]);
-    // A pending id is replaced, and its clock starts anew.
+    // A pending node is replaced, and its time starts again.
     table.sleep(5);
     assert_eq!(codes(&table.propose(&[("R2.A2", "R1.A")])), ["R2_BREADTH"]);
     assert_eq!(table.node("R2.A2").proposed_at, table.now);
@@ -143,7 +143,7 @@ fn id_case_collision() {
     ID_CASE_COLLISION R2.A1B: R2.A1B differs from R2.A1b only in letter case. Such a repository can't be checked out on macOS or Windows: choose another suffix.
     ID_CASE_COLLISION R2.A3X: R2.A3X differs from R2.A3x only in letter case. Such a repository can't be checked out on macOS or Windows: choose another suffix.
     ");
-    // What is taken back in the same call is in nobody's way.
+    // Proposals withdrawn in the same call do not count.
     assert_eq!(codes(&said(table.try_propose(vec![new("R2.A1B", "R1.A")], &["R2.A1b"]))), ["R2_BREADTH"]);
 }
 
@@ -307,7 +307,7 @@ fn a_fault_rejects_the_whole_batch_and_all_faults_are_told() {
     ");
 }
 
-// Commits.
+// Committing.
 
 #[test]
 fn not_proposed() {
@@ -331,7 +331,7 @@ fn unknown_state() {
 
 #[test]
 fn a_parent_that_was_closed_meanwhile() {
-    // Only a merge of two clones can bring this about: a pending child keeps its parent open.
+    // Only a merge of two clones can cause this: a pending child keeps its parent open.
     let mut table = Table::in_mode("single-root", "smoke");
     table.grow(&[("R1.A", "", "EXPLORE")]);
     let mut other = Table::in_mode("single-root", "smoke");
@@ -397,7 +397,7 @@ fn citations_that_are_not_as_they_are_said_to_be() {
     REFERENCE_IGNORED R2.A2: R2.A2 cites ignored files, so only the names are stored: keys.tfvars. If it may be shared, quote what matters in the findings.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
-    // A name is no quote.
+    // A name is not a quote.
     let quotes =
         "Found.\n\n## References\n- src/a.rs:9 - `let n = 3;` is the number\n- src/b.rs:2 - `connect()`";
     let pin = Pin {
@@ -471,7 +471,7 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
 #[test]
 fn what_looks_like_a_credential() {
     let mut table = with_pending();
-    // In pieces, so that no scanner takes this file for a leak.
+    // Split, so that no scanner reports a leak in this file.
     let token = ["gh", "p_", "k9Zt3QwL7mVx2Rb8Nc4", "Yd6Hf1Js5PgT0aUe2"].concat();
     let findings = format!("The log shows it:\n\n    token={token}\n");
     let result = NodeResult { findings, ..found("R2.A2", "EXPLORE") };
@@ -485,7 +485,7 @@ fn what_looks_like_a_credential() {
 
 #[test]
 fn doubts_can_be_off_or_refuse() {
-    // Which rulesets have which, of the three.
+    // Which of the three rules each ruleset has.
     let mut of = Vec::new();
     for file in builtin::all() {
         let mut table = Table::started(&file.ruleset.name, Start::default());
@@ -530,7 +530,7 @@ fn incomplete() {
     assert_eq!(closed.grow(&[("R1.A", "", "DEAD")]), "");
 }
 
-// Reclassify.
+// Reclassifying.
 
 #[test]
 fn node_not_found() {
@@ -575,7 +575,7 @@ fn a_reclassify_around_the_depth_rules_warns() {
     assert_eq!(kept.all_warnings().count(), 1, "it stays in the history");
 }
 
-// The end.
+// Ending.
 
 #[test]
 fn no_nodes() {

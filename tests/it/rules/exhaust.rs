@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::support::table::{Table, codes};
 
-/// A line of EXPLORE nodes down to this round, each with a second child where it needs one.
+/// Grows a line of EXPLORE nodes down to this round, each with a second child where it needs one.
 fn tree(rounds: u32) -> Table {
     let mut table = Table::new("exhaust");
     table.grow(&[("R1.A", "", "EXPLORE")]);
@@ -18,7 +18,7 @@ fn tree(rounds: u32) -> Table {
     table
 }
 
-/// What is said of one state, stored in one round, below the line.
+/// Returns what is reported for one state, stored in this round at the end of the line.
 fn early(round: u32, state: &str) -> (String, String) {
     let mut table = if round == 1 { Table::new("exhaust") } else { tree(round - 1) };
     let (id, parent) = match round {

@@ -25,7 +25,7 @@ fn found_before_round_three_is_stored_as_explore() {
     let mut table = tree();
     assert!(!table.grow(&[("R3.A1a", "R2.A1", "FOUND")]).contains("DEPTH_ENFORCED"));
     assert_eq!(table.state("R3.A1a"), "FOUND");
-    // Other states come when they like.
+    // Other states are allowed at any time.
     assert!(!table.grow(&[("R2.A3", "R1.A", "VERIFY")]).contains("DEPTH_ENFORCED"));
 }
 

@@ -1,4 +1,4 @@
-//! Honest work is easy, and cheating shows: confirmations by grade, refutations, amendments, ends that say what they are.
+//! Honest work is easy, and cheating shows: grades of confirmation, refutations, amendments, and accurate conclusions.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use tree_of_thoughts::ruleset::rules::verification::Grade;
 
 use crate::support::table::{Table, found, said};
 
-/// An answer R1.A by `researcher` in session one, with a pending child R2.A1.
+/// An answer R1.A by `researcher` in the first session, with a pending child R2.A1.
 fn answer(ruleset: &str, state: &str) -> Table {
     let mut table = Table::new(ruleset);
     table.caller = session("one");
@@ -37,7 +37,7 @@ fn session(name: &str) -> Caller {
     Caller { client: Some("it/1".into()), session: Some(name.into()), ..Caller::default() }
 }
 
-/// What the answer R1.A is worth once the child is committed with those findings by that agent in that session.
+/// Returns the verdict on R1.A after this agent has committed the child with these findings in this session.
 fn graded(findings: &str, agent: Option<&str>, in_session: &str) -> Grade {
     let mut table = answer("review", "ANSWER");
     table.caller = session(in_session);
@@ -64,7 +64,7 @@ fn a_confirmation_is_worth_what_its_author_and_its_findings_are() {
     for nothing in ["", "ok", "Yes.", "x", "<findings in Markdown>"] {
         assert_eq!(graded(nothing, Some("reviewer"), "two"), Grade::None, "{nothing}");
     }
-    // A sentence in a script that has no spaces.
+    // A sentence in a script without spaces.
     assert_eq!(graded("日志是另一台服务器的。", Some("reviewer"), "two"), Grade::Independent);
 }
 
@@ -93,15 +93,15 @@ fn a_person_confirms_what_somebody_else_wrote_and_is_missed_no_agent() {
     };
     let agents = || answer("review", "ANSWER");
     assert_eq!(confirmed_by(agents(), ada(), None), (Grade::Independent, false));
-    // The method refuses a result of nobody.
+    // The method refuses results without an author.
     assert_eq!(confirmed_by(agents(), session("two"), None), (Grade::None, true));
-    // What a person hands in for an agent is the agent's.
+    // A result that a person submits for an agent is the agent's.
     assert_eq!(confirmed_by(agents(), ada(), Some("researcher")), (Grade::SelfChecked, false));
     assert_eq!(confirmed_by(agents(), ada(), Some("reviewer")), (Grade::SecondAgent, false));
     assert_eq!(confirmed_by(by_ada(), session("one"), Some("reviewer")), (Grade::Independent, false));
     let elsewhere = Caller::of_person("Ada L.", Some("Ada@example.org".into()));
     assert_eq!(confirmed_by(by_ada(), elsewhere, None), (Grade::SelfChecked, false));
-    // Whom she names as the agent makes no second person of her.
+    // Naming an agent does not make her a second person.
     assert_eq!(confirmed_by(by_ada(), ada(), Some("me")), (Grade::SelfChecked, false));
     let grace = Caller::of_person("Grace", Some("grace@example.org".into()));
     assert_eq!(confirmed_by(by_ada(), grace, None), (Grade::Independent, false));
@@ -228,7 +228,7 @@ fn what_was_amended_after_its_confirmation_is_not_confirmed() {
         table.caller = session("two");
         table.commit(&[("R2.A1", "CONFIRMED")]);
         assert_eq!(grade(&table), Grade::Independent);
-        // Also where the clock was set back in between.
+        // Even if the clock was set back in between.
         table.sleep(-600);
         table.try_amend(amend("R1.A", findings, headline)).unwrap();
         assert_eq!(grade(&table), Grade::None);
@@ -368,14 +368,14 @@ fn a_wrong_conclusion_is_amended_and_kept() {
 
 #[test]
 fn a_child_refutes_its_parent() {
-    // By its state, in a ruleset that has one for it.
+    // By its state, in a ruleset with a state for refutations.
     let mut table = answer("review", "ANSWER");
     table.commit(&[("R2.A1", "REFUTED")]);
     let found_so_far = table.assessment();
     assert!(found_so_far.answers.is_empty());
     assert_eq!(found_so_far.refuted[0].refuted_by[0].as_str(), "R2.A1");
     assert_eq!(table.node("R1.A").state().unwrap().as_str(), "ANSWER", "what was found is kept");
-    // By its word, in any other.
+    // By its `refutes` field, in any other ruleset.
     let mut table = answer("found-verify", "FOUND");
     table.reclassify("R1.A", "FOUND");
     let refuting = |state: &str| NodeResult { refutes: true, ..found("R2.A1", state) };
@@ -470,7 +470,7 @@ fn an_end_says_what_it_is() {
     assert_eq!(ended.stopped.as_ref().unwrap().reason, StopReason::Budget);
     let ended_at = ended.ended_at;
     assert!(!missing_steps(&table.investigation, &table.rules()).is_empty(), "what was owed is still known");
-    // A conclusion that comes later is stored; another one is not.
+    // A later conclusion is stored; a different one is refused.
     table.sleep(60);
     assert_eq!(said(table.try_end_with(end(None, Some("Air scatters blue light.")))), "");
     let ended = table.investigation.conclusion().unwrap();
@@ -543,7 +543,7 @@ fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of()
     NOT_RUN R1.A: R1.A is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R1.A -- COMMAND`.
     INCOMPLETE_ANSWER R1.A: R1.A needs 1 CONFIRMED or REFUTED child, and has 0.
     ");
-    // With a file that was found; with a command that was run, which is evidence without words.
+    // With a file that was found, and with a command that was run, which counts as evidence without any text.
     let mut table = begun.clone();
     let path = CitedPath { path: "src/cache.rs".into(), lines: None, ..CitedPath::default() };
     let pin = Pin {
@@ -567,7 +567,7 @@ fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of()
         let stored = &table.node("R1.A").classification.as_ref().unwrap().warnings;
         assert!(stored.iter().all(|warning| warning.code != "NOT_RUN"), "{stored:?}");
     }
-    // What became an answer later is one, too.
+    // A node that became an answer later counts too.
     let mut table = begun.clone();
     table.commit(&[("R1.A", "OPEN")]);
     assert!(table.reclassify("R1.A", "ANSWER").contains("NOT_RUN"));

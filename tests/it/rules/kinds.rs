@@ -1,5 +1,5 @@
-//! Every kind of rule, on a ruleset in which it fires and on one in which it is silent; and its words, which are the
-//! same for agents, at a terminal and in the report.
+//! Every kind of rule, on a ruleset in which it fires and on one in which it is silent. Also the rule's description,
+//! which is identical for agents, in the terminal and in the report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tree_of_thoughts::store::{Size, Snapshot};
 
 use crate::support::table::{Table, found, said};
 
-/// A ruleset that asks for as little as one can.
+/// A ruleset with minimal requirements.
 const LITTLE: &str = "\
 version: 1
 name: little
@@ -39,11 +39,11 @@ const WAIT: &str = "WAIT, meaning: Go on later, role: open, colour: gray, childr
 /// A kind of rule, and a ruleset in which it fires.
 struct Fixture {
     kind: &'static str,
-    /// What is replaced in the ruleset above, and by what.
+    /// A part of the ruleset above, and its replacement.
     with: [&'static str; 2],
-    /// What is done, and what is said of it.
+    /// The calls, and the expected messages.
     play: fn(&mut Table) -> String,
-    /// What is said where it fires and nowhere else.
+    /// A phrase that occurs only where the rule fires.
     says: &'static str,
 }
 
@@ -224,7 +224,7 @@ fn little(with: [&str; 2]) -> RulesetFile {
     RulesetFile::parse(&text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
-/// All that the rules say of themselves.
+/// Returns all descriptions of the rules.
 fn words(rules: &EffectiveRules) -> Vec<String> {
     let states = &rules.ruleset().states;
     let of_states = states.iter().map(|state| rules::of_state(rules, state));
@@ -245,7 +245,7 @@ fn each_kind_fires_where_it_is_asked_for_and_is_silent_elsewhere() {
         assert!(fires.contains(says), "{kind}: {fires}");
         let silent = play(&mut Table::of(little(["", ""]), Start::default()));
         assert!(!silent.contains(says), "{kind}: {silent}");
-        // What is no code of the program is a figure.
+        // A capitalized word that is not a code is a figure.
         assert!(says.contains("TASKS") || says.contains("BREADTH") || !is_other(says), "{says} is no code");
     }
 }
@@ -265,7 +265,7 @@ fn each_kind_says_what_it_asks_for() {
     }
 }
 
-/// Once the report left out which states count as closed, and which nodes do not count.
+/// The report once omitted which states count as closed, and which nodes do not count.
 #[test]
 fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the_report() {
     let mut files: Vec<RulesetFile> = FIXTURES.iter().map(|fixture| little(fixture.with)).collect();

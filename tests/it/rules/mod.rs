@@ -20,7 +20,7 @@ mod verdict;
 
 use tree_of_thoughts::domain::Code;
 
-/// Every code that the decisions know stands in a snapshot here.
+/// A snapshot in this module contains every code used by the decisions.
 #[test]
 fn no_code_is_forgotten() {
     let folder = |path: &str| -> String {
@@ -29,7 +29,7 @@ fn no_code_is_forgotten() {
         files
             .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
             .map(|path| std::fs::read_to_string(path).unwrap())
-            // What is behind it may name codes of a command.
+            // Text after it may name a command's codes.
             .map(|text| text.split("#[cfg(test)]").next().unwrap().to_owned())
             .collect()
     };
@@ -45,7 +45,7 @@ fn no_code_is_forgotten() {
     }
     let tests = folder("tests/it/rules");
     for code in known {
-        // In a list of codes it stands between quotes.
+        // In a list of codes, each is quoted.
         let in_snapshot = [":", " "].iter().any(|next| tests.contains(&format!("{code}{next}")));
         assert!(in_snapshot, "{code} stands in no snapshot of tests/it/rules");
     }

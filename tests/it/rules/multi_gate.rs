@@ -1,4 +1,4 @@
-//! `multi-gate`: evidence, locks, terminal ratios, confirmation and a gate at the end.
+//! `multi-gate`: evidence, locks, terminal ratios, confirmation and a gate before ending.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::NodeResult;
@@ -8,7 +8,7 @@ use tree_of_thoughts::decide::start::Start;
 
 use crate::support::table::{Table, codes, found, said};
 
-/// A root, and in round 2 three DRILL nodes.
+/// A root with three DRILL nodes in round 2.
 fn tree() -> Table {
     let mut table = Table::started("multi-gate", Start { min_roots: Some(1), ..Start::default() });
     table.grow(&[("R1.A", "", "DRILL")]);
@@ -16,7 +16,7 @@ fn tree() -> Table {
     table
 }
 
-/// The tree with a VALID_PENDING in round 3.
+/// The tree with a VALID_PENDING node in round 3.
 fn pending() -> Table {
     let mut table = tree();
     table.grow(&[
@@ -52,7 +52,7 @@ fn evidence() {
     other.try_commit(vec![bare]).unwrap();
     assert_snapshot!(said(other.try_reclassify(plain(None))), @"MISSING_EVIDENCE R2.A5: R2.A5 became DEAD without the 50 characters of evidence that a commit needs. Give `evidence` when reclassifying.");
     other.reclassify("R2.A5", "DRILL");
-    // Evidence that was given before still stands.
+    // Earlier evidence still counts.
     assert_eq!(said(other.try_reclassify(plain(None))), "");
 }
 
@@ -83,13 +83,13 @@ fn terminal_ratio() {
     table.sleep(60);
     assert_snapshot!(table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DEAD"), ("R2.A6", "DRILL")]), @"TERMINAL_RATIO_EXCEEDED: 2 of 3 nodes of round 2 would be closed; at most 1 may be (35 %). Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
     assert!(!table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DRILL"), ("R2.A6", "DRILL")]).contains("RATIO"));
-    // Round 3: 50 %, with VALID_PENDING; round by round in a batch that spans two.
+    // Round 3: 50 %, including VALID_PENDING; checked for each round in a batch that spans two.
     table.propose(&[("R3.A1a", "R2.A1"), ("R3.A1b", "R2.A1"), ("R2.A7", "R1.A")]);
     table.sleep(60);
     let over = [("R3.A1a", "VALID_PENDING"), ("R3.A1b", "VALID"), ("R2.A7", "DRILL")];
     assert_snapshot!(table.commit(&over), @"TERMINAL_RATIO_EXCEEDED: 2 of 2 nodes of round 3 would be closed; at most 1 may be (50 %). Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
     assert!(!table.commit(&[over[0], ("R3.A1b", "DRILL"), over[2]]).contains("RATIO"));
-    // A confirmation is terminal by nature.
+    // A confirmation is always terminal.
     assert!(!table.grow(&[("R4.A1a1", "R3.A1a", "SPEC")]).contains("RATIO"));
     // Round 4: 70 %.
     table.propose(&[("R4.A1b1", "R3.A1b"), ("R4.A1b2", "R3.A1b"), ("R4.A1b3", "R3.A1b")]);
@@ -124,7 +124,7 @@ fn a_child_confirms_or_refutes() {
         })
         .collect();
     assert_eq!(verified[0], ("R3.A1a".to_owned(), "[\"R4.A1a2\"]".to_owned()));
-    // The promoted one is terminal: it takes no further child.
+    // The promoted node is terminal: it accepts no more children.
     assert_eq!(codes(&table.propose(&[("R4.A1a9", "R3.A1a")])), ["TERMINAL_PARENT"]);
 }
 
@@ -138,7 +138,7 @@ fn a_refuted_one_must_be_confirmed_anew() {
     table.sleep(1);
     table.grow(&[("R4.A1a2", "R3.A1a", "VALID")]);
     assert_eq!(table.state("R3.A1a"), "VALID");
-    // A reclassified child decides, too.
+    // A reclassified child also decides.
     let mut table = pending();
     table.grow(&[("R4.A1a1", "R3.A1a", "SPEC")]);
     assert_eq!(table.reclassify("R4.A1a1", "VALID"), "R3.A1a VALID_PENDING -> VALID");
@@ -154,7 +154,7 @@ fn a_clock_that_is_set_back_leaves_nobody_waiting() {
     assert_eq!(table.state("R3.A1a"), "VALID_PENDING");
     table.grow(&[("R4.A1a2", "R3.A1a", "VALID")]);
     assert_eq!(table.state("R3.A1a"), "VALID", "the child came after");
-    // In the same millisecond, too, and where the parent is set back by hand while the clock is behind.
+    // Also in the same millisecond, and if the parent is set back manually while the clock is slow.
     let mut table = pending();
     table.grow(&[("R4.A1a1", "R3.A1a", "DEAD")]);
     table.sleep(-3_600);
@@ -177,7 +177,7 @@ fn the_gate_at_the_end() {
     AWAITING_CONFIRMATION R3.A1a: R3.A1a is VALID_PENDING: no child has confirmed or refuted it. Commit a child below it (VALID makes it VALID, DEAD makes it DRILL), or reclassify it.
     QUALITY_TOO_LOW: The quality is 0.48, below 0.50: depth 0.60, breadth 1.00, balance 0.00, exploration 1.00. Close open nodes.
     ");
-    // Everything closed one by one, and the depth reached.
+    // All nodes are closed one by one, and the required depth is reached.
     table.grow(&[("R4.A1a1", "R3.A1a", "VALID")]);
     table.reclassify("R3.A1b", "DEAD");
     table.reclassify("R3.A1c", "DEAD");
@@ -188,7 +188,7 @@ fn the_gate_at_the_end() {
 
 #[test]
 fn quality_too_low() {
-    // A thin line of solutions: nothing was ruled out.
+    // A single line of solutions, with no alternative ruled out.
     let mut table = Table::started("multi-gate", Start { min_roots: Some(1), ..Start::default() });
     table.grow(&[("R1.A", "", "VERIFY")]);
     table.grow(&[("R2.A1", "R1.A", "VERIFY")]);

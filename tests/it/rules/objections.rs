@@ -1,4 +1,4 @@
-//! Objections: what is open, who may close it, and what rests on it.
+//! Objections: which are open, who may resolve them, and what depends on them.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::comment::Say;
@@ -9,7 +9,7 @@ use tree_of_thoughts::ruleset::rules::objections;
 
 use crate::support::table::{Table, said, told, worded};
 
-/// A root, an answer below it, and a check of that, which another agent did.
+/// A root, an answer below it, and a check of the answer by another agent.
 fn answered() -> Table {
     let mut table = Table::in_mode("single-root", "smoke");
     table.grow(&[("R1.A", "", "EXPLORE")]);
@@ -30,7 +30,7 @@ fn person() -> Commenter {
     Commenter { name: "Maria".into(), caller: Caller::of_person("Maria", None), ..Commenter::default() }
 }
 
-/// The id of the newest comment.
+/// Returns the id of the newest comment.
 fn newest(table: &Table) -> String {
     table.investigation.comments().next_back().unwrap().id.to_string()
 }
@@ -61,7 +61,7 @@ fn an_open_objection_is_warned_of_at_the_end_or_keeps_it_away() {
     let id = newest(&table);
     let warned = table.clone().try_end().unwrap();
     assert_snapshot!(told(&warned.warnings).replace(&id, "ID"), @"OBJECTION_OPEN R2.A1: a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer and replyTo ID.");
-    // Also after the end, which stands.
+    // Also after the investigation has ended; the conclusion stays.
     table.try_end().unwrap();
     let later = table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default());
     assert!(later.unwrap().event.is_some());
@@ -80,7 +80,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
     assert_eq!(open(&table), 1);
-    // Of the answer, too: what it is about is the objection.
+    // Replying to the answer counts as replying to the objection.
     let mut other = table.clone();
     other.say(reply(&table, CommentKind::Resolution, "agent-R3.A1a"), Commenter::default()).unwrap();
     assert_eq!(open(&other), 0);
@@ -90,7 +90,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     assert_eq!(open(&other), 0);
 }
 
-/// A file that a hand or another program has written counts as little as a call.
+/// A file written manually or by another program has no more effect than a call.
 #[test]
 fn a_resolution_by_the_author_that_is_there_all_the_same_resolves_nothing() {
     let mut table = answered();
@@ -120,7 +120,7 @@ fn an_objection_is_a_task_until_it_is_answered() {
     assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, LegalCall::End(_)));
-    // Who is not content says so, and it is a task again.
+    // Anyone who disagrees can say so, and it becomes a task again.
     table.say(reply(&table, CommentKind::Comment, "a reader"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, LegalCall::Reply(_)));
 }

@@ -1,5 +1,5 @@
-//! Random calls, legal or not, through the whole of the server but its protocol: nothing panics, a rejected call changes
-//! nothing, and what is on disk is always an investigation that its ruleset allows.
+//! Random calls, legal or not, through the whole server except its protocol. Nothing panics, a rejected call changes
+//! nothing, and the investigation on disk is always allowed by its ruleset.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ use tree_of_thoughts::store::{Durability, Snapshot, Store};
 use crate::support::is_named;
 use crate::support::table::{EVIDENCE, worded};
 
-/// One call; the numbers choose among what there is.
+/// One call. The numbers select among the existing nodes.
 #[derive(Clone, Debug)]
 enum Call {
     Propose { parent: u8, steps: Vec<u8>, withdraw: Option<u8>, wild: Option<u8> },
@@ -60,7 +60,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Ids that no tree holds, or not here.
+/// Ids that are invalid, or not in this tree.
 const WILD: [&str; 8] = ["", "R1.a", "R2.A", "R9.A1a1", "../x", "R1.B", "R3.A1", "constructor"];
 
 /// The investigation under test.
@@ -113,7 +113,7 @@ impl Bench {
         self.service.read(&self.id).map_err(|_| ()).unwrap().snapshot
     }
 
-    /// Where a number points: below a committed node, mostly an open one, or among the roots.
+    /// Returns the parent that a number selects: a committed node, usually open, or `None` for a root.
     fn parent(investigation: &Investigation, rules: &EffectiveRules, at: u8) -> Option<NodeId> {
         let any_state = at.is_multiple_of(16);
         let places: Vec<_> = investigation
@@ -124,7 +124,7 @@ impl Bench {
         places.get(at as usize % (places.len() + 1)).cloned()
     }
 
-    /// One of five ids there, so that many collide.
+    /// Returns one of five ids below it, so that many collide.
     fn child(parent: Option<&NodeId>, step: u8) -> String {
         let Some(parent) = parent else { return format!("R1.{}", ["A", "B", "C", "D", "a"][step as usize]) };
         let digit = parent.suffix().ends_with(|c: char| c.is_ascii_digit());
@@ -163,7 +163,7 @@ impl Bench {
                     let rules = EffectiveRules::new(ruleset, investigation.meta());
                     Bench::parent(investigation, &rules, *parent)
                 };
-                // Mostly ids that are free, else any of the five.
+                // Usually free ids, otherwise any of the five.
                 let any = (0..5).map(|step| Bench::child(parent.as_ref(), step));
                 let mut free = any.filter(|id| !ids.contains(id));
                 let new = steps.iter().map(|step| match step {
@@ -188,13 +188,13 @@ impl Bench {
                 })
             }
             Call::Commit { first, states: chosen, evidence: given, agent } => {
-                // Rarely it comes late, with a claim.
+                // Sometimes it comes late, with a claim.
                 let claimed = agent.is_multiple_of(6);
                 let from = if claimed { &ids } else { &pending };
                 let results: Vec<NodeResult> = chosen
                     .iter()
                     .zip(u16::from(*first)..)
-                    // Rarely more than there are, so that one stands twice.
+                    // Sometimes more results than nodes, so that one node occurs twice.
                     .take(if agent.is_multiple_of(8) { 5 } else { from.len().max(1) })
                     .map(|(state, node)| NodeResult {
                         node_id: pick(from, (node % 256) as u8),
@@ -239,7 +239,7 @@ impl Bench {
             }),
         };
         let tool = match call {
-            // What is released must be pending, too.
+            // Released nodes must be pending too.
             Call::Propose { .. } | Call::Release(_) => "tot_propose",
             Call::Claim { .. } => "tot_next",
             Call::Commit { .. } => "tot_commit",
@@ -268,7 +268,7 @@ impl Bench {
         self.check(&after)
     }
 
-    /// That an investigation is one that its ruleset allows, and that every question can be asked of it.
+    /// Asserts that the ruleset allows the investigation, and that every query works on it.
     fn check(&self, snapshot: &Snapshot) -> Result<(), TestCaseError> {
         let ruleset = snapshot.ruleset.as_ref().unwrap();
         let investigation = &snapshot.investigation;
@@ -295,7 +295,7 @@ impl Bench {
         prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
         let outlook = outlook(investigation, &rules);
         prop_assert!(!worded(&outlook.next_step.wording(None)).is_empty());
-        // It words only the first nodes that lack children.
+        // It lists only the first nodes that lack children.
         let is_lacking = |it: &&Diagnostic| it.code == Code::InsufficientChildren;
         prop_assert_eq!(outlook.lacking, blocked.iter().filter(is_lacking).count());
         let mut more = 3;
@@ -310,7 +310,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What a new process reads, and what the history adds up to.
+    /// Asserts that a new process reads the same state, and that the history adds up to it.
     fn read_again(&self) -> Result<(), TestCaseError> {
         let held = self.snapshot();
         let store = Store::new(self.service.store().root());
@@ -336,7 +336,7 @@ impl Bench {
     }
 }
 
-/// Plays the calls, and gives how many were accepted and how many nodes came of them.
+/// Makes the calls, and returns the numbers of accepted calls and of resulting nodes.
 fn play(ruleset: usize, mode: usize, calls: &[Call]) -> Result<(usize, usize), TestCaseError> {
     let folder = crate::support::testing::folder();
     let mut bench = Bench::begin(folder.path(), ruleset, mode);
@@ -347,7 +347,7 @@ fn play(ruleset: usize, mode: usize, calls: &[Call]) -> Result<(usize, usize), T
     Ok((bench.accepted, bench.snapshot().investigation.nodes().count()))
 }
 
-/// It would prove little if nearly all of the calls were refused.
+/// The test would prove little if nearly all calls were refused.
 #[test]
 fn any_calls_leave_a_sound_investigation() {
     let (accepted, nodes, calls) = (Cell::new(0), Cell::new(0), Cell::new(0));
@@ -370,7 +370,7 @@ fn any_calls_leave_a_sound_investigation() {
     assert!(nodes.get() > 40, "{nodes:?} nodes came of them");
 }
 
-/// An end that names every answer.
+/// A conclusion that names every answer.
 fn concluded(investigation: &Investigation, rules: &EffectiveRules) -> End {
     let answers = rules.answers(investigation).map(|node| Bind::Id(node.id.to_string())).collect();
     End { conclusion: Some("It is so.".into()), answers, ..End::default() }

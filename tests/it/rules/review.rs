@@ -1,4 +1,4 @@
-//! What a reviewer is shown, and in which order.
+//! The order and content of what reviewers are shown.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;

@@ -5,7 +5,7 @@ use tree_of_thoughts::decide::start::Start;
 
 use crate::support::table::{Table, codes, start_of};
 
-/// One root, five directions in round 2, one of them dug to this round.
+/// One root, five directions in round 2, and one of them explored down to this round.
 fn tree(rounds: u32) -> Table {
     let mut table = Table::new("single-root");
     table.grow(&[("R1.A", "", "EXPLORE")]);
@@ -38,7 +38,7 @@ fn a_further_root_of_any_id_where_nothing_else_could_go_on() {
     assert_snapshot!(table.propose(&[("R1.B", ""), ("R1.C", "")]), @"TOO_MANY_ROOTS R1.C: There would be 3 roots; single-root allows 2 here. Propose one further root, and the others below it once it is committed.");
     assert_eq!(table.propose(&[("R1.Q", "")]), "");
     assert_eq!(codes(&table.propose(&[("R1.B", "")])), ["TOO_MANY_ROOTS"]);
-    // It goes on below the further root.
+    // The investigation continues below the additional root.
     table.sleep(60);
     assert_eq!(codes(&table.commit(&[("R1.Q", "EXPLORE")])), ["INCOMPLETE_EXPLORE"]);
     assert_eq!(codes(&table.propose(&[("R2.Q1", "R1.Q"), ("R2.Q2", "R1.Q")])), ["R2_BREADTH"]);

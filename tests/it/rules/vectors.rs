@@ -1,5 +1,5 @@
-//! The conformance vectors (`tests/vectors`, `FORMAT.md` says what is in them), played on one server under a clock that waits
-//! for nobody. `run_vectors.py` plays the same against any server.
+//! Plays the conformance vectors (see `tests/vectors/FORMAT.md`) on one server with a simulated clock. `run_vectors.py`
+//! plays them against any server.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     paths
 }
 
-/// Plays one, and says what was not as it is to be.
+/// Plays a vector, and returns the differences from what it expects.
 fn play(sandbox: &Sandbox, server: &mut Server, vector: &Value) -> Vec<String> {
     let (mut session, mut wrong) = (Value::Null, Vec::new());
     for (number, step) in vector["steps"].as_array().unwrap().iter().enumerate() {
@@ -41,7 +41,7 @@ fn play(sandbox: &Sandbox, server: &mut Server, vector: &Value) -> Vec<String> {
         let tool = step["tool"].as_str().unwrap();
         let mut arguments = step["args"].clone();
         if tool == "tot_start" {
-            // Under a clock that stands still, two starts are one.
+            // With a stopped clock, two identical starts would be one.
             sandbox.sleep(1);
             arguments["ruleset"] = vector["ruleset"].clone();
         } else if arguments["sessionId"] == "$session" {
@@ -52,7 +52,7 @@ fn play(sandbox: &Sandbox, server: &mut Server, vector: &Value) -> Vec<String> {
             session = reply["sessionId"].clone();
         }
         let Some(expected) = step["expect"].as_object() else { continue };
-        // What the reply leaves out is asked for where something is expected of it.
+        // If the reply omits an expected value, it is read from the status.
         let asked = expected.keys().any(|key| key != "status");
         let mut ask = || server.call("tot_status", json!({"sessionId": session, "graph": "dot"}));
         let after = Told { status: if asked { ask() } else { Value::Null }, reply };
@@ -65,7 +65,7 @@ fn play(sandbox: &Sandbox, server: &mut Server, vector: &Value) -> Vec<String> {
     wrong
 }
 
-/// A reply, and the status after it, which has what the reply leaves out.
+/// A reply and the subsequent status, which contains what the reply omits.
 struct Told {
     reply: Value,
     status: Value,
@@ -97,7 +97,7 @@ impl Told {
             "node_states" => wanted.as_object().unwrap().iter().all(|(id, state)| {
                 let name = format!("  {} [", id.replace('.', "_"));
                 let line = self.status["dot"].as_str().unwrap().lines().find(|line| line.starts_with(&name));
-                // An answer's verdict stands behind its state.
+                // An answer's verdict follows its state.
                 let ends = [")", ", "].map(|end| format!("\\n({}{end}", state.as_str().unwrap()));
                 line.is_some_and(|line| ends.iter().any(|end| line.contains(end)))
             }),
@@ -125,7 +125,7 @@ impl Told {
         }
     }
 
-    /// The value of that name in the reply or in the status, in it or in an object of it.
+    /// Returns the named value from the reply or the status, at the top level or in a nested object.
     fn value(&self, name: &str) -> Option<&Value> {
         fn in_one<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
             let fields = value.as_object()?;
@@ -135,7 +135,7 @@ impl Told {
     }
 }
 
-/// The id of a node that an entry is of: a text that begins with it, or an object.
+/// Returns the node id of an entry, which is a string that begins with the id, or an object.
 fn id(entry: &Value) -> &str {
     let text = entry.as_str().or_else(|| entry["nodeId"].as_str()).or_else(|| entry["id"].as_str());
     text.unwrap_or_else(|| panic!("{entry}")).split(' ').next().unwrap()

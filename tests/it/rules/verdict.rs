@@ -1,4 +1,5 @@
-//! What "confirmed" is said of, and what a conclusion rests on: one test for each way in which it was once said falsely.
+//! What counts as confirmed, and what a conclusion rests on. Each test covers a way in which this was once reported
+//! wrongly.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::assess::{Outcome, Verdict};
@@ -15,7 +16,7 @@ fn session(name: &str) -> Caller {
     Caller { session: Some(name.into()), ..Caller::default() }
 }
 
-/// An answer at the root, by `stub` in the session `one`, and a proposal below it.
+/// An answer at the root, by `stub` in session `one`, with a proposal below it.
 fn answered() -> Table {
     let mut table = Table::new("review");
     table.caller = session("one");
@@ -142,7 +143,7 @@ fn two_people_are_two() {
     assert!(said(table.try_commit(vec![own("R2.A1", "EXPLORE")])).contains("NOT_PROPOSED"), "sent twice");
 }
 
-/// Two answers, of which the first is confirmed and the second is not; nothing is owed.
+/// Two answers. The first is confirmed and the second is not; no required steps remain.
 fn two_answers() -> Table {
     let mut table = Table::in_mode("single-root", "smoke");
     table.caller = session("one");
@@ -213,7 +214,7 @@ fn a_review_does_not_end_on_answers_it_does_not_name() {
     assert_eq!(table.assessment().verdict(), Some(Verdict::OtherSession));
 }
 
-/// The headline, the finder and the badge of another answer stood above an unchanged conclusion.
+/// The page once showed the headline, author and badge of a different answer above an unchanged conclusion.
 #[test]
 fn an_objection_to_its_answer_puts_no_other_answer_above_a_conclusion() {
     let mut table = two_answers();

@@ -14,7 +14,7 @@ fn printed(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A sandbox with files in a folder of rulesets.
+/// A sandbox with files in a rulesets folder.
 fn with(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("rules")).unwrap();

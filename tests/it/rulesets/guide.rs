@@ -1,4 +1,4 @@
-//! The authoring guide: its worked example runs as written, its snippets are sound, and no key is missing.
+//! The authoring guide: its example runs as written, its snippets are valid, and no key is missing.
 
 use serde_json::{Value, json};
 use tree_of_thoughts::ruleset::schema::json_schema;
@@ -8,7 +8,7 @@ use tree_of_thoughts::yaml;
 use super::{GUIDE, blocks, example};
 use crate::support::{Sandbox, Session, TOT_REPORT, codes, node};
 
-/// A result with an agent and evidence of its own.
+/// Returns a result with an agent and evidence.
 fn result(id: &str, state: &str) -> Value {
     json!({
         "nodeId": id,
@@ -122,7 +122,7 @@ fn states_of_the_example() -> Vec<String> {
     RulesetFile::parse(example()).unwrap().ruleset.states.iter().map(|state| state.name.to_string()).collect()
 }
 
-/// Each snippet, put in place of the example's own keys or states, makes a sound ruleset.
+/// Each snippet, inserted in place of the example's own keys or states, gives a valid ruleset.
 #[test]
 fn every_snippet_is_sound() {
     assert!(blocks().len() > 10);
@@ -173,7 +173,7 @@ fn every_key_is_explained() {
     }
 }
 
-/// How often the schema asked for a key, knew that a value may be absent, and knew its variants.
+/// Counts of the schema features used: keys, optional values and variants.
 #[derive(Debug, Default)]
 struct Asked {
     required: usize,
@@ -181,7 +181,7 @@ struct Asked {
     variants: usize,
 }
 
-/// Asserts that the value is as the schema says, references resolved. Counts what the schema asked for.
+/// Asserts that the value matches the schema, with references resolved. Counts the schema features used.
 fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Asked) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.strip_prefix("#/definitions/").unwrap();

@@ -1,4 +1,4 @@
-//! The ruleset that is pinned in an investigation is the one that it is judged by.
+//! An investigation is judged by its pinned ruleset.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
         }
         session.refused(tool, arguments);
     }
-    // What can be said without rules.
+    // Everything that does not need the rules is still shown.
     let status = session.ok("tot_status", json!({"detail": "full"}));
     assert_eq!(codes(&status["owed"]), ["INVALID_RULESET"]);
     assert_eq!(codes(&status["warnings"]), ["INVALID_RULESET"]);
@@ -83,7 +83,7 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     let page = std::fs::read_to_string(site.join("judged.html")).unwrap();
     assert!(page.contains("EXPLORED is not one of the states"), "{page}");
     assert!(site.join("nodes/R2.A2.html").exists());
-    // Mended, it goes on where it was.
+    // After the repair, work continues from the same state.
     edit(&sandbox, &repository, "storeAs: EXPLORED", "storeAs: EXPLORE");
     sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [result("R3.A1a", "EXPLORE")]}));
@@ -117,7 +117,7 @@ fn an_edit_lowers_no_rule_and_is_named() {
     assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
     let named = "the rules of the first commit apply";
     assert!(status["faults"][0].as_str().unwrap().contains(named), "{status}");
-    // A server started later says so, too, and a page says it in words.
+    // A server that starts later also reports it, and a page explains it.
     let other = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
     assert_eq!(other["faults"], status["faults"]);
     let site = sandbox.path("site");
@@ -126,11 +126,11 @@ fn an_edit_lowers_no_rule_and_is_named() {
     assert!(page.contains(named), "{page}");
 }
 
-/// What each program that names faults says of the folder.
+/// Returns what each program that reports problems says about the folder.
 fn told_everywhere(sandbox: &Sandbox, folder: &Path) -> Vec<String> {
     let says = |program: &str, arguments: &[&str]| {
         let ran = sandbox.command(program).current_dir(folder).args(arguments).output().unwrap();
-        // Lines are broken at words.
+        // Lines are wrapped between words.
         String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
     };
     says(TOT_REPORT, &[".", "--out", "../site"]);
@@ -172,7 +172,7 @@ fn terms_that_a_hand_changed_decide_nothing_and_are_named() {
     for told in told_everywhere(&sandbox, &repository) {
         assert!(told.contains("by Tester; the terms of the first commit apply"), "{told}");
     }
-    // The mark of a call does not help.
+    // Marking the commit as a call does not help.
     sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
     let status = session.ok("tot_status", json!({}));
     assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");

@@ -38,7 +38,7 @@ fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
     assert_eq!(project.changed, ["value", "deep/er/file", "new"]);
     let patch = project.patch.unwrap();
     assert!(patch.contains("-1\n+2\n") && patch.contains("+++ b/deep/er/file\n"), "{patch}");
-    // The project is as it was, and so is its index.
+    // The project and its index are unchanged.
     let after = (world.git(&["status", "--porcelain"]), fs::read(world.project.join(".git/index")).unwrap());
     assert_eq!(before, after);
     assert_eq!(fs::read_dir(world.sandbox.path("tmp")).unwrap().count(), 0);
@@ -149,7 +149,7 @@ fn a_command_that_kills_its_parent_loses_nothing_that_was_there() {
     let said = world.run(&[], "kill -KILL $PPID; sleep 0.2");
     assert_eq!((said.status, world.runs().len()), (-1, 1));
     world.assert_sound();
-    // Asked politely, it hands the question on.
+    // On SIGTERM, it passes the signal on.
     let said = world.run(&[], "kill -TERM $PPID; sleep 600");
     assert_eq!((said.status, world.runs().len()), (128 + 15, 2), "{said:?}");
     world.assert_sound();
@@ -170,7 +170,7 @@ fn a_command_may_delete_the_folder_that_it_runs_in_and_the_whole_project() {
     world.sandbox.assert_sound(&world.repository());
 }
 
-/// Once the words on its runs stood in the place of the evidence that the agent gave.
+/// The summary of a node's runs once replaced the agent's own evidence.
 #[test]
 fn the_evidence_of_a_node_is_read_beside_what_its_commands_are_worth() {
     let world = World::new();
@@ -220,7 +220,7 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
         node.contains("<p>And 1 more: <code class=\"break\">tot show ") && node.contains("cat value"),
         "{node}"
     );
-    // What its node's page leaves out is led to without a place on it.
+    // A link to something that the node's page omits has no anchor.
     assert_eq!(all.matches("<a href=\"nodes/R1.A.html#run-").count(), 20);
     assert!(
         all.contains(
@@ -288,11 +288,11 @@ fn an_unborn_and_a_shallow_repository_and_one_with_submodules_are_named_as_they_
     world.write("part/value", "2\n");
     assert_eq!(world.run(&[], "true").status, 0);
     let project = world.captured().project.unwrap();
-    // A patch of the project can't have it.
+    // A patch of the project can't contain it.
     assert_eq!((project.changed, project.patch), (vec!["part".to_owned()], None));
 }
 
-/// git takes a file for unchanged by its size and the second of its time, if its index is newer.
+/// If its index is newer, git considers a file unchanged by its size and its time in seconds.
 #[test]
 fn a_change_within_the_second_of_the_last_commit_is_in_the_patch() {
     let world = World::new();
@@ -329,7 +329,8 @@ fn nothing_that_commands_a_terminal_gets_into_a_file() {
     world.assert_sound();
 }
 
-/// Prints so many bytes, and says what memory that took of the program that reads them, at most, and of its file.
+/// Captures a command that prints this many bytes. Returns the peak memory of the capturing program and the size of the
+/// stored file.
 fn memory_for(bytes: u64) -> (u64, u64) {
     let world = World::new();
     let script = format!("head -c {bytes} /dev/zero | tr '\\0' 'x'; grep VmHWM /proc/$PPID/status >&2");
@@ -346,11 +347,11 @@ fn memory_for(bytes: u64) -> (u64, u64) {
     (peak, file.metadata().unwrap().len())
 }
 
-/// 10 GB where all cases are tried.
+/// 10 GB if all cases are tried.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_and_file_are_bounded_however_much_is_printed() {
-    // So much that all buffers are full.
+    // Enough to fill all buffers.
     let (small, _) = memory_for(1_000_000);
     let (large, file) = memory_for(if tries_all() { 10_000_000_000 } else { 200_000_000 });
     assert!(large < small + 1_024, "{large} KiB, and {small} KiB with a megabyte");

@@ -1,4 +1,4 @@
-//! A stranger's investigation whose runs are traps: reading it starts none of them.
+//! A stranger's investigation whose runs are traps. Reading it starts none of them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::World;
 use crate::support::{Server, TOT, TOT_MCP, TOT_REPORT};
 
-/// The programs that were started below one, by their paths, as strace saw them.
+/// Returns the paths of the programs that were started below a process, as traced by strace.
 struct Watched<'w> {
     world: &'w World,
     number: usize,
@@ -18,7 +18,7 @@ struct Watched<'w> {
 }
 
 impl Watched<'_> {
-    /// A command under strace, in the folder of its own project; and its trace.
+    /// Runs a command under strace, in the folder of its own project. Returns its trace.
     fn command(&mut self, program: &str) -> (Command, PathBuf) {
         self.number += 1;
         let trace = self.world.sandbox.path(&format!("trace-{}", self.number));
@@ -86,7 +86,7 @@ fn no_command_of_a_stranger_starts_by_reading() {
         &["rerun", "--all", "--dry-run"],
         &["rerun", "--all"],
     ] {
-        // What it says is the matter of other tests.
+        // Other tests check the output.
         watched.run(TOT, &[&["--root", root], arguments].concat());
     }
     let exported = world.sandbox.path("exported.json");
@@ -133,7 +133,7 @@ fn no_command_of_a_stranger_starts_by_reading() {
             "{page}"
         );
     }
-    // The trap is one: whoever says so starts it.
+    // The trap works: on an explicit request, it starts.
     let said = world.tot(&["--root", root, "rerun", "--all", "--yes", "--at", "here", "--no-store"]);
     assert!(marker.exists(), "{said:?}");
 }

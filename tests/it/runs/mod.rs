@@ -1,4 +1,4 @@
-//! Commands that are evidence, with real processes: captured by `tot run`, repeated by `tot rerun`.
+//! Commands as evidence, with real processes: captured by `tot run`, repeated by `tot rerun`.
 
 mod capture;
 mod hostile;
@@ -16,7 +16,7 @@ use tree_of_thoughts::format::run_file;
 
 use crate::support::{Sandbox, TOT, node};
 
-/// What a command printed, and its exit status.
+/// A command's output and exit status.
 #[derive(Debug)]
 struct Said {
     out: String,
@@ -35,7 +35,7 @@ impl From<Output> for Said {
     }
 }
 
-/// A project, and an investigation beside it with the proposed node `R1.A`.
+/// A project, and next to it an investigation with the pending node `R1.A`.
 struct World {
     sandbox: Sandbox,
     project: PathBuf,
@@ -43,7 +43,7 @@ struct World {
 }
 
 impl World {
-    /// The project is a repository with one file, `value`, that holds 1.
+    /// Creates a project repository with one file, `value`, that contains 1.
     fn new() -> World {
         let world = World::without_repository();
         world.write("value", "1\n");
@@ -80,7 +80,7 @@ impl World {
         self.git(&["rev-parse", "HEAD"]).trim().to_owned()
     }
 
-    /// `tot`, in a folder of the project, with temporary folders of its own.
+    /// Runs `tot` in a folder of the project, with its own temporary folder.
     fn tot_in(&self, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = self.sandbox.command(TOT);
         command.args(arguments).current_dir(folder).stdin(Stdio::null());
@@ -92,7 +92,7 @@ impl World {
         self.tot_in(&self.project, arguments).output().unwrap().into()
     }
 
-    /// Runs a shell script as evidence of `R1.A`.
+    /// Runs a shell script as evidence for `R1.A`.
     fn run(&self, options: &[&str], script: &str) -> Said {
         self.tot(&[&["run", "R1.A"], options, &["--", "sh", "-c", script]].concat())
     }
@@ -105,7 +105,7 @@ impl World {
         self.sandbox.repository(&self.id)
     }
 
-    /// The records, the oldest first.
+    /// Returns the records, oldest first.
     fn runs(&self) -> Vec<Run> {
         let Ok(files) = fs::read_dir(self.repository().join("runs")) else { return Vec::new() };
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
@@ -113,7 +113,7 @@ impl World {
         files.iter().map(|file| run_file::read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
     }
 
-    /// The only run that was captured.
+    /// Returns the only captured run.
     fn captured(&self) -> Ran {
         match <[Run; 1]>::try_from(self.runs()) {
             Ok([Run { what: RunKind::Captured(ran), .. }]) => ran,
@@ -128,13 +128,13 @@ impl World {
     }
 }
 
-/// Whether a process of that number lives; one that only its parent still has to hear of does not.
+/// Returns whether a process with this id is alive. A zombie is not.
 fn is_alive(process: &str) -> bool {
     let state = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
 }
 
-/// Waits until something is so.
+/// Waits until the condition is true.
 fn eventually(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..600 {
         if is_so() {

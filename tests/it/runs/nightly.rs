@@ -1,4 +1,4 @@
-//! The recipe in `investigations/evidence/`, as it stands.
+//! The recipe in `investigations/evidence/`, as published.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn ci_fails_with_the_sentence_of_the_conclusion_that_no_longer_holds() {
     let hub = hub(&world.sandbox).display().to_string();
     assert_eq!(world.tot(&["remote", "add", "origin", &hub]).status, 0);
     assert_eq!(world.tot(&["sync"]).status, 0);
-    // The machine of CI has a clone of the project, and the hub.
+    // The CI machine has a clone of the project and the hub.
     let clone = world.sandbox.path("ci");
     world.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     let programs = Path::new(TOT).parent().unwrap().display();
@@ -44,7 +44,7 @@ fn ci_fails_with_the_sentence_of_the_conclusion_that_no_longer_holds() {
     let said = night();
     assert_eq!(said.status, 1, "{said:?}");
     assert_eq!(said.err, "The conclusion no longer holds: The value is *one*.\n");
-    // Here, where it was captured, it is known as well.
+    // The machine that captured it knows the result too.
     assert_eq!(world.tot(&["sync"]).status, 0);
     let runs = world.runs();
     assert_eq!(runs.len(), 4);

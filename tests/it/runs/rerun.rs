@@ -12,7 +12,7 @@ use tree_of_thoughts::format::run_file;
 use super::{Said, World, eventually, is_alive};
 
 impl World {
-    /// The repetitions, the oldest first: what they repeat, where they ran, how they compare.
+    /// Returns the reruns, oldest first: the run that each repeats, where it ran, and how the results compare.
     fn repeated(&self) -> Vec<(Option<String>, RunVerdict, Ran)> {
         let runs = self.runs().into_iter();
         runs.filter_map(|run| match run.what {
@@ -26,7 +26,7 @@ impl World {
         self.tot(&[&["rerun", "--yes"], options].concat())
     }
 
-    /// Nothing of a repetition is left: no work tree, no temporary folder, no change to the project.
+    /// Asserts that a rerun left nothing behind: no work tree, no temporary folder, no change to the project.
     fn assert_tidy(&self, before: &(String, Vec<u8>)) {
         assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
         let left: Vec<_> =
@@ -35,13 +35,13 @@ impl World {
         assert_eq!(self.state(), *before);
     }
 
-    /// Branches, changes, and git's index.
+    /// Returns the branches, the changes and git's index.
     fn state(&self) -> (String, Vec<u8>) {
         let refs = self.git(&["for-each-ref"]) + &self.git(&["status", "--porcelain", "--branch"]);
         (refs, fs::read(self.project.join(".git/index")).unwrap())
     }
 
-    /// Ends the investigation, with `R2.A1` as the answer.
+    /// Ends the investigation with `R2.A1` as the answer.
     pub(super) fn ended(&self) {
         let mut server = self.sandbox.server();
         let mut call = |tool: &str, mut arguments: Value| {
@@ -62,7 +62,7 @@ impl World {
         call("tot_end", json!({"conclusion": "The value is *one*. Nobody knows why."}));
     }
 
-    /// Changes the only stored run by hand.
+    /// Edits the only stored run manually.
     pub fn edit(&self, change: impl Fn(&mut Ran)) {
         let run = self.runs().remove(0);
         let RunKind::Captured(mut ran) = run.what else { panic!("captured") };
@@ -131,12 +131,12 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     let same = RunVerdict::Same;
     let all = [(keeps.clone(), same), (keeps, same), (breaks.clone(), RunVerdict::Differs), (breaks, same)];
     assert_eq!(at, all);
-    // One commit for all of one call.
+    // All runs of one call are stored in one commit.
     let log = world.sandbox.git(&world.repository(), &["log", "--format=%h", "--", "runs"]);
     assert_eq!(log.lines().count(), 4);
     assert_eq!(world.again(&["--at", "HEAD~1", "--no-store"]).status, 0);
     assert_eq!(world.repeated().len(), 4);
-    // In place, with what is not committed.
+    // In place, including uncommitted changes.
     world.write("value", "1\n");
     assert_eq!(world.again(&["--at", "here", "R2.A1"]).status, 0);
     assert_eq!(world.repeated()[4].2.project.as_ref().unwrap().changed, ["value"]);
@@ -249,7 +249,7 @@ fn what_can_not_run_is_named_and_is_no_difference() {
         ["the program ./tool does not exist, 0.0 s)", "the folder sub does not exist, 0.0 s)"]
     );
     assert!(said.out.contains("\n0 of 2 same, 2 could not run\n"), "{said:?}");
-    // Where the project is not, and where it has no such commit.
+    // Without the project, and without the commit in the project.
     let elsewhere = world.sandbox.path("tmp");
     let mut command = world.tot_in(&elsewhere, &["rerun", "--yes", "--no-store"]);
     assert!(reasons(&command.output().unwrap().into())[0].starts_with("this is not a repository"));
@@ -377,7 +377,7 @@ fn a_killed_rerun_is_tidied_up_by_the_next() {
         .unwrap();
     assert_eq!(world.git(&["worktree", "list"]).lines().count(), 2);
     let said = world.again(&["--all", "--no-store"]);
-    // It was captured with its limit.
+    // It was captured with a time limit.
     assert_eq!(said.status, 0, "{said:?}");
     world.assert_tidy(&before);
 }
@@ -487,7 +487,7 @@ fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
     world.assert_sound();
 }
 
-/// A PATH with git and a shell, and with `bwrap` as this script, or without it.
+/// Returns a PATH with git and a shell, and with this script as `bwrap` or without `bwrap`.
 fn path_with(world: &World, bwrap: Option<&str>) -> PathBuf {
     let folder = world.sandbox.path("programs");
     fs::create_dir_all(&folder).unwrap();
@@ -535,7 +535,7 @@ fn in_a_sandbox_there_is_no_network_and_nothing_to_write_to_but_the_work_tree() 
         return;
     }
     let world = World::new();
-    // Neither below /tmp nor below /dev, which are others there.
+    // Not below /tmp or /dev, which are different inside the sandbox.
     let marker = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("marker-{}", std::process::id()));
     let script = format!(
         "echo x > new && cat value; echo x > /tmp/new && echo tmp; (echo x > {}) 2>/dev/null || echo kept; \

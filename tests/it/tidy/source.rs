@@ -16,24 +16,24 @@ enum Kind {
 #[derive(Clone)]
 struct Token {
     kind: Kind,
-    /// How many lines are above it.
+    /// The number of lines above it.
     line: usize,
     text: String,
 }
 
-/// A file of the library or of a binary.
+/// A source file of the library or a program.
 pub struct Source {
-    /// From the project's root, with `/`.
+    /// The path from the project's root, with `/`.
     pub name: String,
-    /// The module that the file is, from the root of the crate.
+    /// The file's module path, from the crate's root.
     module: Vec<String>,
     tokens: Vec<Token>,
-    /// Every path that is named, each name of a list on its own. `crate`, `self` and `super` are resolved: what begins
-    /// at this crate's root begins with `crate`.
+    /// Every path that the file names, with each name of a list on its own. `crate`, `self` and `super` are resolved,
+    /// so paths within this crate begin with `crate`.
     pub paths: Vec<Vec<String>>,
 }
 
-/// All files below `src`, but those that only tests compile.
+/// Returns all files below `src` except those compiled only for tests.
 pub fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read);
     &SOURCES
@@ -54,8 +54,8 @@ fn read() -> Vec<Source> {
     found
 }
 
-/// `src/store/git/mod.rs` is the module `store::git`, and `src/bin/tot.rs` is `bin::tot`. What is in `src/core` is in all of
-/// the library under the same name.
+/// Returns a file's module path. `src/store/git/mod.rs` is `store::git`, and `src/bin/tot.rs` is `bin::tot`. Modules in
+/// `src/core` keep their name in the whole library.
 fn module(name: &str) -> Vec<String> {
     let name = name.strip_prefix("src/").unwrap();
     let path = Path::new(name.strip_prefix("core/").unwrap_or(name)).with_extension("");
@@ -66,7 +66,7 @@ fn module(name: &str) -> Vec<String> {
     parts
 }
 
-/// The words and marks of a text.
+/// Splits text into words and punctuation.
 fn tokens(text: &str) -> Vec<Token> {
     let letters: Vec<char> = text.chars().collect();
     let at = |index: usize| letters.get(index).copied().unwrap_or('\0');
@@ -101,7 +101,7 @@ fn tokens(text: &str) -> Vec<Token> {
             end = after;
             Kind::Literal
         } else if first == '\'' {
-            // 'a' and '\n' are letters, 'a without an end is a lifetime.
+            // 'a' and '\n' are characters; 'a without a closing quote is a lifetime.
             if at(end) == '\\' || at(end + 1) == '\'' {
                 end += if at(end) == '\\' { 2 } else { 1 };
                 while at(end) != '\'' {
@@ -134,7 +134,7 @@ fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Where a string literal ends that begins here.
+/// Returns the end of the string literal that begins here.
 fn after_text(letters: &[char], begin: usize) -> Option<usize> {
     if !['"', 'b', 'c', 'r'].contains(&letters[begin]) {
         return None;
@@ -163,7 +163,7 @@ fn after_text(letters: &[char], begin: usize) -> Option<usize> {
     Some(at + 1 + length + closing.len())
 }
 
-/// The tokens without the items below `#[cfg(test)]`, and the modules that it takes away.
+/// Returns the tokens without items below `#[cfg(test)]`, and the modules removed this way.
 fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
     const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut kept, mut modules) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
         if tokens[at].text == "mod" {
             modules.push(tokens[at + 1].text.clone());
         }
-        // To the end of the item: its braces, or what ends a declaration or a field.
+        // Up to the end of the item: its closing brace, or the end of a declaration or a field.
         let mut depth = 0;
         loop {
             let text = tokens[at].text.as_str();
@@ -198,18 +198,18 @@ fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
 }
 
 impl Source {
-    /// The module at the root of the crate that the file belongs to.
+    /// Returns the top-level module that the file belongs to.
     pub fn part(&self) -> &str {
         self.module.first().map_or("lib", String::as_str)
     }
 
-    /// Whether the file belongs to the module with that path, such as `store::git`.
+    /// Returns whether the file belongs to the module with this path, such as `store::git`.
     pub fn is_in(&self, module: &str) -> bool {
         let wanted: Vec<&str> = module.split("::").collect();
         self.module.len() >= wanted.len() && self.module.iter().zip(wanted).all(|(own, wanted)| own == wanted)
     }
 
-    /// Whether the code names that, or has it in a string.
+    /// Returns whether the code contains this name, even in a string.
     pub fn names(&self, text: &str) -> bool {
         self.tokens.iter().any(|token| match token.kind {
             Kind::Word => token.text == text,
@@ -218,12 +218,12 @@ impl Source {
         })
     }
 
-    /// Whether this is the module of that name in another file's.
+    /// Returns whether this is the module with that name in another file's module.
     pub fn is_child(&self, name: &str, parent: &Source) -> bool {
         self.module.split_last().is_some_and(|(own, above)| own == name && above == parent.module)
     }
 
-    /// Whether something is compiled for one system and not for another: `#[cfg(unix)]`, `cfg!(target_os = "macos")`.
+    /// Returns whether the file compiles something only on some systems: `#[cfg(unix)]`, `cfg!(target_os = "macos")`.
     pub fn asks_for_the_system(&self) -> bool {
         const SYSTEMS: [&str; 6] =
             ["unix", "windows", "target_os", "target_family", "target_env", "target_vendor"];
@@ -232,7 +232,7 @@ impl Source {
         let mut begins = begins.filter(|(_, token)| ["cfg", "cfg_attr"].contains(&token.text.as_str()));
         begins.any(|(at, _)| {
             let mut depth = 0;
-            // To the end of its brackets; of an attribute with what it adds, which does no harm.
+            // Up to the closing bracket, including what an attribute adds, which does no harm.
             let condition = tokens().skip(at + 1).skip_while(|token| token.text == "!").take_while(|token| {
                 match token.text.as_str() {
                     "(" => depth += 1,
@@ -245,25 +245,25 @@ impl Source {
         })
     }
 
-    /// Whether a macro of that name is called.
+    /// Returns whether the file uses a macro with this name.
     pub fn calls(&self, name: &str) -> bool {
         self.tokens.windows(2).any(|pair| pair[0].text == name && pair[1].text == "!")
     }
 
-    /// Whether its words and marks have that code in them, which is without blanks.
+    /// Returns whether the tokens contain this code, written without spaces.
     pub fn spells(&self, code: &str) -> bool {
         let is_code = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Mark);
         let text: String = self.tokens.iter().filter(is_code).map(|token| token.text.as_str()).collect();
         text.contains(code)
     }
 
-    /// Its strings, each with how many lines are above it.
+    /// Returns the strings in the file, each with the number of lines above it.
     pub fn literals(&self) -> impl Iterator<Item = (usize, &str)> {
         let literals = self.tokens.iter().filter(|token| token.kind == Kind::Literal);
         literals.map(|token| (token.line, token.text.as_str()))
     }
 
-    /// Whether a string or, where those count, a comment has that text in it.
+    /// Returns whether a string or, if comments count, a comment contains this text.
     pub fn says(&self, text: &str, comments_too: bool) -> bool {
         self.tokens.iter().any(|token| {
             let counts = match token.kind {
@@ -276,7 +276,7 @@ impl Source {
     }
 }
 
-/// The paths that the tokens of a module name.
+/// Returns the paths that a module's tokens name.
 fn paths(tokens: &[Token], module: &[String]) -> Vec<Vec<String>> {
     let tokens: Vec<&Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).collect();
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
@@ -326,7 +326,7 @@ fn paths(tokens: &[Token], module: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads what follows `use`, with the paths before it, and gives where it ends.
+/// Reads the tree after `use`, with the path before it. Returns where it ends.
 fn use_tree(tokens: &[&Token], mut at: usize, before: &[String], found: &mut Vec<Vec<String>>) -> usize {
     let mut path = before.to_vec();
     while at < tokens.len() {
@@ -355,7 +355,7 @@ fn use_tree(tokens: &[&Token], mut at: usize, before: &[String], found: &mut Vec
     at
 }
 
-/// The path from the root of the crate, as seen from a module.
+/// Resolves a path, as seen from a module, to one from the crate's root.
 fn resolved(path: Vec<String>, module: &[String]) -> Vec<String> {
     let mut from = module.to_vec();
     let mut rest = path.as_slice();

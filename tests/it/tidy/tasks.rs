@@ -1,5 +1,5 @@
-//! What a newcomer does first stands in the docs of the module where it begins, with the files to touch. The lists are
-//! kept true by an example of each: the files of what is there already.
+//! The steps of common first tasks are listed in the docs of the module where each begins, with the files to change. An
+//! example keeps each list accurate: the files of an existing feature.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use super::quoted;
 use super::source::sources;
 
 struct Task {
-    /// Where the list stands.
+    /// The file with the list.
     file: &'static str,
     heading: &'static str,
-    /// By what the files of the example are known. Every file of the library and of the templates that has it in its
-    /// code is in the list.
+    /// The code that identifies the example's files. The list must name every file of the library and the templates
+    /// that contains it.
     example: &'static str,
-    /// Files that only speak of the example, or use it.
+    /// Files that only mention or use the example.
     beside: &'static [&'static str],
 }
 
@@ -36,7 +36,7 @@ const TASKS: [Task; 5] = [
         file: "src/report/mod.rs",
         heading: "Adding a page",
         example: "references.html",
-        // It links to it.
+        // The page is linked from here.
         beside: &["site-template/findings.html"],
     },
     Task {
@@ -52,7 +52,7 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The files that the list of a task names.
+/// Returns the files in a task's list.
 fn named(task: &Task) -> Vec<String> {
     let text = read(task.file);
     let list = text.split(&format!("//! # {}\n", task.heading)).nth(1);

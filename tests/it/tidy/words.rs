@@ -1,23 +1,23 @@
-//! Phrases that read as translated, and sentences that are too long to be read once.
+//! Unidiomatic phrases, and sentences that are too long to understand at first reading.
 
 use super::source::sources;
 use super::{files, name};
 
-/// At any place. For each there is a plain word: an invalid id, an unknown tool, messages to the sync thread.
+/// Banned anywhere. Each has a plain alternative: an invalid id, an unknown tool, messages to the sync thread.
 const PHRASES: &str = "is none, are none of, that are none, which are none, that there is not, that there are not, \
     who has no, what who, for who, who syncs, is told of, are told of, come about, comes about, came about, \
     as good as for ever, shall, nothing was said";
-/// At the beginning of a line of a doc comment, which opens with a noun or a verb in the third person.
+/// Banned at the beginning of a doc comment, which must open with a noun or a third-person verb.
 const OPENINGS: &str = "The same, Who, What who, As good";
-/// What stays, and why.
+/// The exceptions, with reasons.
 const EXCEPTIONS: [(&str, &str); 2] = [
     ("there is none", "names what is absent, in its own sentence"),
     ("with --json: {", "is the shape of an output, and no sentence"),
 ];
-/// The most words of a sentence on a page, in a message or in a guide.
+/// The maximum number of words in a sentence on a page, in a message or in a guide.
 const LONGEST: usize = 40;
 
-/// The phrases of a file by their lines, also those that go on in the next line.
+/// Returns the banned phrases in a file by line, including phrases that span two lines.
 fn phrases(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut said, mut starts) = (Vec::new(), String::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -42,7 +42,8 @@ fn phrases(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The long sentences of Markdown, by the lines in which they end. An item, a row and an empty line end one, too.
+/// Returns the long sentences in Markdown, by the line where each ends. List items, table rows and empty lines also end
+/// a sentence.
 fn long(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut words, mut is_code) = (Vec::new(), Vec::new(), false);
     let mut end = |number: usize, words: &mut Vec<&str>| {
@@ -69,13 +70,13 @@ fn long(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A text whose sentences also end at these.
+/// Text in which these strings also end a sentence.
 fn ending_at(text: &str, ends: &[&str]) -> String {
     let text = text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n");
     ends.iter().fold(text, |text, end| text.replace(end, " . "))
 }
 
-/// The files in these folders, or these files, by their names from the project's root.
+/// Returns these files, and the files in these folders, by path from the project's root.
 fn of(paths: &[&str], endings: &[&str]) -> impl Iterator<Item = (String, String)> {
     let files: Vec<_> = paths.iter().flat_map(|path| files(path, endings)).collect();
     files.into_iter().map(|(path, text)| (name(&path), text))
@@ -93,7 +94,7 @@ fn no_text_reads_as_translated() {
     assert_eq!(phrases("/// The same, of an id\n/// that is\n/// none.").len(), 2);
     assert_eq!(phrases("/// Returns the id; `None` where there is none."), []);
     let texts = of(&["src", "tests", "site-template", "README.md"], &["rs", "md", "html", "js", "css"]);
-    // This file names the phrases.
+    // This file lists the phrases.
     assert_none(texts.filter(|(file, _)| !file.ends_with("tidy/words.rs")), phrases);
 }
 
@@ -105,7 +106,7 @@ fn no_sentence_is_too_long() {
     let pages = of(&["src", "site-template"], &["html"]);
     assert_none(pages.map(|(file, text)| (file, ending_at(&text, &["<", ">", "{", "}"]))), long);
     let literals = sources().iter().flat_map(|source| {
-        // A line that ends by a backslash goes on in the next one.
+        // A line that ends with a backslash continues on the next line.
         let text = |text: &str| text.replace('\n', " . \n").replace("\\ . \n", "\n");
         let text = move |(line, said): (usize, &str)| "\n".repeat(line) + &ending_at(&text(said), &["\\n"]);
         source.literals().map(move |literal| (source.name.clone(), text(literal)))
