@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     for Cloned { branch, outcome } in &cloned {
         match outcome {
             Ok(ClonedFolder { path, is_new: true, .. }) => {
-                say(&one_line(&format!("{branch} is in {}", path.display())))?;
+                say(&one_line(&format!("cloned {branch} into {}", path.display())))?;
             }
             Ok(ClonedFolder { path, .. }) => {
                 say(&one_line(&format!(

@@ -198,8 +198,8 @@ fn print(entry: &ImportEntry, dry_run: bool) -> super::CommandResult {
     let Some(imported) = &entry.imported else { return Ok(()) };
     let is = match (imported.present, dry_run) {
         (true, _) => "was already in",
-        (false, true) => "would be",
-        (false, false) => "is in",
+        (false, true) => "would be imported into",
+        (false, false) => "imported into",
     };
     let what = format!("{}, {}", counted(imported.nodes, "node"), counted(imported.commits, "commit"));
     let mut lines = vec![format!("{file} {is} {}: {what}, at {:.10}", imported.path, imported.head)];

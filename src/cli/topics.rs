@@ -85,7 +85,7 @@ fn listing() -> String {
     let topics: String =
         TOPICS.iter().map(|(name, text)| format!("  tot help {name:<12}{}\n", title(text))).collect();
     let commands = commands(&Style::new(), &Style::new());
-    format!("Topics:\n{topics}\nCommands: tot help COMMAND explains one.\n\n{commands}")
+    format!("Topics:\n{topics}\nCommands (for details, `tot help COMMAND`):\n\n{commands}")
 }
 
 /// Returns a command's `--help` text.

@@ -241,7 +241,7 @@ impl ReplyFields {
             );
             let named = shortened(&unconfirmed, NAMED);
             notes.push(how.map(|how| {
-                format!("No longer confirmed: {named}. {how} a new check for another agent to research.")
+                format!("No longer confirmed: {named}. {how} a new check for another agent to carry out.")
             }));
         }
         self.message.notes.splice(0..0, notes);

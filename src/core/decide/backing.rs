@@ -88,10 +88,10 @@ pub(super) fn started_at(
     let text = text.map(str::trim).filter(|text| !text.is_empty())?;
     let wrong = match text.parse::<Timestamp>() {
         Ok(time) if time <= now => return Some(time),
-        Ok(_) => format!("startedAt of {about} is in the future: it is {now} now."),
+        Ok(_) => format!("startedAt of {about} is in the future; the current time is {now}."),
         Err(error) => format!("startedAt of {about}: {error}."),
     };
-    let how = "Give the time at which the research began, or leave it out.";
+    let how = "Give the time when the research began, or omit it.";
     verdict.refuse(Code::InvalidArgument, about, wrong, how);
     None
 }
@@ -145,7 +145,7 @@ pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut Cal
         }
         let lines = not_blank(cited.lines);
         if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
-            let what = format!("The lines {} in a reference in {about} are invalid.", quoted(lines));
+            let what = format!("A reference in {about} has an invalid line range: {}.", quoted(lines));
             verdict.refuse(Code::InvalidArgument, about, what, "Write one line as 18, several as 18-24.");
         }
         references.push(Citation {

@@ -154,13 +154,17 @@ pub fn end(
         let adds_anything =
             new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
         let unstored = adds_anything.then(|| {
-            let message = format!("It already ended at {}; nothing was stored.", ended.ended_at);
+            let message =
+                format!("The investigation already ended at {}; nothing was stored.", ended.ended_at);
             Diagnostic::new(Code::AlreadyEnded, message).suggest(
                 Wording::both(
                     "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`.",
                     "`tot amend --conclusion` changes what is stored.",
                 )
-                .then(&"To go on, reclassify a node to an open state, and end it again.".into()),
+                .then(
+                    &"To continue, reclassify a node to an open state, then end the investigation again."
+                        .into(),
+                ),
             )
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
@@ -302,7 +306,7 @@ pub(super) fn bound_answers(
             "--answer must name one main answer, or parts that together form the conclusion.",
         );
         let how = Wording::both(
-            "Give each of several `as: part`, and others `as: rival`.",
+            "Mark each of several parts with `as: part`, and other answers with `as: rival`.",
             "Give each part with --answer, and others with --rival.",
         );
         wrong("", what, how);

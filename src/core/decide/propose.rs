@@ -291,7 +291,7 @@ fn check_node(
         match &parent {
             None if new.parent.is_none() && id.round() != 1 => error(
                 Code::RoundMismatch,
-                format!("{id} is in round {}, but has no parent: a root is in round 1.", id.round()),
+                format!("{id} is in round {} but has no parent; only round 1 has roots.", id.round()),
                 "Name its parent, or give it an id in round 1.".into(),
             ),
             None => {}
@@ -300,7 +300,7 @@ fn check_node(
                 error(
                     Code::RoundMismatch,
                     format!(
-                        "{id} is in round {}, but a child of {} is in round {}.",
+                        "{id} is in round {}, but children of {} belong in round {}.",
                         id.round(),
                         parent.id,
                         parent.round() + 1

@@ -146,7 +146,8 @@ impl StoredState {
                 if written.contains_texts_of(node, |_| true) {
                     return None;
                 }
-                let message = format!("It removed the committed node {}, or made it unreadable.", node.id);
+                let message =
+                    format!("This commit removed the committed node {}, or made it unreadable.", node.id);
                 Some(lost(message, entry, &layout::node(&node.id)))
             }
             Happening::Edited(after) => {
@@ -165,7 +166,9 @@ impl StoredState {
                 let is_kept = entry.is_of_call()
                     || texts_of(&before).is_empty()
                     || self.may_replace(&before, None, written);
-                (!is_kept).then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+                (!is_kept).then(|| {
+                    lost("This commit removed the conclusion.".to_owned(), entry, layout::CONCLUSION)
+                })
             }
             Happening::Commented(comment) => {
                 self.comments.insert(comment.id, Arc::clone(comment));
@@ -182,7 +185,7 @@ impl StoredState {
             }
             Happening::CommentRemoved(comment) => {
                 self.comments.remove(&comment.id);
-                let message = format!("It removed the {} {}.", comment.kind.label(), comment.id);
+                let message = format!("This commit removed the {} {}.", comment.kind.label(), comment.id);
                 Some(lost(message, entry, &layout::comment(comment.id)))
             }
             Happening::Ran(run) => {
@@ -198,7 +201,7 @@ impl StoredState {
             }
             Happening::RunRemoved(run) => {
                 self.runs.remove(&run.id);
-                Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
+                Some(lost(format!("This commit removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
             // A merge moves the attachments of a renamed node. If two files have the same name, it keeps both.
@@ -208,7 +211,7 @@ impl StoredState {
                 Some(lost(message, entry, &layout::attachment(node, name)))
             }
             Happening::AttachmentRemoved(node, name) => {
-                let message = format!("It removed the attachment {name} of {node}.");
+                let message = format!("This commit removed the attachment {name} of {node}.");
                 Some(lost(message, entry, &layout::attachment(node, name)))
             }
         }
@@ -232,7 +235,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Op
         return None;
     }
     if after.is_pending() {
-        let message = format!("It turned {} back into a proposal, without its findings.", after.id);
+        let message = format!("This commit turned {} back into a proposal, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));
     }
     let fields = NodeView::fields(before).zip(NodeView::fields(after));

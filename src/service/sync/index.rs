@@ -141,8 +141,8 @@ fn line_before(page: &str, place: &RemotePlace) -> String {
 
 fn page(lines: &[String]) -> String {
     let mut page = format!(
-        "# {}\n\nEach is a branch of this repository; start with its README. `tot clone` fetches all, or some by id; \
-         `tot sync --index` writes this page.\n\n| question | | answer | begun | branch |\n|---|---|---|---|---|\n",
+        "# {}\n\nEach is a branch of this repository; start with its README. `tot clone` fetches all of them, or those \
+         with the ids you give; `tot sync --index` writes this page.\n\n| question | | answer | begun | branch |\n|---|---|---|---|---|\n",
         counted(lines.len(), "investigation")
     );
     for line in lines {

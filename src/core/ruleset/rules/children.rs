@@ -247,7 +247,7 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
     match lacking {
         0 => format!("Commit {named}{states}."),
         lacking => {
-            format!("Commit {named}{states}, and also propose {} below it.", children(lacking, of))
+            format!("Commit {named}{states}, and also propose {} below {}.", children(lacking, of), node.id)
         }
     }
 }

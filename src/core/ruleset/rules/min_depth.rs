@@ -21,7 +21,9 @@ fn end(rules: &EffectiveRules) -> Option<String> {
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
     let round = investigation.current_round();
     let blocker = |depth| {
-        let message = format!("The depth is too shallow: the deepest node is in round {round}, not {depth}.");
+        let message = format!(
+            "The tree is too shallow: its deepest node is in round {round}, but round {depth} is required."
+        );
         Diagnostic::new(Code::DepthTooShallow, message).suggest("Go deeper on the most promising branch.")
     };
     rules.min_depth().filter(|depth| round < *depth).map(blocker).into_iter().collect()

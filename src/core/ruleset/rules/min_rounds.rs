@@ -55,13 +55,13 @@ pub fn chosen(
     }
     // An unknown mode has no known minimum.
     if asked < least && ruleset.mode_names().contains(&mode) {
-        let why = match floor {
-            Some(floor) if floor == least && floor > own => "this server's minimum".to_owned(),
-            _ => format!("the minimum of {} in mode {mode}", ruleset.name),
+        let who = match floor {
+            Some(floor) if floor == least && floor > own => "this server".to_owned(),
+            _ => format!("{} in {mode} mode", ruleset.name),
         };
         return invalid(
-            format!(", below {least}, {why}"),
-            format!("Leave it out, or ask for {least} or more."),
+            format!(", but {who} requires at least {least}"),
+            format!("Omit it, or set it to {least} or more."),
         );
     }
     Ok(asked)

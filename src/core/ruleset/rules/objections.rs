@@ -41,6 +41,7 @@ impl Objection {
     pub fn message(&self) -> String {
         let about = self.comment.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let text = shorten(&one_line(&self.comment.text), QUOTED);
+        let text = text.trim_end_matches('.');
         format!("{} objects to {about}: “{text}”", one_line(self.comment.author.label()))
     }
 }

@@ -152,12 +152,11 @@ fn commit_together(
         if closed * 100 > counted * percent {
             let most = counted * percent / 100;
             let message = format!(
-                "{closed} of {counted} nodes of round {round} would be closed; at most {most} may be ({percent} %)."
+                "{closed} of {counted} nodes in round {round} would be closed; the limit is {most} ({percent} %)."
             );
             let how = Wording::both("tot_reclassify", "`tot reclassify`").map(|call| {
                 format!(
-                    "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
-                     {call}."
+                    "Commit more open nodes in that round in the same call; to close the last open leaves, use {call}."
                 )
             });
             verdict.refuse(Code::TerminalRatioExceeded, "", message, how);
