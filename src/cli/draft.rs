@@ -51,7 +51,7 @@ pub(super) enum DraftError {
     NoText(String, String),
     /// The draft has no fields, for example because it is text without a head.
     #[error(
-        "this is neither Markdown with a head of fields between two `---` lines, nor fields in YAML or JSON; --help shows both"
+        "this is neither Markdown with fields between two `---` lines at the top, nor YAML or JSON; --help has examples"
     )]
     NoFields,
 }

@@ -175,7 +175,7 @@ fn all(arguments: &SetupArguments) -> CommandResult {
             }
         }
     }
-    if ask("Add a paragraph on when to investigate to AGENTS.md in this folder?", false)? {
+    if ask("Add a paragraph on when to investigate to this folder's AGENTS.md?", false)? {
         write_paragraph(arguments, Path::new("AGENTS.md"))?;
     }
     Ok(())

@@ -401,7 +401,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 sandbox.git(at, &["commit", "-q", "-m", "Tidy"]);
             },
             "error",
-            "It removed the committed node R2.A1, or made it unreadable.",
+            "This commit removed the committed node R2.A1, or made it unreadable.",
         ),
         (
             |sandbox, at| {
@@ -409,7 +409,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 sandbox.git(at, &["commit", "-q", "-m", "Tidy"]);
             },
             "error",
-            "It removed the conclusion.",
+            "This commit removed the conclusion.",
         ),
         (
             |sandbox, at| {

@@ -121,7 +121,7 @@ fn what_is_printed_of_an_import() {
     assert_eq!(ran.status, 1);
     let root = machine.root.to_str().unwrap();
     insta::assert_snapshot!(format!("{}{}", ran.out, ran.err).replace(root, "ROOT"), @r"
-    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 04d41bc88f
+    old.json imported into ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 04d41bc88f
       Where do the missing invoices go?
       Imported with the ruleset exhaust.
       Nodes have no times: each step is dated one millisecond after the previous one.

@@ -95,7 +95,7 @@ pub fn comment(
             let message = match about {
                 "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
                 about => format!(
-                    "Resolving an objection to {about} needs a name other than that of {about}'s author."
+                    "An objection to {about} must be resolved under a name other than that of {about}'s author."
                 ),
             };
             let how = "Answer the objection; let somebody else check the answer and resolve it.";

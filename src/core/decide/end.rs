@@ -205,11 +205,11 @@ pub fn end(
             );
             let doubt = Diagnostic::new(Code::ConclusionUnbound, message)
                 .suggest(
-                    "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name \
+                    "Name them in `answers`, with `as: rival` for those that are merely possible; tot_amend can name \
                      them later.",
                 )
                 .for_people(
-                    "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can \
+                    "Name each with --answer, or with --rival if it is merely possible; `tot amend --conclusion` can \
                      name them later.",
                 );
             verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);

@@ -106,7 +106,7 @@ impl NextStep {
                     format!("No answer remains; refuted: {refuted}. Propose another approach with {call}.")
                 })
             }
-            NextStep::End => Wording::both("tot_end", command("tot end", ""))
+            NextStep::End => Wording::both("call tot_end", format!("run {}", command("tot end", "")))
                 .map(|call| format!("No required steps remain: {call} with your conclusion, or go deeper.")),
             NextStep::Call(NextCall { call, reason }) => {
                 let (tool, name, rest) = call.names();

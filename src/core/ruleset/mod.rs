@@ -95,7 +95,7 @@ fn merge_conflict(text: &str) -> Option<RulesetError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
     Some(RulesetError {
         line: Some(line as u64 + 1),
-        reason: "a merge conflict is left in it".into(),
+        reason: "it still contains a merge conflict".into(),
         suggestion: Some("keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>".into()),
     })
 }

@@ -23,7 +23,7 @@ const REST: usize = 700;
 
 pub(super) const ABOUT: About = About {
     name: "tot_step",
-    title: "Do a turn of the loop",
+    title: "Do one step of the loop",
     description: "A whole turn: commits `results`, proposes `nodes` (absent: the new tasks of tot_next, unless \
                   `canEnd`; []: none), and returns what tot_next does. All or nothing.",
     also: &[&commit::ABOUT, &propose::ABOUT],

@@ -159,7 +159,9 @@ impl StoredState {
                 let kept = texts_of(after);
                 let is_kept =
                     texts_of(&before).is_subset(&kept) || self.may_replace(&before, Some(after), written);
-                (!is_kept).then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+                (!is_kept).then(|| {
+                    lost("This commit changed the conclusion.".to_owned(), entry, layout::CONCLUSION)
+                })
             }
             Happening::Reopened => {
                 let before = self.conclusion.take()?;
@@ -179,7 +181,7 @@ impl StoredState {
                 // The merge may have renamed the node.
                 let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
                 (!written.is_join || moved != **comment).then(|| {
-                    let message = format!("It changed the {} {}.", comment.kind.label(), comment.id);
+                    let message = format!("This commit changed the {} {}.", comment.kind.label(), comment.id);
                     lost(message, entry, &layout::comment(comment.id))
                 })
             }
@@ -196,8 +198,9 @@ impl StoredState {
                 let before = self.runs.insert(run.id, Arc::clone(run))?;
                 // The merge may have renamed the node.
                 let moved = Run { node: run.node.clone(), ..(*before).clone() };
-                (!written.is_join || moved != **run)
-                    .then(|| lost(format!("It changed the run {}.", run.id), entry, &layout::run(run.id)))
+                (!written.is_join || moved != **run).then(|| {
+                    lost(format!("This commit changed the run {}.", run.id), entry, &layout::run(run.id))
+                })
             }
             Happening::RunRemoved(run) => {
                 self.runs.remove(&run.id);
@@ -207,7 +210,7 @@ impl StoredState {
             // A merge moves the attachments of a renamed node. If two files have the same name, it keeps both.
             Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
-                let message = format!("It changed the attachment {name} of {node}.");
+                let message = format!("This commit changed the attachment {name} of {node}.");
                 Some(lost(message, entry, &layout::attachment(node, name)))
             }
             Happening::AttachmentRemoved(node, name) => {

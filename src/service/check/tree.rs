@@ -449,7 +449,12 @@ impl TreeCheck<'_> {
             self.findings.push(Finding { suggestion: suggestion.map(str::to_owned), ..finding });
         };
         if conclusion.concluded_at.is_some_and(|at| at < conclusion.ended_at) {
-            warn(Code::TimeRunsBack, "concludedAt", "Its conclusion is older than its end.", None);
+            warn(
+                Code::TimeRunsBack,
+                "concludedAt",
+                "Its conclusion is older than the time at which it ended.",
+                None,
+            );
         }
         let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
         for amended in &conclusion.amended {

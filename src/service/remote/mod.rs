@@ -141,7 +141,9 @@ impl RemoteError {
                 return Some("An address is a URL, host:path or the path of a folder".to_owned());
             }
             RemoteError::Taken { name, .. } => {
-                return Some(format!("Choose another name, or change it with `git remote set-url {name}`"));
+                return Some(format!(
+                    "Choose another name, or change that remote with `git remote set-url {name}`"
+                ));
             }
             RemoteError::TimedOut { .. } => {
                 return Some("Nothing changed here. Try again, or run `git fetch` there".to_owned());

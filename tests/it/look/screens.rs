@@ -102,7 +102,7 @@ fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
     let since = on(&sandbox, "80", &["diff", "--markdown", "HEAD~1.."]);
     assert!(since.contains("**Said**\n\n- `R4.A1a1` objected, Tester: The cache was warm."), "{since}");
     let shown = on(&sandbox, "80", &["show"]);
-    assert!(shown.contains("Open objections\n  Tester objects to R4.A1a1: “The cache was warm.”"), "{shown}");
+    assert!(shown.contains("Open objections\n  Tester objects to R4.A1a1: “The cache was warm”"), "{shown}");
     assert!(on(&sandbox, "80", &["show", &id[..8], "R4.A1a1"]).contains("contested"), "{shown}");
     std::fs::create_dir(sandbox.path("elsewhere")).unwrap();
     let empty = tot(&sandbox, &["list", "--root", "elsewhere"]);

@@ -1,4 +1,4 @@
-//! `tot clone`: either layout, whole or in parts.
+//! `tot clone`: both hub layouts, complete or selected investigations.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn a_hub_is_cloned_whole_or_in_parts_and_again_without_harm() {
     ids.sort();
     one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
     one.ok(&["sync"]);
-    // The project's own branch beside them.
+    // The project's own branch next to the investigations.
     sandbox.git(&one.repository(&ids[0]), &["push", "-q", "origin", "HEAD:refs/heads/main"]);
     other.ok(&["clone", hub.to_str().unwrap(), &ids[1][24..]]);
     assert_eq!(fs::read_dir(&other.root).unwrap().flatten().filter(|it| it.path().is_dir()).count(), 1);
@@ -36,7 +36,7 @@ fn a_hub_is_cloned_whole_or_in_parts_and_again_without_harm() {
     }
     let unknown = other.tot(&["clone", hub.to_str().unwrap(), "ffff"]);
     assert!(unknown.status == 1 && unknown.err.contains("has no investigation ffff"), "{unknown:?}");
-    // Nothing of what was built aside is left.
+    // No temporary clone is left behind.
     let hidden = fs::read_dir(&other.root)
         .unwrap()
         .flatten()
@@ -64,7 +64,7 @@ fn what_is_no_investigation_is_not_cloned() {
 fn a_shallow_source_and_a_shallow_clone_are_taken() {
     let sandbox = Sandbox::new();
     let (hub, one, other, id) = team(&sandbox);
-    // Made by hand, with the last commit alone.
+    // A shallow clone, made manually, with only the last commit.
     let shallow = Machine::new(&sandbox, "shallow");
     fs::create_dir(&shallow.root).unwrap();
     let url = format!("file://{}", hub.display());
@@ -74,7 +74,7 @@ fn a_shallow_source_and_a_shallow_clone_are_taken() {
     let third = Machine::new(&sandbox, "third");
     third.ok(&["clone", &format!("file://{}", folder.display())]);
     assert_eq!(third.head(&id), one.head(&id));
-    // What others did meanwhile is joined with what was done in the shallow one.
+    // Others' work is merged with the work in the shallow clone.
     other.grow(&id, &["R2.A1"]);
     other.synced();
     shallow.grow(&id, &["R2.A2"]);
@@ -133,7 +133,7 @@ fn a_report_is_made_of_a_hub_without_a_clone() {
     let address = hub.to_str().unwrap();
     let ran = report(&["--hub", address, "--out", "site"]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    // As it is made of the clones of somebody.
+    // As made from somebody's clones.
     let folders = report(&[one.root.to_str().unwrap(), "--out", "other"]);
     assert_eq!(folders.status, 0, "{folders:?}");
     for id in &ids {
@@ -142,14 +142,14 @@ fn a_report_is_made_of_a_hub_without_a_clone() {
             assert_eq!(of("site"), of("other"), "{page}");
         }
     }
-    // Only what was pushed since is made anew.
+    // Only investigations pushed since then are updated.
     one.grow(&ids[0], &["R2.A1"]);
     one.ok(&["sync"]);
     let again = report(&["--hub", address, "--out", "site"]);
     assert!(again.out.starts_with("2 investigations, 1 unchanged: "), "{again:?}");
     assert!(sandbox.path("site").join(&ids[0]).join("nodes/R2.A1.html").exists());
 
-    // One that is no investigation costs only itself.
+    // A branch that is not an investigation does not affect the others.
     let stranger = "019ab2c4-0000-7000-8000-000000000001";
     let work = one.repository(&ids[0]);
     sandbox.git(&work, &["checkout", "-q", "--orphan", "other"]);

@@ -1,4 +1,4 @@
-//! What people and agents say: by commands, by the tool, in an editor, on two machines.
+//! Comments by people and agents: through commands, the tool and an editor, on two machines.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{Machine, hub};
 use crate::support::{Sandbox, Server, Session, TOT, codes};
 
-/// The id in what a command printed with `--json`.
+/// Returns the id in a command's `--json` output.
 fn id_in(out: &str) -> String {
     let document: Value = serde_json::from_str(out).unwrap();
     document["commentId"].as_str().unwrap().to_owned()
 }
 
-/// What `tot check` says of the investigation, but that commits are no calls.
+/// Returns the findings of `tot check`, except notes that commits are not calls.
 fn findings(machine: &Machine<'_>, id: &str, but: &str) -> String {
     let mut command = machine.sandbox.command(TOT);
     let output = command.args(["check", "--json"]).arg(machine.repository(id)).output().unwrap();
@@ -73,7 +73,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     assert_eq!(plan["nextCall"]["tool"], "tot_comment", "{plan}");
     let mut answer = plan["nextCall"]["arguments"].clone();
     assert_eq!(answer["replyTo"], json!(objection));
-    assert!(plan["message"].as_str().unwrap().contains("Tester objects to R2.A1: “The cache was *warm*.”"));
+    assert!(plan["message"].as_str().unwrap().contains("Tester objects to R2.A1: “The cache was *warm*”"));
     assert!(server.call("tot_comment", answer.clone())["errors"].to_string().contains("INVALID_ARGUMENT"));
     answer["text"] = json!("It was run again, cold: 4 s.");
     answer["agentId"] = json!("agent-R2.A1");
@@ -90,7 +90,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     let read = server.ok("tot_read", with(json!({"nodeIds": ["R2.A1"]})));
     let kinds = |node: &Value| -> Vec<String> {
         let comments = node["comments"].as_array().unwrap().iter();
-        // The server's clock is that of a story, so their order means nothing.
+        // The server's clock is simulated, so the order of these times means nothing.
         let mut kinds: Vec<String> =
             comments.map(|it| format!("{}: {}", it["kind"], it["by"]["kind"]).replace('"', "")).collect();
         kinds.sort();
@@ -107,7 +107,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     sandbox.assert_sound(&one.repository(&id));
 }
 
-// `script` of util-linux gives a terminal.
+// `script` from util-linux provides a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
@@ -125,7 +125,7 @@ fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
         script.to_str().unwrap().to_owned()
     };
-    // `script` gives it a terminal.
+    // `script` provides a terminal.
     let run = |arguments: &str, editor: &str| {
         let line = format!("{} {arguments} --root {}", TOT, one.root.display());
         let mut command = sandbox.command("script");
@@ -149,7 +149,7 @@ fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
     assert!(given_up.contains("the editor exited without saving"), "{given_up}");
 }
 
-/// One machine has a proposal where the other has another, and both were talked about.
+/// The two machines have different proposals, and both have comments.
 #[test]
 fn what_two_machines_have_said_is_merged_by_sync_and_by_git_without_a_conflict() {
     let sandbox = Sandbox::new();
@@ -189,7 +189,7 @@ fn what_two_machines_have_said_is_merged_by_sync_and_by_git_without_a_conflict()
     assert_eq!(read(&mut server, "R1.A"), ["by one", "by the other", "more of it"]);
     assert_eq!(findings(&one, &id, "MERGE"), "");
 
-    // Plain git has nothing to say against it either.
+    // Plain git reports no problem either.
     sandbox.git(&by_git, &["config", "user.name", "Git"]);
     let text =
         std::fs::read_to_string(other.repository(&id).join(format!("comments/{theirs}.yaml"))).unwrap();
@@ -227,7 +227,7 @@ fn a_comment_that_was_changed_or_removed_by_hand_is_named_by_check() {
         REPLY_NOWHERE The answer replies to nothing.
         STRAY_FILE It is left out: not a valid path for a comment.
         STORED_LOST It changed the comment COMMENT.
-        STORED_LOST It removed the comment COMMENT.
+        STORED_LOST This commit removed the comment COMMENT.
         "#);
 }
 
@@ -268,7 +268,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     let unknown = one.tot(&["review", "--since", "nothing"]);
     assert!(unknown.status == 1 && unknown.err.contains("has no commit `nothing`"), "{unknown:?}");
 
-    // Where somebody has looked is nobody else's business.
+    // The state of a person's review is private.
     one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
     one.synced();
     assert!(!sandbox.git(&hub, &["for-each-ref"]).contains("refs/tot"));
@@ -276,8 +276,8 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     assert!(one.ok(&["review"]).contains("Nothing new"));
 }
 
-/// At a terminal, with keys: a comment from the editor, then what was seen is marked.
-// `script` of util-linux gives a terminal.
+/// At a terminal, with keys: a comment from the editor, then the reviewed items are marked. `script` from util-linux
+/// provides a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_review_at_a_terminal_goes_on_by_keys() {
@@ -304,7 +304,7 @@ fn a_review_at_a_terminal_goes_on_by_keys() {
     assert!(sandbox.git(&one.repository(&id), &["log", "-1", "--format=%B"]).contains("    Looks right."));
 }
 
-/// Wherever an answer is told it says so.
+/// Every place that shows the answer says so.
 #[test]
 fn a_contested_answer_is_called_so_by_every_tool_and_page() {
     let sandbox = Sandbox::new();

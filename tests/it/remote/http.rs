@@ -1,4 +1,4 @@
-//! Smart HTTP: git's own `http-backend` behind a server that can refuse, and cut connections at any byte.
+//! Smart HTTP: git's own `http-backend` behind a server that can refuse requests and cut connections at any byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,20 +14,20 @@ use super::{Machine, hub, two};
 use crate::support::Sandbox;
 use crate::support::testing::tries_all;
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy)]
 pub enum Fault {
-    /// It is answered with this status and text.
+    /// The server answers with this status and text.
     Status(u16, &'static str),
-    /// The connection ends after so many bytes of the answer.
+    /// The connection ends after this many bytes of the answer.
     CutAnswer(usize),
-    /// git gets so many bytes of what is sent, then the connection ends.
+    /// The connection ends after git has received this many bytes of the request.
     CutRequest(usize),
 }
 
 #[derive(Default)]
 struct Behaviour {
-    /// For requests that have this in their first line.
+    /// Applies to requests whose first line contains this text.
     fault: Option<(&'static str, Fault)>,
 }
 
@@ -37,17 +37,17 @@ pub struct GitHttp {
 }
 
 impl GitHttp {
-    /// Serves all repositories of the sandbox.
+    /// Serves all repositories in the sandbox.
     pub fn start(sandbox: &Sandbox) -> GitHttp {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let behaviour = Arc::new(Mutex::new(Behaviour::default()));
         let (root, shared) = (sandbox.path(""), Arc::clone(&behaviour));
-        // It ends with the process of the tests.
+        // The thread ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (root, shared) = (root.clone(), Arc::clone(&shared));
-                // A client that goes away is not the server's fault.
+                // A client that disconnects is not an error of the server.
                 thread::spawn(move || serve(&stream, &root, &shared).unwrap_or_default());
             }
         });
@@ -110,7 +110,7 @@ fn serve(stream: &TcpStream, root: &Path, behaviour: &Mutex<Behaviour>) -> std::
     stream.shutdown(Shutdown::Write)
 }
 
-/// What is to become of the request. A connection is cut once.
+/// Decides what happens to a request. Each connection is cut only once.
 fn fault(behaviour: &Mutex<Behaviour>, first: &str) -> Option<Fault> {
     let mut behaviour = behaviour.lock().unwrap();
     let (_, fault) = behaviour.fault.filter(|(only, _)| first.contains(only))?;
@@ -135,7 +135,7 @@ fn chunks(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// What git's CGI program answers, as HTTP.
+/// Converts the response of git's CGI program to HTTP.
 fn backend<'h>(root: &Path, first: &str, header: impl Fn(&str) -> &'h str, body: &[u8]) -> Vec<u8> {
     let mut words = first.split(' ');
     let (method, target) = (words.next().unwrap(), words.next().unwrap());
@@ -171,7 +171,7 @@ fn backend<'h>(root: &Path, first: &str, header: impl Fn(&str) -> &'h str, body:
     let head = String::from_utf8_lossy(&output[..end]).into_owned();
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
     let body = output.get(end + 4..).unwrap_or_default();
-    // With its length, as servers send it: else nobody could tell an answer that was cut off from a short one.
+    // With its length, as servers send it. Otherwise a cut response would look like a short one.
     let length = body.len();
     let mut answer =
         format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n\r\n")
@@ -198,7 +198,7 @@ fn a_team_shares_by_http() {
     one.assert_sound(&id);
 }
 
-/// 401, 403 and 503: named in the remote's own words, and local work goes on.
+/// 401, 403 and 503: reported in the remote's own words, and local work continues.
 #[test]
 fn refused_by_the_remote_is_told_in_its_own_words_and_work_goes_on() {
     let sandbox = Sandbox::new();
@@ -223,7 +223,7 @@ fn refused_by_the_remote_is_told_in_its_own_words_and_work_goes_on() {
     }
 }
 
-/// Whatever is cut off, by the remote or on its way to it: the next sync continues, and no lock is left.
+/// Whatever the remote or the network cuts off: the next sync continues, and no lock is left.
 #[test]
 fn a_cut_connection_at_any_byte_is_continued_by_the_next_sync() {
     let sandbox = Sandbox::new();
@@ -240,7 +240,7 @@ fn a_cut_connection_at_any_byte_is_continued_by_the_next_sync() {
     for (number, (only, fault)) in cuts.into_iter().enumerate() {
         one.grow(&id, &[format!("R2.Aone{number}").as_str()]);
         http.fault(only, fault);
-        // It may have got through all the same.
+        // It may have succeeded anyway.
         let cut = one.sync(&[]);
         if !cut["error"].is_null() {
             assert_eq!(cut["error"]["code"], "REMOTE_FAILED", "{cut:#}");
@@ -287,7 +287,7 @@ fn a_password_in_an_address_is_not_shown() {
     assert_eq!(failed.status, 1);
 }
 
-/// A remote that accepts connections and says nothing.
+/// A remote that accepts connections but never responds.
 #[test]
 fn a_remote_that_hangs_is_left_after_its_time() {
     let sandbox = Sandbox::new();

@@ -35,7 +35,7 @@ fn a_hub_lists_the_investigations_of_all_machines() {
         sandbox.git(&hub, &["log", "--format=%s", "tot-index"]),
         "List 2 investigations\nList 1 investigation\n"
     );
-    // It is no investigation to whoever clones all of them.
+    // Cloning all investigations does not clone the index.
     let third = Machine::new(&sandbox, "third");
     third.ok(&["clone", address]);
     assert_eq!(

@@ -18,7 +18,7 @@ use super::stuck::{commit_all, edit};
 use super::{Machine, hub, refs, team};
 use crate::support::{Sandbox, Server, node, result};
 
-/// Much longer than anything here takes, on a busy machine too.
+/// Much longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -30,7 +30,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 impl Machine<'_> {
-    /// A server that syncs, with more arguments and more in its environment.
+    /// Starts a server that syncs, with additional arguments and environment variables.
     fn live_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Server {
         let mut command = self.sandbox.server_command(&self.root, &["--durability", "git", "--sync"]);
         command.arg("--clock-file").arg(self.sandbox.path("clock"));
@@ -44,14 +44,14 @@ impl Machine<'_> {
 }
 
 fn start(sandbox: &Sandbox, server: &mut Server) -> String {
-    // Under a clock that stands still, two starts would be one.
+    // With a stopped clock, two starts would be one.
     sandbox.sleep(1);
     let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
     assert_eq!(started["warnings"], Value::Null, "{started:#}");
     started["sessionId"].as_str().unwrap().to_owned()
 }
 
-/// Proposes and commits a node, and gives the commits.
+/// Proposes and commits a node, and returns the commits.
 fn grow(server: &mut Server, id: &str, name: &str, parent: Option<&str>) -> Vec<String> {
     let propose = json!({"sessionId": id, "nodes": [node(name, parent)]});
     let commit = json!({"sessionId": id, "results": [result(name, "EXPLORE")]});
@@ -64,7 +64,7 @@ fn sync_of(server: &mut Server, id: &str) -> Value {
     server.ok("tot_status", json!({"sessionId": id, "detail": "concise"}))["sync"].clone()
 }
 
-/// The commit that the hub has of an investigation; empty where it has none.
+/// Returns the hub's commit of an investigation, or an empty string if it has none.
 fn there(sandbox: &Sandbox, hub: &Path, id: &str) -> String {
     let name = format!("refs/heads/tot/{id}");
     let output = sandbox.try_git(hub, &["rev-parse", "--verify", "--quiet", &name]);
@@ -86,7 +86,7 @@ fn what_is_started_with_a_remote_lands_in_its_hub() {
         assert!(sync["error"].is_null(), "{sync}");
         sync["ahead"] == 0 && sync["behind"] == 0 && sync["lastSynced"].is_string()
     });
-    // The end is synced at once, with its tag.
+    // Ending is synced immediately, including the tag.
     let end = json!({"sessionId": id, "force": true, "conclusion": "Scattering.", "stopped": {"reason": "abandoned"}});
     let ended = server.call("tot_end", end);
     if ended["status"] == "OK" {
@@ -107,7 +107,7 @@ fn a_new_investigation_has_the_remote_of_the_configuration_when_its_start_is_ans
     let id = start(&sandbox, &mut server);
     let listed = machine.ok(&["remote"]);
     assert!(listed.contains(&format!("origin {address} tot/{id}")), "{listed}");
-    // It is known where it goes, and that it was never there.
+    // The target is known, and nothing was ever pushed to it.
     let sync = sync_of(&mut server, &id);
     assert_eq!(sync, json!({"remote": address}));
     drop(server);
@@ -190,7 +190,7 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
     wait_for("their commits", || one.head(&id) == other.head(&id));
     let read = server.ok("tot_read", json!({"sessionId": id, "nodeIds": ["R2.A1"]}));
     assert!(read.to_string().contains("Findings of R2.A1"), "{read:#}");
-    // And with the next write.
+    // With the next write, too.
     other.grow(&id, &["R2.A2"]);
     other.synced();
     grow(&mut server, &id, "R2.A3", Some("R1.A"));
@@ -248,12 +248,12 @@ fn a_hub_that_hangs_does_not_keep_the_server_from_its_end() {
     let id = start(&sandbox, &mut server);
     grow(&mut server, &id, "R1.A", None);
     wait_for("the connection", || fs::read_to_string(&note).is_ok_and(|text| text.ends_with('\n')));
-    // It delays nobody.
+    // It does not delay any call.
     grow(&mut server, &id, "R2.A1", Some("R1.A"));
     let since = Instant::now();
     server.finish();
     assert!(since.elapsed() < Duration::from_secs(60), "it took {:?}", since.elapsed());
-    // What git started has ended; of a process that nobody has asked for, the command line is empty.
+    // Git's child processes have ended. A zombie has an empty command line.
     let process = fs::read_to_string(&note).unwrap();
     let left =
         fs::read_to_string(Path::new("/proc").join(process.trim()).join("cmdline")).unwrap_or_default();
@@ -276,7 +276,7 @@ fn a_second_signal_ends_the_wait_for_the_hub() {
     server.terminate();
     thread::sleep(Duration::from_millis(500));
     server.terminate();
-    // It says that it was interrupted.
+    // It reports the interruption.
     assert!(!server.end());
 }
 
@@ -336,14 +336,14 @@ fn a_server_that_only_reads_does_not_sync() {
     }
 }
 
-/// How many bytes all files below a folder have.
+/// Returns the total size of the files below a folder.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .map(|entry| match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => size(&entry.path()),
             Ok(metadata) => metadata.len(),
-            // A collection has removed it.
+            // A garbage collection removed it.
             Err(_) => 0,
         })
         .sum()
@@ -362,7 +362,7 @@ fn git_tidies_up_beside_writers_and_readers_and_nothing_is_lost() {
     let mut largest = 0;
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Somebody else's, without a pause.
+        // Another process's collections, without a pause.
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
                 let ran = sandbox.try_git(&repository, &["maintenance", "run", "--auto", "--quiet"]);
@@ -378,7 +378,7 @@ fn git_tidies_up_beside_writers_and_readers_and_nothing_is_lost() {
         });
         let mut other = machine.server();
         for number in 0..40 {
-            // Long enough for the next time.
+            // Long enough before the next one.
             sandbox.sleep(700);
             all.extend(grow(&mut server, &id, &format!("R2.Ab{number}"), Some("R1.A")));
             all.extend(grow(&mut other, &id, &format!("R2.Ac{number}"), Some("R1.A")));
@@ -420,7 +420,7 @@ fn a_server_and_a_sync_start_it_and_the_user_may_switch_it_off() {
         let id = start(&sandbox, &mut server);
         grow(&mut server, &id, "R1.A", None);
         let untidy = || {
-            // git counts the objects of one folder, 17, where these come to lie.
+            // To estimate the number of objects, git counts those in the folder `17`, where these are written.
             for text in [32, 119, 334] {
                 let file = sandbox.path("text");
                 fs::write(&file, text.to_string()).unwrap();

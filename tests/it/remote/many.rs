@@ -14,7 +14,7 @@ use super::{Machine, hub, refs};
 use crate::support::Sandbox;
 use crate::support::testing::cases;
 
-/// A PATH on which git writes down each of its calls.
+/// Returns a PATH with a git that logs each call.
 pub fn counting(sandbox: &Sandbox) -> (String, PathBuf) {
     let path = std::env::var("PATH").unwrap();
     let git =
@@ -28,7 +28,7 @@ pub fn counting(sandbox: &Sandbox) -> (String, PathBuf) {
     (format!("{}:{path}", folder.display()), log)
 }
 
-/// How many calls of that subcommand there were.
+/// Returns the number of calls of this subcommand.
 pub fn calls(log: &Path, subcommand: &str) -> usize {
     let is_it = |line: &&str| line.split(' ').any(|word| word == subcommand);
     fs::read_to_string(log).unwrap().lines().filter(is_it).count()
@@ -81,7 +81,7 @@ fn one_that_fails_keeps_no_other_from_being_synced() {
     assert!(ran.err.contains(&ids[1]) && ran.err.contains("/nowhere/at/all.git"), "{ran:?}");
     assert!(ran.out.ends_with("3 investigations: 2 synced, 0 up to date, 1 failed\n"), "{ran:?}");
     assert_eq!(refs(&sandbox, &hub).len(), 2);
-    // One without a remote is only missed where it is asked for.
+    // An investigation without a remote is reported only if it was named.
     let lonely = machine.start();
     assert_eq!(machine.tot(&["sync"]).status, 1);
     let asked = machine.tot(&["sync", &lonely]);

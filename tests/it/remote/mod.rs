@@ -1,4 +1,4 @@
-//! Sharing, with real git: hubs by paths, by HTTP and by ssh, on this machine alone.
+//! Sharing, with real git: hubs at paths, over HTTP and over ssh, all on this machine.
 
 #[cfg(unix)]
 mod clone;
@@ -36,13 +36,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Server, TOT, node, result};
 
-/// One of several machines of a team: a root of its own.
+/// One of several machines of a team, with its own root.
 pub struct Machine<'a> {
     pub sandbox: &'a Sandbox,
     pub root: PathBuf,
 }
 
-/// What a command printed, and its exit status.
+/// A command's output and exit status.
 #[derive(Debug)]
 pub struct Ran {
     pub out: String,
@@ -67,26 +67,26 @@ impl<'a> Machine<'a> {
         self.tot_with(arguments, &[])
     }
 
-    /// Runs `tot` with more in the environment.
+    /// Runs `tot` with additional environment variables.
     pub fn tot_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
         let mut command = self.sandbox.command(TOT);
         command.args(arguments).arg("--root").arg(&self.root).envs(environment.iter().copied());
         let ran = Ran::from(command.stdin(std::process::Stdio::null()).output().unwrap());
-        // What neighbours advised, and what cost their users commits.
+        // Advice from similar programs that cost their users commits.
         for word in ["--force", "--mirror", "--no-verify", "push -f", "branch -D"] {
             assert!(!ran.out.contains(word) && !ran.err.contains(word), "{word}: {ran:?}");
         }
         ran
     }
 
-    /// Runs it, and it must succeed.
+    /// Runs `tot`, which must succeed.
     pub fn ok(&self, arguments: &[&str]) -> String {
         let ran = self.tot(arguments);
         assert_eq!(ran.status, 0, "{arguments:?}: {ran:#?}");
         ran.out
     }
 
-    /// Syncs, and gives what `--json` says of the only investigation.
+    /// Syncs, and returns the `--json` entry of the only investigation.
     pub fn sync(&self, more: &[&str]) -> Value {
         let ran = self.tot(&[&["sync", "--json"], more].concat());
         let mut document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
@@ -97,14 +97,14 @@ impl<'a> Machine<'a> {
         entry
     }
 
-    /// Syncs, which must come to its end.
+    /// Syncs, which must succeed.
     pub fn synced(&self) -> Value {
         let entry = self.sync(&[]);
         assert!(entry["error"].is_null(), "{entry:#}");
         entry
     }
 
-    /// Syncs, which must fail with that code; gives the message with its suggestion.
+    /// Syncs, which must fail with this code. Returns the message with its suggestion.
     pub fn fails(&self, code: &str, more: &[&str]) -> String {
         let entry = self.sync(more);
         assert_eq!(entry["error"]["code"], code, "{entry:#}");
@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
     /// Starts an investigation with one committed node, `R1.A`.
     pub fn start(&self) -> String {
         let mut server = self.server();
-        // Under a clock that stands still, two starts would be one.
+        // With a stopped clock, two starts would be one.
         self.sandbox.sleep(1);
         let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
         let id = started["sessionId"].as_str().unwrap().to_owned();
@@ -152,7 +152,7 @@ impl<'a> Machine<'a> {
         self.sandbox.head(&self.repository(id))
     }
 
-    /// The ids of the nodes that a server here knows.
+    /// Returns the ids of the nodes that a server on this machine reads.
     pub fn nodes(&self, id: &str) -> Vec<String> {
         let listed =
             self.sandbox.git(&self.repository(id), &["ls-tree", "-r", "--name-only", "HEAD", "nodes"]);
@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
         nodes
     }
 
-    /// That nothing of it is lost or dirty, and that git calls it sound.
+    /// Asserts that nothing is lost or uncommitted, and that git calls the repository sound.
     pub fn assert_sound(&self, id: &str) {
         self.sandbox.assert_sound(&self.repository(id));
         let check = self.tot_check(id);
@@ -174,7 +174,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// An empty bare repository.
+/// Creates an empty bare repository.
 pub fn hub(sandbox: &Sandbox) -> PathBuf {
     let path = sandbox.path("hub.git");
     sandbox.git(
@@ -184,13 +184,13 @@ pub fn hub(sandbox: &Sandbox) -> PathBuf {
     path
 }
 
-/// What a repository has, as `branch or tag` and commit.
+/// Returns a repository's branches and tags with their commits.
 pub fn refs(sandbox: &Sandbox, repository: &Path) -> Vec<String> {
     let listed = sandbox.git(repository, &["for-each-ref", "--format=%(refname)"]);
     listed.lines().map(str::to_owned).collect()
 }
 
-/// Two machines that share one investigation through a hub, with nothing left to do.
+/// Two machines that share an investigation through a hub and are in sync.
 pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>, String) {
     let (one, other) = (Machine::new(sandbox, "one"), Machine::new(sandbox, "other"));
     let id = one.start();
@@ -201,7 +201,7 @@ pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>
     (one, other, id)
 }
 
-/// Two machines that share one investigation through a hub that is made for them.
+/// Two machines that share an investigation through a new hub.
 pub fn team(sandbox: &Sandbox) -> (PathBuf, Machine<'_>, Machine<'_>, String) {
     let hub = hub(sandbox);
     let (one, other, id) = two(sandbox, hub.to_str().unwrap());

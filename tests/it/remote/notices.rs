@@ -1,4 +1,4 @@
-//! What a sync says of what came: rules that changed, edits by hand, false names, renamed attachments.
+//! Notices of a sync about incoming changes: changed rules, manual edits, false names, renamed attachments.
 
 use std::fs;
 
@@ -8,12 +8,12 @@ use super::stuck::{commit_all, edit};
 use super::{Machine, team};
 use crate::support::Sandbox;
 
-/// The kinds of what a sync said, in order.
+/// Returns the kinds of a sync's notices, in order.
 fn kinds(entry: &Value) -> Vec<&str> {
     entry["notices"].as_array().unwrap().iter().map(|notice| notice["kind"].as_str().unwrap()).collect()
 }
 
-/// Syncs a change that one made by hand to the other, and gives what the other is told.
+/// Syncs a manual change from one machine to the other, and returns the notices on the other.
 fn told(sandbox: &Sandbox, one: &Machine<'_>, other: &Machine<'_>, id: &str) -> Value {
     commit_all(sandbox, &one.repository(id), "By hand");
     let sent = one.synced();
@@ -33,7 +33,7 @@ fn nobody_lowers_the_rules_of_others_unnoticed() {
     assert_eq!(kinds(&entry), ["rulesChanged"], "{entry:#}");
     let message = entry["notices"][0]["message"].as_str().unwrap();
     assert!(message.starts_with("investigation.yaml: minRounds was changed on 20"), "{message}");
-    // The other file, where both sides went on, on the terminal.
+    // The other file, after work on both sides, at a terminal.
     let rules = repository.join("ruleset.yaml");
     edit(&rules, "\nname: ", "\nname: lenient-");
     commit_all(&sandbox, &repository, "Other rules");
@@ -53,7 +53,7 @@ fn an_edit_by_hand_does_not_come_in_unnoticed() {
     other.synced();
     let repository = one.repository(&id);
     let node = "nodes/R1/R1.A.yaml";
-    // The same file again and again: each edit is told.
+    // Repeated edits of the same file: each is reported.
     for (from, to) in [("title: ", "title: Another "), ("title: ", "title: Yet ")] {
         edit(&repository.join(node), from, to);
         let entry = told(&sandbox, &one, &other, &id);
@@ -64,7 +64,7 @@ fn an_edit_by_hand_does_not_come_in_unnoticed() {
         });
         assert_eq!(entry["notices"], json!([notice]), "{entry:#}");
     }
-    // A comment that is gone, and a node where the other side went on.
+    // A removed comment, and a node that the other side also changed.
     let comments = fs::read_dir(repository.join("comments")).unwrap();
     let comment = comments.map(|it| it.unwrap().path()).next().unwrap();
     fs::remove_file(&comment).unwrap();
@@ -93,7 +93,7 @@ fn a_file_does_not_name_another_person_unnoticed() {
     let message = entry["notices"][0]["message"].as_str().unwrap();
     assert!(message.contains("the file names Ada") && message.contains("git names another"), "{message}");
     assert!(!entry["notes"].to_string().contains("AUTHOR_DIFFERS"), "said once: {entry:#}");
-    // The check still has it.
+    // The check still reports it.
     let check = other.tot_check(&id);
     assert!(check.status == 1 && check.out.contains("AUTHOR_DIFFERS"), "{check:?}");
 }
@@ -108,7 +108,7 @@ fn no_attachment_gets_another_name_unnoticed() {
         machine.ok(&["attach", "R1.A", file.to_str().unwrap()]);
     }
     one.synced();
-    // Who merges is told, and so is who gets the merge.
+    // Both the person who merges and those who receive the merge are told.
     for machine in [&other, &one] {
         let entry = machine.synced();
         assert_eq!(kinds(&entry), ["attachmentRenamed"], "{entry:#}");
@@ -139,7 +139,7 @@ fn an_ordinary_sync_gives_no_notice() {
     one.ok(&["attach", "R1.A", file.to_str().unwrap()]);
     sync(&one);
     assert_eq!(sync(&other)["came"], 4);
-    // One id for two nodes, a comment on both sides, and files of one's own.
+    // One id for two nodes, a comment on both sides, and the user's own files.
     one.grow(&id, &["R2.A2"]);
     let amend = json!({"sessionId": id, "nodeId": "R2.A1", "reason": "It was a slip.", "findings": "More."});
     one.server().ok("tot_amend", amend);

@@ -1,4 +1,4 @@
-//! What neighbours fell over, each by its name. Those that a merge of nodes prevents are tested with the merge.
+//! Known failures of similar programs, each by its name. Those prevented by merging nodes are tested with the merge.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn two_clones_have_one_history() {
     let first =
         |machine: &Machine| sandbox.git(&machine.repository(&id), &["rev-list", "--max-parents=0", "HEAD"]);
     assert_eq!(first(&one), first(&other));
-    // Added and cloned again: nothing is begun anew.
+    // Adding and cloning it again starts nothing new.
     other.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
     other.ok(&["clone", hub.to_str().unwrap()]);
     one.grow(&id, &["R2.A1"]);
@@ -43,7 +43,7 @@ fn two_clones_have_one_history() {
 fn a_push_that_was_not_complete_is_not_told_as_complete() {
     let sandbox = Sandbox::new();
     let (hub, one, _, id) = team(&sandbox);
-    // git's own status would be 0 for a push of which nothing was asked.
+    // Git itself exits with 0 for a push without refs.
     fs::create_dir_all(hub.join("refs/heads/tot").join(format!("{id}.lock"))).unwrap();
     one.grow(&id, &["R2.A1"]);
     let before = sandbox.git(&hub, &["for-each-ref"]);
@@ -115,7 +115,7 @@ fn a_signing_key_that_cannot_be_used_blocks_nothing() {
     assert_eq!(one.head(&id), other.head(&id));
 }
 
-/// What a user's own settings ask of a plain fetch and push, and what would cost commits here.
+/// User settings for plain fetches and pushes that would cost commits here.
 #[test]
 fn settings_that_prune_force_or_push_more_change_nothing() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What the commands print, as a person sees it on a terminal of any width.
+//! The output of the commands at terminals of any width.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Machine, hub};
 use crate::support::{Sandbox, node};
 
-/// A transcript of commands on two machines, with ids, commits and folders by name.
+/// A transcript of commands on two machines, with names in place of ids, commits and folders.
 struct Transcript<'a> {
     text: String,
     names: Vec<(String, &'a str)>,

@@ -1,4 +1,4 @@
-//! Merges that were made with git, which merges by lines: `tot merge --resolve`.
+//! Merges made with git, which merges line by line: `tot merge --resolve`.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -22,7 +22,7 @@ pub(super) fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
         found["agentId"] = json!(format!("agent-of-{title}"));
         found["findings"] = json!(format!("Findings of {title}."));
         server.ok("tot_commit", json!({"sessionId": id, "results": [found]}));
-        // The same new id for two proposals; one of them has a child.
+        // The same new id for two proposals, one of which has a child.
         let mut new = node("R2.A2", Some("R1.A"));
         new["title"] = json!(format!("Second of {title}"));
         server.ok("tot_propose", propose(json!([new])));
@@ -45,7 +45,7 @@ fn titles(machine: &Machine<'_>, id: &str) -> Vec<String> {
     nodes.map(|node| with_a3(machine, id, &format!("{} {}", node.id, node.title))).collect()
 }
 
-/// A text with `A3` in place of the longer step that the moved node has.
+/// Returns text with `A3` in place of the longer step of the moved node.
 fn with_a3(machine: &Machine<'_>, id: &str, text: &str) -> String {
     let store = tree_of_thoughts::store::Store::new(&machine.root);
     let snapshot = store.load(&machine.repository(id)).unwrap();
@@ -104,7 +104,7 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     let Ran { out, status, .. } = one.tot_check(&id);
     assert_eq!(status, 1);
     assert!(out.contains("conflict markers") && out.contains("tot merge --resolve"), "{out}");
-    // Others may go on meanwhile, as far as they can.
+    // Others may continue in the meantime, as far as they can.
     let said = one.ok(&["merge", "--resolve", "--json"]);
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["files"], json!(["nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml"]));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Machine, Ran, hub, refs, two};
 use crate::support::{Sandbox, TOT_REPORT};
 
-/// One machine with an investigation, and a person with a key of ssh.
+/// A machine with an investigation, and a person with an ssh key.
 fn one(sandbox: &Sandbox) -> (Machine<'_>, String) {
     let machine = Machine::new(sandbox, "one");
     let id = machine.start();
@@ -16,7 +16,7 @@ fn one(sandbox: &Sandbox) -> (Machine<'_>, String) {
     (machine, id)
 }
 
-/// A new key of ssh: its public half.
+/// Creates an ssh key and returns its public half.
 fn key(sandbox: &Sandbox, name: &str) -> PathBuf {
     let path = sandbox.path(&format!("key-{name}"));
     let made = sandbox
@@ -30,7 +30,7 @@ fn key(sandbox: &Sandbox, name: &str) -> PathBuf {
     path.with_extension("pub")
 }
 
-/// Has the user's git sign with that key.
+/// Configures the user's git to sign with this key.
 fn sign_with(sandbox: &Sandbox, key: &Path) {
     global(sandbox, "gpg.format", "ssh");
     global(sandbox, "user.signingkey", key.to_str().unwrap());
@@ -40,7 +40,7 @@ fn global(sandbox: &Sandbox, key: &str, value: &str) {
     sandbox.git(&sandbox.path("home"), &["config", "--global", key, value]);
 }
 
-/// A file of allowed signers with the keys of these people, each `NAME@example.org`.
+/// Writes a file of allowed signers with these people's keys, each as `NAME@example.org`.
 fn allowed(sandbox: &Sandbox, people: &[&str]) -> String {
     let line = |name: &&str| {
         let key = std::fs::read_to_string(sandbox.path(&format!("key-{name}.pub"))).unwrap();
@@ -51,13 +51,13 @@ fn allowed(sandbox: &Sandbox, people: &[&str]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Signs off, and gives the tag.
+/// Signs off, and returns the tag.
 fn approve(machine: &Machine<'_>, more: &[&str]) -> String {
     let said = machine.ok(&[&["approve", "--json"], more].concat());
     serde_json::from_str::<Value>(&said).unwrap()["tag"].as_str().unwrap().to_owned()
 }
 
-/// What `tot verify --json` says, with its exit status.
+/// Returns the output of `tot verify --json` and its exit status.
 fn verify(machine: &Machine<'_>, more: &[&str]) -> (Value, i32) {
     let ran = machine.tot(&[&["verify", "--json"], more].concat());
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
@@ -65,7 +65,7 @@ fn verify(machine: &Machine<'_>, more: &[&str]) -> (Value, i32) {
     (document, ran.status)
 }
 
-/// Each sign-off as `STATE TAG`.
+/// Returns each sign-off as `STATE TAG`.
 fn states(document: &Value) -> Vec<String> {
     let mut states: Vec<String> = document["signOffs"]
         .as_array()
@@ -77,13 +77,13 @@ fn states(document: &Value) -> Vec<String> {
     states
 }
 
-/// The sign-off by that tag.
+/// Returns the sign-off with this tag.
 fn of<'a>(document: &'a Value, tag: &str) -> &'a Value {
     let all = document["signOffs"].as_array().unwrap();
     all.iter().find(|it| it["tag"] == tag).unwrap_or_else(|| panic!("{tag}: {document:#}"))
 }
 
-/// Writes a tag's object by hand and points that tag to it.
+/// Writes a tag object directly and points the tag to it.
 fn write_tag(sandbox: &Sandbox, repository: &Path, tag: &str, object: &[u8]) {
     let file = sandbox.path("object");
     std::fs::write(&file, object).unwrap();
@@ -122,7 +122,7 @@ fn an_approval_names_what_it_covers_and_any_git_checks_it() {
     assert_eq!(it["text"], "Tried it.\n\nConclusion: mine");
     let open: Vec<&str> = it["open"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     assert!(open.contains(&"not ended") && open.contains(&"INSUFFICIENT_CHILDREN R1.A"), "{open:?}");
-    // The ids are those of git, and the trailers are in its form.
+    // The ids are git's, and the trailers have git's form.
     let format = "--format=%(contents:trailers:key=Ruleset,valueonly)";
     assert_eq!(sandbox.git(&repository, &["tag", "--list", format]).trim(), ruleset.trim());
     sandbox.assert_sound(&repository);
@@ -162,16 +162,16 @@ fn each_kind_of_sign_off_is_told_apart() {
     assert_eq!(of(&document, &eve)["reason"], "its key belongs to no allowed signer");
     assert_eq!(of(&document, &eve)["signer"], Value::Null);
 
-    // Without anything to check them with.
+    // Without any keys to check them with.
     let (document, status) = verify(&[]);
     assert_eq!(status, 1);
     assert_eq!(of(&document, &anna)["state"], "unchecked");
     assert_eq!(of(&document, &unsigned)["state"], "unsigned");
-    // The user's own file does as well.
+    // The user's own file works too.
     global(&sandbox, "gpg.ssh.allowedSignersFile", &allowed);
     assert_eq!(of(&verify(&[]).0, &anna)["state"], "valid");
 
-    // What is there without the invalid one and the rejection is an approval.
+    // Without the invalid sign-off and the rejection, an approval remains.
     git(&["tag", "-d", &eve, &rejected]);
     assert_eq!(verify(&[]).1, 0);
     let invalid = |tag: &str, reason: &str| {
@@ -192,13 +192,13 @@ fn each_kind_of_sign_off_is_told_apart() {
     git(&["update-ref", &format!("refs/tags/{as_approval}"), &format!("refs/tags/{again}")]);
     git(&["tag", "-d", &again]);
     invalid(&as_approval, "the tag was created with the name rejected/");
-    // A light tag.
+    // A lightweight tag.
     git(&["tag", "approved/light"]);
     invalid("approved/light", "a lightweight tag");
     // A tag of a tag.
     git(&["tag", "-s", "-m", "x", "approved/twice", &anna]);
     invalid("approved/twice", "to another tag");
-    // A changed byte, each in another place.
+    // A changed byte, each time in a different place.
     let object = sandbox.try_git(&repository, &["cat-file", "tag", &anna]).stdout;
     for place in ["Approve", "Open: ", "<tester@", "-----BEGIN SSH SIGNATURE-----\n"] {
         let at = object.windows(place.len()).position(|part| part == place.as_bytes()).unwrap();
@@ -210,18 +210,18 @@ fn each_kind_of_sign_off_is_told_apart() {
         assert_eq!((of(&document, &anna)["state"].as_str(), status), (Some("invalid"), 1), "{place}");
     }
     write_tag(&sandbox, &repository, &anna, &object);
-    // A commit that this one did not come from.
+    // A commit that is not an ancestor.
     git(&["commit", "-q", "--allow-empty", "-m", "aside"]);
     git(&["tag", "-s", "-m", "x", "approved/aside"]);
     git(&["reset", "-q", "--hard", "HEAD~1"]);
     invalid("approved/aside", "does not descend from its commit");
-    // By hand: valid, and it says nothing of what was open.
+    // Created manually: valid, but without the list of open points.
     git(&["tag", "-s", "-m", "Fine.", "approved/by-hand"]);
     let (document, status) = verify(&[]);
     let it = of(&document, "approved/by-hand");
     assert_eq!((it["state"].as_str(), status), (Some("valid"), 0));
     assert_eq!((&it["open"], &it["text"]), (&Value::Null, &Value::Null));
-    // Signed, and it contradicts its commit.
+    // Signed, but it contradicts its commit.
     let message = "x\n\nConclusion: none\nRuleset: 0000000000000000000000000000000000000000";
     git(&["tag", "-s", "-m", message, "approved/contradicts"]);
     invalid("approved/contradicts", "a different ruleset");
@@ -239,7 +239,7 @@ fn what_is_signed_is_what_a_reviewer_sees() {
         assert!(ran.err.contains(words), "{words}: {ran:#?}");
         assert!(!refs(&sandbox, &repository).iter().any(|name| name.starts_with("refs/tags/approved")));
     };
-    // No key at all.
+    // No key.
     refused(&[], "--unsigned");
     global(&sandbox, "gpg.format", "ssh");
     refused(&[], "user.signingkey");
@@ -252,7 +252,7 @@ fn what_is_signed_is_what_a_reviewer_sees() {
     std::fs::write(repository.join(".git/MERGE_HEAD"), machine.head(&id)).unwrap();
     refused(&["--unsigned"], "a merge");
     std::fs::remove_file(repository.join(".git/MERGE_HEAD")).unwrap();
-    // Files of the user's own are not in the way.
+    // The user's own files do not interfere.
     approve(&machine, &["--unsigned"]);
 }
 
@@ -276,7 +276,7 @@ fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed
     }
     let allowed_by_it = allowed(&sandbox, &["anna"]);
     sandbox.git(&repository, &["config", "gpg.ssh.allowedSignersFile", &allowed_by_it]);
-    // Also by way of another file that it includes.
+    // Also through another file that it includes.
     let included = sandbox.path("included");
     std::fs::write(&included, format!("[gpg \"ssh\"]\n\tprogram = {program}\n")).unwrap();
     sandbox.git(&repository, &["config", "include.path", included.to_str().unwrap()]);
@@ -284,12 +284,12 @@ fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed
     key(&sandbox, "eve");
     let others = allowed(&sandbox, &["eve"]);
     assert_eq!(of(&verify(&machine, &["--allowed-signers", &others]).0, &tag)["state"], "invalid");
-    // Nor what is run to sign.
+    // The program that signs can't be set either.
     approve(&machine, &[]);
     sandbox.git(&sandbox.path("home"), &["config", "--global", "--unset", "user.signingkey"]);
     assert_eq!(machine.tot(&["approve"]).status, 1);
     assert!(!ran.exists(), "a program of the repository ran");
-    // The same words in the user's own configuration do.
+    // The same lines in the user's own configuration do work.
     global(&sandbox, "gpg.ssh.program", program);
     verify(&machine, &["--allowed-signers", &others]);
     assert!(ran.exists());
@@ -304,7 +304,7 @@ fn an_object_that_git_puts_in_the_place_of_a_tag_signs_nothing() {
     let tag = approve(&machine, &[]);
     let signed = sandbox.git(&repository, &["cat-file", "tag", &tag]);
     let object = sandbox.git(&repository, &["rev-parse", &tag]);
-    // The newest commit, which she never signed, under the tag that she made.
+    // The newest commit, which she never signed, under the tag that she created.
     machine.ok(&["comment", "-m", "Something else."]);
     let head = sandbox.git(&repository, &["rev-parse", "HEAD"]);
     let old = signed.lines().next().unwrap();
@@ -464,7 +464,7 @@ fn two_who_sign_apart_lose_nothing_in_a_hub_of_many_and_in_a_repository_of_its_o
             let mut expected: Vec<String> = tags.iter().map(|tag| format!("stale {tag}")).collect();
             expected.sort();
             assert_eq!((states(&document), status), (expected, 1), "{place}");
-            // What a merge brought along is changed since, too.
+            // Changes from a merge count as later changes too.
             let since = |tag: &String| of(&document, tag)["since"]["nodes"].to_string();
             let mut changed: Vec<String> = tags.iter().map(since).collect();
             changed.sort();
@@ -501,7 +501,7 @@ fn what_a_tag_says_does_nothing_to_a_terminal() {
     assert_eq!(ran.status, 1);
     assert!(!ran.out.contains(|c: char| c.is_control() && c != '\n'), "{:?}", ran.out);
     assert!(!ran.out.contains('\u{202e}') && ran.out.len() < 5_000, "{:?}", ran.out);
-    // No line of a text passes for one of ours.
+    // No line of user text passes for a trailer.
     assert!(ran.out.lines().all(|line| !line.starts_with("valid")), "{:?}", ran.out);
     let (document, _) = verify(&machine, &[]);
     assert_eq!(of(&document, "approved/huge")["state"], "invalid");
@@ -526,7 +526,7 @@ fn no_tool_of_the_server_signs_off() {
             .iter()
             .any(|name| ["approv", "reject", "sign", "verify"].iter().any(|word| name.contains(word)))
     );
-    // What a call says becomes no name of a tag.
+    // Text from a call does not become part of a tag name.
     let name = "approved/x";
     server.call(
         "tot_end",
@@ -564,10 +564,10 @@ fn a_report_shows_as_approved_only_what_was_checked() {
         let page = report(what, &checked);
         assert!(page.contains(">Approved<") && page.contains(">Unsigned approval<"), "{page}");
     }
-    // An earlier state says nothing of it.
+    // An earlier state does not mention it.
     let page = report(repository.to_str().unwrap(), &[&checked[..], &["--rev", "HEAD~1"]].concat());
     assert!(!page.contains("Sign-offs") && !page.contains(&signed), "{page}");
-    // What a server writes has no way to check.
+    // The server has no keys to check signatures with.
     let mut server = machine.server();
     let reply = server.ok("tot_report", json!({"sessionId": id}));
     let page = std::fs::read_to_string(reply["index"].as_str().unwrap()).unwrap();

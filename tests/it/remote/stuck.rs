@@ -1,4 +1,4 @@
-//! What locked people out, or took their work, when they shared: each by its name.
+//! Situations that locked people out or took their work when they shared, each by its name.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn a_refused_resolve_does_not_destroy_a_merge_by_hand() {
     let sandbox = Sandbox::new();
     let (one, other, id) = stopped(&sandbox);
     let repository = one.repository(&id);
-    // What only a person can merge, and has merged.
+    // A conflict that only a person can resolve, and did.
     sandbox.git(&repository, &["merge", "--abort"]);
     for (machine, name) in [(&one, "ours"), (&other, "theirs")] {
         let file = machine.repository(&id).join("ruleset.yaml");
@@ -58,7 +58,7 @@ fn a_refused_resolve_does_not_destroy_a_merge_by_hand() {
     );
     assert_eq!(sandbox.git(&repository, &["status", "--porcelain"]), before);
     assert_eq!(fs::read_to_string(repository.join("ruleset.yaml")).unwrap(), mended);
-    // What it says to do works.
+    // The suggestion works.
     sandbox.git(&repository, &["commit", "--quiet", "-a", "--no-edit"]);
     one.ok(&["merge", "--resolve"]);
     assert_eq!(sandbox.git(&repository, &["show", "HEAD:ruleset.yaml"]), mended);
@@ -82,7 +82,7 @@ fn what_was_merged_by_hand_is_kept_in_a_branch_that_is_named() {
     assert_eq!(kept("nodes/R2/R2.A1.yaml"), "by hand\n");
     let parents = sandbox.git(&repository, &["log", "-1", "--format=%P", branch]);
     assert_eq!(parents.trim(), heads.join(" "));
-    // A file that git does not know is nobody's but the user's.
+    // An untracked file belongs to the user.
     assert_eq!(fs::read_to_string(repository.join("mine.md")).unwrap(), "mine\n");
     let left = fs::read_dir(repository.join(".git")).unwrap().flatten().map(|it| it.file_name());
     assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with("tot-index")), "nothing is left");
@@ -136,7 +136,7 @@ fn a_plain_git_pull_merges_what_went_apart() {
     }
     assert_eq!(one.head(&id), other.head(&id));
     one.assert_sound(&id);
-    // Also where the remote is added by hand later.
+    // Also if the remote is added manually later.
     let alone = Machine::new(&sandbox, "alone");
     let id = alone.start();
     for (setting, value) in
@@ -146,8 +146,8 @@ fn a_plain_git_pull_merges_what_went_apart() {
     }
 }
 
-/// On `one`, a proposal was taken back and made again under another id; `other` has researched it meanwhile, and both have
-/// researched a third one.
+/// On `one`, a proposal was withdrawn and made again under another id. `other` has researched it in the meantime, and
+/// both have researched a third one.
 fn proposed_again<'a>(sandbox: &'a Sandbox, hub: &Path) -> (Machine<'a>, Machine<'a>, String) {
     let (one, other, id) = two(sandbox, hub.to_str().unwrap());
     let proposal = |id: &str| {
@@ -171,7 +171,7 @@ fn proposed_again<'a>(sandbox: &'a Sandbox, hub: &Path) -> (Machine<'a>, Machine
     (one, other, id)
 }
 
-/// That each result is where it belongs.
+/// Asserts that each result is with its own node.
 fn assert_apart(machine: &Machine<'_>, id: &str) {
     let snapshot = tree_of_thoughts::store::Store::new(&machine.root).load(&machine.repository(id)).unwrap();
     let findings = |id: &str| {
@@ -182,7 +182,7 @@ fn assert_apart(machine: &Machine<'_>, id: &str) {
     machine.assert_sound(id);
 }
 
-/// To git, the file of the first proposal was renamed to that of the second.
+/// In git's view, the file of the first proposal was renamed to that of the second.
 #[test]
 fn a_plain_merge_puts_no_result_into_the_file_of_a_similar_proposal() {
     let sandbox = Sandbox::new();
@@ -198,7 +198,7 @@ fn a_plain_merge_puts_no_result_into_the_file_of_a_similar_proposal() {
     assert_apart(&one, &id);
 }
 
-/// Whoever merges in a clone of git's own making has git put it there.
+/// In a clone made with plain git, git's merge puts it there.
 #[test]
 fn a_result_that_git_has_put_into_another_file_goes_back_when_markers_are_resolved() {
     let sandbox = Sandbox::new();
@@ -224,7 +224,7 @@ fn committed_conflict_markers_are_told_with_the_command_that_resolves_them() {
     sandbox.git(&repository, &["commit", "--quiet", "--all", "--no-edit"]);
     let told = one.fails("UNREADABLE", &[]);
     assert!(told.contains("`tot merge --resolve`"), "{told}");
-    // Also where the other side goes on with the same node.
+    // Also if the other side continues with the same node.
     let file = other.repository(&id).join("nodes/R2/R2.A1.yaml");
     edit(&file, "Findings of theirs.", "Findings of theirs, once more.");
     commit_all(&sandbox, &other.repository(&id), "Say more");
@@ -257,14 +257,14 @@ fn a_rejoin_ends_where_something_was_fetched_and_not_joined() {
     let kept = sandbox.git(&repository, &["for-each-ref", "--format=%(objectname)", "refs/heads/tot-kept"]);
     assert!(kept.contains(&fetched), "{kept}");
     assert_settled(&other);
-    // A branch that is gone there is the same.
+    // The same applies to a branch that was deleted on the remote.
     sandbox.git(&hub, &["update-ref", &branch, &fetched]);
     sandbox.git(&repository, &["fetch", "--quiet"]);
     sandbox.git(&hub, &["update-ref", "-d", &branch]);
     other.fails("REMOTE_REWRITTEN", &[]);
     assert!(other.sync(&["--rejoin"])["error"].is_null());
     assert_settled(&other);
-    // Whoever has what was taken away brings it back.
+    // Anyone who still has the removed commits brings them back.
     one.fails("REMOTE_REWRITTEN", &[]);
     assert!(one.sync(&["--rejoin"])["error"].is_null());
     other.synced();
@@ -275,7 +275,7 @@ fn a_rejoin_ends_where_something_was_fetched_and_not_joined() {
 fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own() {
     let sandbox = Sandbox::new();
     let (hub, one, _, id) = team(&sandbox);
-    // Before and after its own in any list.
+    // Before and after its own branch in any list.
     let strangers = ["00000000-0000-7000-8000-000000000001", "ffffffff-ffff-7fff-bfff-ffffffffffff"];
     for stranger in strangers {
         sandbox
@@ -296,7 +296,7 @@ fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own()
         assert_eq!(branch.trim(), format!("refs/heads/tot/{id}"));
         machine.synced();
     }
-    // One that was taken so goes nowhere, until it is told where.
+    // A clone made this way pushes nowhere until a target is set.
     let repository = one.repository(&id);
     sandbox.git(&repository, &["config", "branch.main.merge", &format!("refs/heads/tot/{}", strangers[0])]);
     one.grow(&id, &["R2.A1"]);
@@ -315,7 +315,7 @@ fn a_permanent_refusal_is_not_taken_for_a_lost_race() {
     let sandbox = Sandbox::new();
     let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
-    // Words of a hook that sound like one.
+    // A hook's message that resembles one.
     for script in [
         "echo 'You may not update refs here: the ticket already exists, and the old value stays.' >&2; exit 1",
         "echo 'cannot lock ref (fetch first)' >&2; exit 1",
@@ -329,7 +329,7 @@ fn a_permanent_refusal_is_not_taken_for_a_lost_race() {
         fs::remove_file(hub.join("tries")).unwrap();
     }
     fs::remove_file(hub.join("hooks/pre-receive")).unwrap();
-    // A lock that nobody lifts, which could be a race.
+    // A lock that is never released, which could be a race.
     let lock = hub.join(format!("refs/heads/tot/{id}.lock"));
     fs::create_dir_all(&lock).unwrap();
     let before = sandbox.git(&hub, &["for-each-ref"]);
@@ -338,7 +338,7 @@ fn a_permanent_refusal_is_not_taken_for_a_lost_race() {
     assert!(entry["error"]["message"].as_str().unwrap().contains("lock"), "{entry:#}");
     assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
     fs::remove_dir(&lock).unwrap();
-    // A branch in the way of another is one, too.
+    // A branch whose name conflicts with another is such a case too.
     let started = other.start();
     sandbox.git(&hub, &["update-ref", &format!("refs/heads/tot/{started}/x"), &one.head(&id)]);
     let ran: Ran = other.tot(&["remote", "add", "origin", hub.to_str().unwrap(), &started]);
@@ -362,7 +362,7 @@ fn a_file_that_nobody_takes_in_is_not_pushed() {
         let told = one.fails("UNFIT", &[]);
         assert!(told.contains(file) && told.contains(reason), "{file}: {told}");
         assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
-        // What it says to do works: history is not rewritten.
+        // The suggestion works: history is not rewritten.
         sandbox.git(&repository, &["rm", "--quiet", file]);
         sandbox.git(&repository, &["commit", "--quiet", "-m", "Take it out"]);
     }
@@ -372,7 +372,7 @@ fn a_file_that_nobody_takes_in_is_not_pushed() {
     other.assert_sound(&id);
 }
 
-/// Files that no work tree gets, and why.
+/// Files that are never checked out, and why.
 const STRANGE: [(&str, &str); 3] = [
     ("notes", "a symbolic link"),
     ("large.bin", "17825793 bytes"),
@@ -404,7 +404,7 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
     let new = Machine::new(&sandbox, "new");
     let cloned = new.ok(&["clone", hub.to_str().unwrap()]);
     let mut said = vec![cloned];
-    // In any order: forward, joined, and joined by whoever has it.
+    // In any order: fast-forwarded, merged, and merged by whoever has it.
     for machine in [&behind, &apart] {
         said.push(machine.synced()["notes"].to_string());
     }
@@ -423,14 +423,14 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
         let checked = machine.tot_check(&id).out;
         assert_eq!(checked.matches("LEFT_OUT").count(), 3, "{checked}");
     }
-    // Out of a bundle as well.
+    // From a bundle, too.
     let bundle = sandbox.path("it.bundle");
     behind.ok(&["export", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
     let imported = Machine::new(&sandbox, "imported").ok(&["import", bundle.to_str().unwrap()]);
     for (file, _) in STRANGE {
         assert!(imported.contains(file), "{file}: {imported}");
     }
-    // All go on, and nothing of it is lost or told as new.
+    // Everyone continues; nothing is lost or reported as new.
     for (number, machine) in [&one, &behind, &apart, &new].into_iter().enumerate() {
         machine.synced();
         machine.grow(&id, &[&format!("R2.A5{number}")]);
@@ -439,7 +439,7 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
         assert!(sandbox.git(&machine.repository(&id), &["ls-tree", "HEAD", "notes"]).starts_with("120000"));
         machine.assert_sound(&id);
     }
-    // What is put right comes, what is taken out goes.
+    // Corrections arrive, and removals are applied.
     one.synced();
     sandbox.git(&repository, &["rm", "--quiet", "notes", "a:b.md"]);
     fs::write(repository.join("large.bin"), "small\n").unwrap();

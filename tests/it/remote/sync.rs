@@ -1,4 +1,4 @@
-//! `tot sync`, each promise of it by its name, over paths and over ssh.
+//! `tot sync`: each guarantee by its name, over paths and over ssh.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{Machine, Ran, hub, refs, team, two};
 use crate::support::memory::Memory;
 use crate::support::{Sandbox, TOT};
 
-/// A hook of the hub.
+/// Installs a hook in the hub.
 pub(super) fn hook(hub: &Path, name: &str, script: &str) {
     let path = hub.join("hooks").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -19,7 +19,7 @@ pub(super) fn hook(hub: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What a machine has to say about syncs in which nothing is to be done.
+/// Returns what a machine reports about syncs that have nothing to do.
 pub(super) fn assert_settled(machine: &Machine) {
     let entry = machine.synced();
     for nothing in ["came", "went"] {
@@ -125,7 +125,7 @@ fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
     one.synced();
     other.synced();
     let seen = one.head(&id);
-    // Rewound, and something else on top.
+    // Rewound, with other commits on top.
     let branch = format!("refs/heads/tot/{id}");
     let stranger = sandbox.path("stranger");
     sandbox.git(
@@ -161,7 +161,7 @@ fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
     assert_eq!(sandbox.git(&hub, &["rev-parse", &branch]).trim(), other.head(&id));
     assert_eq!(other.nodes(&id), ["R1.A", "R2.A1", "R2.A2"]);
     assert_settled(&other);
-    // What the other machine last saw is there again.
+    // The commits that the other machine last saw are back.
     one.synced();
     assert_eq!(one.head(&id), other.head(&id));
     one.assert_sound(&id);
@@ -187,7 +187,7 @@ fn squashed_by_a_forge_is_rejoined_without_losing_or_doubling_a_node() {
     one.grow(&id, &["R2.A2"]);
     one.synced();
     other.synced();
-    // The files are there and the commits are not.
+    // The files exist, but not the commits.
     let branch = format!("refs/heads/tot/{id}");
     let tip = one.head(&id);
     let base = sandbox.git(&hub, &["rev-parse", &format!("{tip}~4")]);
@@ -209,7 +209,7 @@ fn squashed_by_a_forge_is_rejoined_without_losing_or_doubling_a_node() {
 fn unrelated_histories_of_the_same_session_id_are_refused() {
     let sandbox = Sandbox::new();
     let (hub, one, _, id) = team(&sandbox);
-    // The same files, begun anew.
+    // The same files in a new repository.
     let alien = Machine::new(&sandbox, "alien");
     let repository = alien.repository(&id);
     fs::create_dir_all(&alien.root).unwrap();
@@ -239,7 +239,7 @@ fn refused_by_a_hook_is_told_in_its_words_and_nothing_is_half_done() {
     let told = one.fails("PUSH_REFUSED", &[]);
     assert!(told.contains("remote: The branch is protected: ask Ada."), "{told}");
     assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before, "no tag without its commit");
-    // Local work goes on, and what others did still comes.
+    // Local work continues, and others' work still arrives.
     one.grow(&id, &["R2.A2"]);
     fs::remove_file(hub.join("hooks/pre-receive")).unwrap();
     let entry = one.synced();
@@ -265,7 +265,7 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains(&secret));
-    // Removed again it is still in the history.
+    // After its removal, it is still in the history.
     let repository = one.repository(&id);
     let file = repository.join("nodes/R2/R2.A1.yaml");
     fs::write(&file, fs::read_to_string(&file).unwrap().replace(&secret, "it")).unwrap();
@@ -273,12 +273,12 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
     one.fails("SECRET_SUSPECTED", &[]);
     assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
     assert!(one.sync(&["--allow-secrets"])["error"].is_null());
-    // What is there is not told again.
+    // A secret that is already there is not reported again.
     one.grow(&id, &["R2.A2"]);
     one.synced();
 }
 
-/// What looks like a token of GitHub.
+/// Text that looks like a GitHub token.
 fn token() -> String {
     ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat()
 }
@@ -292,7 +292,7 @@ fn a_tag_that_was_left_behind_takes_no_secret_along() {
     let end = json!({"sessionId": id, "conclusion": conclusion, "stopped": {"reason": "enough"}});
     one.server().ok("tot_end", end);
     one.fails("SECRET_SUSPECTED", &[]);
-    // The branch is put right, and the tag of the end still leads to the secret.
+    // The branch is corrected, but the conclusion's tag still leads to the secret.
     sandbox.git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
     let before = sandbox.git(&hub, &["for-each-ref"]);
     let dry = one.sync(&["--dry-run"]);
@@ -303,7 +303,7 @@ fn a_tag_that_was_left_behind_takes_no_secret_along() {
     }
     assert!(!told.contains(&token()));
     assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
-    // All else goes.
+    // Everything else is pushed.
     sandbox.git(&repository, &["tag", "noted"]);
     one.grow(&id, &["R2.A1"]);
     one.fails("SECRET_SUSPECTED", &[]);
@@ -326,7 +326,7 @@ fn a_message_takes_no_secret_along() {
     let commit = format!("the message of commit {:.10}, line 3", one.head(&id));
     assert!(told.contains(&commit) && !told.contains(&token()), "{told}");
     git(&["reset", "-q", "--hard", "HEAD~1"]);
-    // In its own message, in that of a tag that it names, and in a file that no commit has.
+    // In its own message, in that of a tag, and in a file outside the commits.
     git(&["tag", "-a", "inner", "-m", &message]);
     git(&["tag", "-a", "outer", "-m", "Harmless", "inner"]);
     git(&["tag", "-d", "inner"]);
@@ -457,7 +457,7 @@ fn addresses_that_are_options_or_commands_are_refused() {
         [format!("--upload-pack=touch {}", mark.display()), format!("ext::touch {}", mark.display())]
     {
         for arguments in [vec!["remote", "add", "origin", "--", &address], vec!["clone", "--", &address]] {
-            // `--root` comes after `--` in none of these.
+            // In none of these does `--root` come after `--`.
             let ran: super::Ran = sandbox
                 .command(crate::support::TOT)
                 .env("TOT_ROOT", &machine.root)
@@ -475,7 +475,7 @@ fn addresses_that_are_options_or_commands_are_refused() {
 fn a_team_shares_by_ssh() {
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);
-    // What sshd would do: the last argument is the command.
+    // Acts like sshd: the last argument is the command.
     let ssh = sandbox.path("ssh.sh");
     let log = sandbox.path("ssh.log");
     let script =
@@ -518,7 +518,7 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
     let sandbox = Sandbox::new();
     let (hub, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
-    // One object of zeros under many names: some KB in the hub, and 16 MiB each in a work tree.
+    // One object of zeros under many names: a few KB in the hub, and 16 MiB each in a work tree.
     let zeros = sandbox.path("zeros");
     fs::File::create(&zeros).unwrap().set_len(16 << 20).unwrap();
     let blob = sandbox.git(&repository, &["hash-object", "-w", zeros.to_str().unwrap()]);
@@ -530,7 +530,7 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
         let git = git.arg("-C").arg(&repository).arg("mktree").stdin(fs::File::open(&list).unwrap());
         String::from_utf8(git.output().unwrap().stdout).unwrap().trim().to_owned()
     };
-    // Past the work tree and our guard, by git alone.
+    // Past the work tree and our guard, with git alone.
     let push = |tree: &str, parent: &str, message: &str| {
         let made = sandbox.git(&repository, &["commit-tree", tree, "-p", parent, "-m", message]);
         let branch = format!("{}:refs/heads/tot/{id}", made.trim());
@@ -543,14 +543,14 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
     let said = other.fails("NOT_JOINED", &[]);
     assert!(said.contains("the limit is") && said.contains("git ls-tree"), "{said}");
     assert_eq!(other.head(&id), before);
-    // The same where both sides went on, and for a new clone.
+    // The same if both sides continued, and for a new clone.
     other.grow(&id, &["R2.A1"]);
     assert!(other.fails("NOT_JOINED", &[]).contains("the limit is"));
     let third = Machine::new(&sandbox, "third");
     let ran = third.tot(&["clone", hub.to_str().unwrap()]);
     assert!(ran.status == 1 && ran.err.contains("the limit is"), "{ran:?}");
     assert!(!third.repository(&id).exists());
-    // It does not lock anybody out for good.
+    // It does not lock anyone out permanently.
     push(&tree(plain.clone()), &filled, "Remove it");
     assert!(other.synced()["merge"].is_string());
     third.ok(&["clone", hub.to_str().unwrap()]);
@@ -585,6 +585,6 @@ fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
     let said = Ran::from(child.wait_with_output().unwrap()).err;
     assert_eq!(said.matches("traces/z").count(), 10, "{said}");
     assert!(said.contains("traces/z00.env:1") && said.contains("traces/z09.env:1"), "{said}");
-    // 128 MiB of texts; some 8 MiB of them are held, in two copies, beside what the program takes.
+    // 128 MiB of text. About 8 MiB are in memory at a time, in two copies, in addition to the program's own memory.
     assert!(peak > 0 && peak < 112 << 10, "{peak} KiB");
 }

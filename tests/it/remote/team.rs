@@ -15,7 +15,7 @@ use super::http::{Fault, GitHttp};
 use super::{Machine, hub, two};
 use crate::support::{Sandbox, node, result};
 
-/// SplitMix64: the same run for the same seed, as far as threads let it.
+/// SplitMix64: the same run for the same seed, as far as thread scheduling allows.
 struct Random(u64);
 
 impl Random {
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Proposes and commits a node while the server may be killed at any instant, and gives what was acknowledged.
+/// Proposes and commits a node while the server may be killed at any instant. Returns the acknowledged commits.
 fn work(machine: &Machine, id: &str, name: &str, random: &mut Random) -> Vec<String> {
     let mut server = machine.server();
     let kill = server.killer();

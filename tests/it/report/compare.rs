@@ -1,10 +1,10 @@
-//! What lies between two commits, and several investigations of which some are damaged, through the real binary.
+//! Changes between two commits, and sites of several investigations, some of them damaged, through the real binary.
 
 use serde_json::json;
 
 use crate::support::{Sandbox, Session, TOT_REPORT};
 
-/// Runs `tot-report` in the sandbox: whether it succeeded, and what it said on stderr.
+/// Runs `tot-report` in the sandbox. Returns whether it succeeded, and its standard error.
 fn report(sandbox: &Sandbox, arguments: &[&str]) -> (bool, String) {
     let output = sandbox.command(TOT_REPORT).args(arguments).output().unwrap();
     (output.status.success(), String::from_utf8(output.stderr).unwrap())
@@ -34,7 +34,7 @@ fn two_commits_are_compared_whatever_they_are_called() {
     assert!(back.contains("The second commit is older than the first.") && back.contains("Title of R2.A1"));
     assert!(page("HEAD..HEAD").contains("Both sides are the same commit."));
 
-    // A branch beside it: neither came from the other.
+    // A branch next to it: neither is an ancestor of the other.
     sandbox.git(&repository, &["checkout", "-q", "-b", "side", "before"]);
     std::fs::write(repository.join("nodes/R1/R1.A.yaml"), {
         let text = std::fs::read_to_string(repository.join("nodes/R1/R1.A.yaml")).unwrap();
@@ -51,7 +51,7 @@ fn two_commits_are_compared_whatever_they_are_called() {
     assert!(page.contains("Title of R2.A1"), "what only main has");
 }
 
-/// Each end has a page of what changed since the one before, without being asked for.
+/// Each conclusion has a page with the changes since the previous one, without an option.
 #[test]
 fn each_end_is_compared_with_the_next() {
     let sandbox = Sandbox::new();
@@ -96,7 +96,7 @@ fn a_commit_that_is_not_there_is_named_with_what_to_do() {
     }
     let (good, error) = report(&sandbox, &[source, source, "--compare", "HEAD..HEAD", "--out", "site"]);
     assert!(!good && error.contains("--compare takes one investigation"), "{error}");
-    // Nor with a folder of several.
+    // Nor with a folder of several investigations.
     sandbox.sleep(1);
     let _other = Session::start(&sandbox, json!({"query": "Another one?"}));
     let root = sandbox.root();
@@ -132,7 +132,7 @@ fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
     assert!(!index.contains(sandbox.path("").to_str().unwrap()), "nothing of this machine: {index}");
     let pages = std::fs::read_dir(sandbox.path("site")).unwrap();
     assert_eq!(pages.filter(|entry| entry.as_ref().unwrap().path().join("history.html").exists()).count(), 1);
-    // Alone, it is an error.
+    // On its own, it is an error.
     let (well, error) = report(&sandbox, &[repository.to_str().unwrap(), "--out", "alone"]);
     assert!(!well && error.contains("investigation.yaml"), "{error}");
 }
@@ -183,7 +183,7 @@ fn a_missing_ancestor_does_not_keep_two_commits_from_being_compared() {
         };
         assert!(compared("HEAD~1..HEAD").contains("1 commit later"));
         assert!(compared("HEAD..HEAD~1").contains("The second commit is older than the first."));
-        // Whether the new commit came from the other can't be said: the history ends before both do.
+        // The ancestry of the new commit is unknown, because the history ends before both.
         sandbox.git(&clone, &["checkout", "-q", "-B", "side", "HEAD~1"]);
         sandbox.git(&clone, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
         let page = compared("side..main");

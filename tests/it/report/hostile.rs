@@ -1,4 +1,4 @@
-//! Every text that an attacker would try, in every field that a stranger can fill, by git and through the server.
+//! Every hostile payload in every field that a stranger can set, through git and through the server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ fn input(path: PathBuf) -> ReportInput {
     let store = Store::new(path.parent().unwrap());
     let snapshot = store.load(&path).unwrap();
     let history = store.history(&snapshot).unwrap();
-    // As if all had moved to where they were, in a project on a forge.
+    // As if all cited lines had moved, in a project on a forge.
     let pins = snapshot.investigation.pins();
     let moved = pins.map(|(_, pin)| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines }));
     let evidence = ProjectEvidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };

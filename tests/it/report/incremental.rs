@@ -1,4 +1,4 @@
-//! A site over an earlier one: what is the same is not made again, and nobody could tell from the folder.
+//! A site written over an earlier one: unchanged files are not rewritten, and the folder equals a full build.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tree_of_thoughts::report::{Published, SiteTarget, Writing, write};
 
 use crate::support::{Sandbox, Session, TOT_REPORT, files};
 
-/// Runs the program, and gives what it said.
+/// Runs the program, and returns its output.
 fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
     let output =
         sandbox.command(TOT_REPORT).arg(sandbox.root()).arg("--out").arg(out).args(more).output().unwrap();
@@ -18,7 +18,7 @@ fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs it over the earlier site and into a new folder, compares the two, and gives how many were unchanged.
+/// Writes over the earlier site and into a new folder, compares the two, and returns the number of unchanged files.
 fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
     let (site, whole) = (sandbox.path("site"), sandbox.path("whole"));
     let said = report(sandbox, &site, more);
@@ -35,7 +35,7 @@ fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
         .map_or(0, |n| n.parse().unwrap_or(0))
 }
 
-/// Three investigations, of which the second has ended with an approval that nobody signed.
+/// Three investigations. The second has ended and has an unsigned approval.
 fn three(sandbox: &Sandbox) -> Vec<Session<'_>> {
     (0..3)
         .map(|number| {
@@ -70,7 +70,7 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     sandbox.git(&second, &["tag", "-d", "here", "approved/1"]);
     assert_eq!(renew(&sandbox, "tags that are gone", &[]), 2);
 
-    // Rewritten to an earlier commit, and back.
+    // Reset to an earlier commit, and back.
     let newest = sandbox.head(&second);
     sandbox.git(&second, &["reset", "-q", "--hard", "HEAD~2"]);
     assert_eq!(renew(&sandbox, "an earlier commit", &[]), 2);
@@ -78,7 +78,7 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     sandbox.git(&second, &["reset", "-q", "--hard", &newest]);
     assert_eq!(renew(&sandbox, "and back", &[]), 2);
 
-    // What must not be public is left out as soon as that is committed.
+    // Withheld text is left out as soon as the list is committed.
     fs::write(second.join("withheld.yaml"), "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: a name\n")
         .unwrap();
     sandbox.git(&second, &["add", "withheld.yaml"]);
@@ -130,7 +130,7 @@ fn what_was_damaged_by_hand_is_mended() {
     assert_eq!(renew(&sandbox, "an empty page", &[]), 2);
     fs::remove_file(&page).unwrap();
     assert_eq!(renew(&sandbox, "a page that is gone", &[]), 2);
-    // Written anew with what stood there.
+    // Rewritten with its previous content.
     fs::write(&page, &bytes).unwrap();
     assert_eq!(renew(&sandbox, "a page with another time", &[]), 3);
     // Renewed by each run.
@@ -152,7 +152,7 @@ fn what_was_damaged_by_hand_is_mended() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("was not written by this program"));
 }
 
-/// A fault may be gone the next time without a commit: a missing object is fetched.
+/// A problem may disappear without a commit, for example when a missing object is fetched.
 #[test]
 fn an_investigation_with_a_fault_is_read_each_time() {
     let sandbox = Sandbox::new();
@@ -164,7 +164,7 @@ fn an_investigation_with_a_fault_is_read_each_time() {
     assert_eq!(renew(&sandbox, "a fault", &[]), 2);
 }
 
-/// What is cited of a project may change without a commit to the investigation.
+/// The cited project files may change without a commit to the investigation.
 #[test]
 fn evidence_that_has_changed_is_told() {
     let sandbox = Sandbox::new();
@@ -199,7 +199,7 @@ fn evidence_that_has_changed_is_told() {
     assert_eq!(renew(&sandbox, "another forge", &of_project), 0);
 }
 
-/// The one investigation of a site is taken over as a whole.
+/// The only investigation of a site is reused as a whole.
 #[test]
 fn a_site_of_one_is_not_made_again_either() {
     let sandbox = Sandbox::new();
@@ -228,7 +228,7 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
 }
 
-/// A text that is withheld afterwards would stay in it.
+/// Otherwise, text that is withheld later would stay in it.
 #[test]
 fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
     let folder = crate::support::testing::folder();
@@ -241,7 +241,7 @@ fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
         abandoned
     };
     let new = abandoned(0, "new");
-    // It may hold what somebody has put into the folder meanwhile.
+    // It may contain files that somebody has put into the folder.
     let old = abandoned(1, "old");
     let running = Writing::begin(&out).unwrap();
     write(&[("index.html".to_owned(), b"done".to_vec())].into(), &out).unwrap();

@@ -1,4 +1,4 @@
-//! Judges a whole site: is every page what a browser reads without a single error, and holds none more than it may?
+//! Judges a whole site: every page must parse without an error and contain only what is allowed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,7 +6,7 @@ use tree_of_thoughts::report::CONTENT_SECURITY_POLICY;
 
 use crate::html::{Element, Page};
 
-/// Elements that load, run, style or send, or in which HTML's rules end: no page has any of them.
+/// Elements that load, run, style or send something, or in which HTML's rules do not apply. No page may contain them.
 const NEVER: &[&str] = &[
     "animate",
     "animatemotion",
@@ -41,7 +41,7 @@ const NEVER: &[&str] = &[
     "xmp",
 ];
 
-/// Attributes that load, send or style; those that begin with `on` are not to be listed.
+/// Attributes that load, send or style something. Those that begin with `on` need not be listed.
 const NEVER_ATTRIBUTES: &[&str] = &[
     "action",
     "background",
@@ -58,15 +58,15 @@ const NEVER_ATTRIBUTES: &[&str] = &[
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Every fault of the site, each with the file it is in.
+/// Returns every problem in the site, each with its file.
 pub fn faults(files: &Files) -> Vec<String> {
     let mut faults = Vec::new();
-    // The fragments that lead to another page are looked up when all ids are known.
+    // Fragments of links to other pages are checked once all ids are known.
     let mut ids: BTreeMap<&str, HashSet<String>> = BTreeMap::new();
     let mut fragments: Vec<(&str, String, String)> = Vec::new();
     for (path, bytes) in files {
         let mut found = Vec::new();
-        // Nothing of a stranger's is written in a form that a browser runs.
+        // Nothing written by a stranger has a form that a browser runs.
         if is_attachment(path) && !ATTACHMENTS.iter().any(|ending| path.ends_with(ending)) {
             found.push("an attachment of that ending".to_owned());
         }
@@ -102,7 +102,7 @@ pub fn faults(files: &Files) -> Vec<String> {
     faults
 }
 
-/// Everything about one page; gives the links to ids, as page and id.
+/// Checks a page. Returns its links to ids, as page and id.
 fn judge_page(page: &Page, path: &str, files: &Files, faults: &mut Vec<String>) -> Vec<(String, String)> {
     faults.extend(page.errors.iter().map(|error| format!("the parser says: {error}")));
     if page.is_in_quirks_mode {
@@ -131,7 +131,7 @@ fn judge_page(page: &Page, path: &str, files: &Files, faults: &mut Vec<String>) 
         if NEVER.contains(&name.as_str()) && !is_picture {
             faults.push(format!("it holds <{name}>"));
         }
-        // The pages' own, which a script brings to life; it is sent nowhere.
+        // The pages' own form, which a script activates. It is sent nowhere.
         if name == "form" && element.attribute("role") != Some("search") {
             faults.push("it holds a <form> that is no search".to_owned());
         }
@@ -163,7 +163,7 @@ fn judge_page(page: &Page, path: &str, files: &Files, faults: &mut Vec<String>) 
     links
 }
 
-/// A script is a file of the site, or data that nothing runs.
+/// A script is a file of the site, or data that is never run.
 fn judge_script(script: &Element, faults: &mut Vec<String>) {
     let text = &script.text;
     match (script.attribute("src"), script.attribute("type")) {
@@ -177,7 +177,7 @@ fn judge_script(script: &Element, faults: &mut Vec<String>) {
     }
 }
 
-/// An address leads into the site, or to the web by a link that a person follows.
+/// A URL points into the site, or to the web through a link that a person clicks.
 fn judge_address(
     element: &str,
     attribute: &str,
@@ -204,7 +204,7 @@ fn judge_address(
     }
 }
 
-/// The file of the site that a relative address on a page leads to.
+/// Returns the site's file for a relative URL on a page.
 fn resolve(page: &str, address: &str) -> Option<String> {
     if address.contains(':') || address.contains('\\') || address.contains('?') {
         return None;
@@ -231,7 +231,7 @@ fn resolve(page: &str, address: &str) -> Option<String> {
     String::from_utf8(path).ok()
 }
 
-/// What attachments end with.
+/// The suffixes of attachments.
 const ATTACHMENTS: [&str; 5] = [".bin", ".jpg", ".png", ".svg", ".txt"];
 
 fn is_attachment(path: &str) -> bool {
@@ -245,8 +245,8 @@ fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
     };
     for element in document.descendants().filter(roxmltree::Node::is_element) {
         let name = element.tag_name().name().to_ascii_lowercase();
-        // A drawing that stands alone brings its own style; what it says is checked where it is drawn.
-        // One of a stranger's has no style, and may use its own parts.
+        // A separate drawing has its own style; its text is checked where it is embedded. A stranger's drawing has no
+        // style and may refer to its own parts.
         let other = if is_attachment(path) { "use" } else { "style" };
         if name == "script" || (NEVER.contains(&name.as_str()) && name != other) {
             faults.push(format!("it holds <{name}>"));
@@ -266,7 +266,7 @@ fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
     }
 }
 
-/// Data in a script of its own is one JSON value, assigned or given to a function. Scripts of the template are no data.
+/// A data script is one JSON value, assigned to a name or passed to a function. Template scripts are not data.
 fn script_data(text: &str) -> Option<String> {
     if text.contains("=>") && text.contains("\"use strict\"") {
         return None;
@@ -276,7 +276,7 @@ fn script_data(text: &str) -> Option<String> {
     serde_json::from_str::<serde_json::Value>(json).err().map(|error| format!("its data is no JSON: {error}"))
 }
 
-/// Characters that no page may hold: what HTML calls a parse error, and what hides or reorders the text around it.
+/// Characters that no page may contain: those that HTML calls parse errors, and those that hide or reorder text.
 fn characters(text: &str) -> Option<String> {
     let bad = |c: char| {
         let code = u32::from(c);

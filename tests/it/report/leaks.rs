@@ -1,5 +1,5 @@
-//! Random investigations on two machines, with merges that give nodes other ids: what one of them withholds is in no byte of
-//! what either publishes, and nothing else is withheld.
+//! Random investigations on two machines, with merges that change node ids. No byte published by either machine
+//! contains what one of them withholds, and nothing else is withheld.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ use tree_of_thoughts::store::{CommitId, Draft, Snapshot, Store, StoreError};
 use crate::support::copy_new;
 use crate::support::testing::{folder, sampled};
 
-/// What one machine does next: who, what, and with which node.
+/// A step: the machine, the action and the node.
 type Step = (bool, u8, usize);
 
 struct Machine {
@@ -36,19 +36,19 @@ struct Machine {
     repository: PathBuf,
 }
 
-/// Two machines with one investigation, under one clock.
+/// Two machines with one investigation and a shared clock.
 struct Pair {
     machines: [Machine; 2],
     session: String,
     clock: PathBuf,
     seconds: i64,
     proposals: usize,
-    /// The words of the proposals that are withheld.
+    /// The marker words of the withheld proposals.
     secrets: BTreeSet<String>,
     _folder: tempfile::TempDir,
 }
 
-/// The word that each text of a proposal has, and no text of another.
+/// A word that occurs in each text of one proposal and in no other text.
 fn word(node: &Node) -> String {
     let word = node.title.split(' ').find(|word| word.starts_with("Qq"));
     word.expect("a title has its word").to_owned()
@@ -112,7 +112,7 @@ impl Pair {
             planned_action: text("plan", &word),
             covers: Vec::new(),
         };
-        // One that is taken is refused.
+        // A taken id is refused.
         let request = Propose { nodes: vec![node], withdraw: Vec::new() };
         let _ = self.machines[machine].service.propose(&self.session, request, &Caller::default());
     }
@@ -143,10 +143,11 @@ impl Pair {
         let Machine { service, repository } = &self.machines[machine];
         let reason = Some(text("reason", &word));
         match what % 13 {
-            // Few ids, so that both take the same.
+            // Few ids, so that both machines take the same ones.
             0..=2 => {
                 let step = if node.id.suffix().ends_with(|c: char| c.is_ascii_digit()) { "a" } else { "1" };
-                // Who proposes another thing under an id leaves it withheld, which is right, and no secret of this test.
+                // A different proposal under a withheld id is withheld too. This is correct, and not a secret of this
+                // test.
                 let free = |child: &NodeId| snapshot.investigation.node(child).is_none();
                 if let Some(child) = node.id.child(step).filter(free) {
                     self.propose(machine, child.as_str(), Some(&id));
@@ -227,13 +228,13 @@ impl Pair {
                 let request = Propose { nodes: Vec::new(), withdraw: vec![id] };
                 let _ = service.propose(&session, request, &caller);
             }
-            // A message that quotes a text of a node which its commit does not touch, as older ones of ends did.
+            // A message that quotes text of a node which its commit does not touch, as older conclusions did.
             9 => {
                 let message = format!(
                     "Look again\n\n    OBJECTION_OPEN: Ada objects to {id}: “{}”.\n",
                     text("objection", &word)
                 );
-                // A file of each machine's own: what both have changed is left to people.
+                // A file that only this machine changes. A person would have to merge files changed on both.
                 self.write(machine, &format!("notes-{machine}.md"), format!("{}\n", self.seconds), &message);
             }
             10 => {
@@ -271,7 +272,7 @@ impl Pair {
         }
     }
 
-    /// All that is published of a state, beside another one, each with its name.
+    /// Returns everything published about a state, compared with another, each with its name.
     fn published(&self, machine: usize, rev: Option<&CommitId>, other: &CommitId) -> Vec<(String, Vec<u8>)> {
         let Machine { service, repository } = &self.machines[machine];
         let store = Store::new(service.store().root());
@@ -322,7 +323,7 @@ impl Pair {
         let commits: Vec<CommitId> = all.iter().map(|entry| entry.commit).collect();
         let known = service.store().withheld(repository).unwrap();
         let list = known.map(|text| withheld_file::read(&text).unwrap()).unwrap_or_default();
-        // What this machine has heard of.
+        // The proposals that this machine knows.
         let secrets: BTreeSet<&String> = self.secrets.iter().collect();
         let listed: BTreeSet<String> =
             list.keys().filter_map(|id| snapshot.investigation.node(id)).map(|node| word(node)).collect();
@@ -338,7 +339,7 @@ impl Pair {
                         at.map(|at| file[at.saturating_sub(200)..].chars().take(400).collect::<String>());
                     prop_assert_eq!(around, None, "{} in {} of {:?}", word, path, rev);
                 }
-                // All others are there.
+                // All others are published.
                 if path == "json" && rev.is_none() {
                     for node in snapshot.investigation.nodes() {
                         let word = word(node);
@@ -370,7 +371,7 @@ proptest! {
         for machine in 0..2 {
             pair.check(machine)?;
             let snapshot = pair.snapshot(machine);
-            // Nothing was taken off the list by a merge.
+            // The merges removed nothing from the list.
             let known = pair.machines[machine].service.store().withheld(&pair.machines[machine].repository).unwrap();
             let list = withheld_file::read(&known.unwrap()).unwrap();
             for node in snapshot.investigation.nodes() {

@@ -1,4 +1,4 @@
-//! The recipes in `investigations/publishing/`: read as what they are, and their commands run.
+//! The recipes in `investigations/publishing/`: parsed, with their commands run.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn workflow(name: &str) -> Value {
     yaml::from_text(&recipe(name)).unwrap()
 }
 
-/// An investigation, and a clone of it as a forge's runner has one.
+/// An investigation, and a clone like the one on a forge's runner.
 fn cloned(sandbox: &Sandbox) -> PathBuf {
     let session = Session::begun(sandbox);
     let clone = sandbox.path("clone");
@@ -26,8 +26,8 @@ fn cloned(sandbox: &Sandbox) -> PathBuf {
     clone
 }
 
-/// Runs a line of a recipe. In place of the real `cargo`, which would compile for minutes, one that checks how it is
-/// called and copies the program to where `cargo install` would put it.
+/// Runs a line of a recipe. A fake `cargo` replaces the real one, which would compile for minutes. It checks its
+/// arguments and copies the program to where `cargo install` would put it.
 fn run(sandbox: &Sandbox, folder: &Path, line: &str, variables: &[(&str, &str)]) {
     let bin = sandbox.path("home/.cargo/bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -69,7 +69,7 @@ fn assert_site(site: &Path, base: &str) {
     let page = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(page.contains(&format!("<link rel=\"canonical\" href=\"{base}")), "{page}");
     assert!(site.join("feed.xml").exists());
-    // The whole history: the first commit and the last.
+    // The whole history: the first and the last commit.
     let history = std::fs::read_to_string(site.join("history.html")).unwrap();
     assert!(history.contains("Start: ") && history.contains("Commit R1.A"), "{history}");
 }
@@ -101,7 +101,7 @@ fn the_github_workflow_publishes_a_clone() {
         assert!(!line.contains("${{"), "an expression in a command is run as a part of it: {line}");
         run(&sandbox, &clone, line, &variables);
     }
-    // The folder that upload-pages-artifact takes unless told otherwise.
+    // The default folder of upload-pages-artifact.
     assert_site(&clone.join("_site"), "https://owner.github.io/investigation/");
 }
 
@@ -116,7 +116,7 @@ fn the_gitlab_pipeline_publishes_a_clone() {
     assert_eq!(job["rules"][0]["if"], "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH");
     let sandbox = Sandbox::new();
     let clone = cloned(&sandbox);
-    // GitLab's runner is at a commit, not on a branch.
+    // GitLab's runner checks out a commit, not a branch.
     sandbox.git(&clone, &["checkout", "-q", "--detach"]);
     let source = flow["variables"]["TOT_SOURCE"].as_str().unwrap();
     let variables = [("TOT_SOURCE", source), ("CI_PAGES_URL", "https://owner.gitlab.io/investigation")];

@@ -52,7 +52,7 @@ impl Site {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// The state that the first page shows.
+    /// Returns the state shown on the first page.
     fn shown(&self) -> String {
         self.shown_by("/")
     }
@@ -87,7 +87,7 @@ fn a_page_learns_that_the_investigation_has_grown() {
     assert_eq!(waiting.status, 200);
     assert_ne!(site.shown(), before);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-    // Two commits were made: the second may have come after the answer.
+    // Two commits were made. The second may have come after the response.
     while site.get("/nodes/R2.A1.html").status != 200 {
         assert!(started.elapsed() < Duration::from_secs(20), "the new node never has a page");
         std::thread::sleep(Duration::from_millis(100));
@@ -112,7 +112,7 @@ fn a_sign_off_that_comes_later_is_shown() {
     }
 }
 
-/// Each new commit had all investigations rendered, and all open pages loaded again.
+/// Each new commit once rendered all investigations again, and reloaded all open pages.
 #[test]
 fn a_commit_changes_the_pages_of_its_investigation_and_the_index_alone() {
     let sandbox = Sandbox::new();
@@ -131,7 +131,7 @@ fn a_commit_changes_the_pages_of_its_investigation_and_the_index_alone() {
     assert_eq!(site.get(&format!("/-/shown?not={}", before[0])).status, 200);
     assert_eq!(site.shown_by(&page(&stays)), before[1]);
     assert_ne!(site.shown_by("/"), before[2]);
-    // Where there is another one, each has another place.
+    // With another one present, each has a different place.
     sandbox.sleep(1);
     let third = Session::start(&sandbox, json!({}));
     while site.get(&page(&third)).status != 200 {
@@ -234,7 +234,7 @@ fn half_open_connections_keep_out_nobody_and_do_not_stay() {
         .map(|_| {
             let mut stream = TcpStream::connect(&site.address).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-            // One that was closed meanwhile, to make room, is part of the play.
+            // A connection may have been closed in the meantime to make room.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: loc");
             stream
         })
@@ -242,7 +242,7 @@ fn half_open_connections_keep_out_nobody_and_do_not_stay() {
     let since = Instant::now();
     assert_eq!(site.get("/").status, 200);
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
-    // Read until it is closed: a stream that stays open would time out.
+    // Read until it is closed. A stream that stays open would time out.
     let open = flood.iter_mut().filter_map(|stream| stream.read_to_end(&mut Vec::new()).err());
     assert_eq!(open.filter(|fault| fault.kind() == std::io::ErrorKind::WouldBlock).count(), 0);
 }

@@ -96,11 +96,11 @@ fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
         assert!(page(path).contains("nodes/R2/R2.A1.yaml"), "{path} names the fault");
         assert!(page(path).contains("R2.A2"), "{path} shows the rest");
     }
-    // What it was is in the history still.
+    // The previous content is still in the history.
     assert!(page("history.html").contains("R2.A1"));
 }
 
-/// A template of a stranger's that doubles a text took 6 GB in a few steps.
+/// An untrusted template that doubles text once took 6 GB in a few steps.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_template_that_doubles_a_text_is_ended_before_it_takes_the_machine() {

@@ -1,4 +1,4 @@
-//! `tot diff --markdown`: what a pull request of an investigation changes.
+//! `tot diff --markdown`: the changes in a pull request for an investigation.
 
 use insta::assert_snapshot;
 use serde_json::json;

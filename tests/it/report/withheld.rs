@@ -1,4 +1,4 @@
-//! What is not to be public, through every door by which an investigation is published.
+//! Withheld text, in every way of publishing an investigation.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use serde_json::json;
 
 use crate::support::{Sandbox, Session, TOT, TOT_REPORT};
 
-/// A word of one node alone.
+/// A word that occurs in only one node.
 const SECRET: &str = "Quetzalcoatl";
 const LABEL: &str = "Withheld by Anna: names a customer";
 const LIST: &str = "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: names a customer\n";
 
-/// An investigation whose node R2.A1 has the secret in what was proposed, committed, changed and amended.
+/// An investigation with the secret in the proposal, result, state change and amendment of R2.A1.
 fn secret(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::begun(sandbox);
     let text = |what: &str| format!("The {what} of {SECRET} is here.");
@@ -38,7 +38,7 @@ fn commit(sandbox: &Sandbox, repository: &Path, text: &str) {
     sandbox.git(repository, &["commit", "-q", "-m", "Say what is not to be public"]);
 }
 
-/// Runs `tot-report`, and gives the folder; or what it said where it refused.
+/// Runs `tot-report`, and returns the folder, or the message if it refused.
 fn report(sandbox: &Sandbox, what: &Path, more: &[&str]) -> Result<PathBuf, String> {
     let out = sandbox.path("site");
     let _ = std::fs::remove_dir_all(&out);
@@ -52,8 +52,8 @@ fn report(sandbox: &Sandbox, what: &Path, more: &[&str]) -> Result<PathBuf, Stri
     }
 }
 
-/// Everything that is published of an investigation in a root, each with its name: sites with all that was before, files, and
-/// the difference from the first commit.
+/// Returns everything published about an investigation in a root, each with its name: sites with the history, files,
+/// and the difference from the first commit.
 #[cfg(unix)]
 fn published(sandbox: &Sandbox, root: &Path, id: &str) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
@@ -77,7 +77,7 @@ fn published(sandbox: &Sandbox, root: &Path, id: &str) -> Vec<(String, Vec<u8>)>
     all
 }
 
-/// The files below a folder in which a word is.
+/// Returns the files below a folder that contain a word.
 fn with_word(folder: &Path, word: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -105,7 +105,7 @@ fn a_committed_list_holds_for_every_door() {
     let none = Vec::<PathBuf>::new();
     for more in [
         &[][..],
-        // An earlier state, from before the list, and what was changed since.
+        // An earlier state, from before the list, and the changes since then.
         &["--rev", "HEAD~2"],
         &["--compare", "HEAD~3.."],
         &["--base-url", "https://example.org/"],
@@ -114,7 +114,7 @@ fn a_committed_list_holds_for_every_door() {
         assert_eq!(with_word(&site, SECRET), none, "{more:?}");
         assert!(with_word(&site, LABEL).len() > 4, "{more:?}");
     }
-    // Among several.
+    // Among several investigations.
     Session::start(&sandbox, json!({}));
     assert_eq!(with_word(&report(&sandbox, &sandbox.root(), &[]).unwrap(), SECRET), none);
     let index = session.ok("tot_report", json!({}))["index"].as_str().unwrap().to_owned();
@@ -150,7 +150,7 @@ fn nodes_can_be_named_when_it_is_published() {
         assert!(said.contains(words), "{said}");
     }
     let said = report(&sandbox, &sandbox.root(), &["--withhold", "R2.A1"]);
-    // There is only one in it.
+    // The root has only one.
     assert!(said.is_ok());
 }
 
@@ -171,7 +171,7 @@ fn where_the_list_is_not_understood_nothing_is_published() {
         assert_eq!(refused["status"], "REJECTED", "{refused:#}");
         assert!(refused["errors"][0]["message"].as_str().unwrap().contains(words), "{refused:#}");
     }
-    // Among several, the others are published.
+    // Among several investigations, the others are published.
     let other = Session::start(&sandbox, json!({})).id;
     let site = report(&sandbox, &sandbox.root(), &[]).unwrap();
     assert_eq!(with_word(&site, SECRET), Vec::<PathBuf>::new());
@@ -206,7 +206,7 @@ fn a_merge_that_gives_a_withheld_node_another_id_publishes_nothing_of_it() {
         machine.server().ok("tot_comment", said);
     };
     propose(&other, "Innocent");
-    // Later, so that it is this one that moves. Its agent has another name than what it found.
+    // Later, so that this proposal is the one that moves. Its agent's name differs from its findings.
     propose(&one, SECRET);
     let repository = one.repository(&id);
     let agent = repository.join("nodes/R2/R2.A1.yaml");
@@ -259,7 +259,7 @@ fn messages_do_not_say_what_is_withheld_in_others_words() {
     let repository = session.repository();
     let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
     assert!(message.contains("OBJECTION_OPEN") && !message.contains(SECRET), "{message}");
-    // As ends said it before, and as a person may.
+    // As older conclusions said it, and as a person may.
     for message in [
         format!("End\n\nanswer R2.A1: {SECRET} is it\n"),
         format!("End\n\n    OBJECTION_OPEN: two objects to R2.A1: “Nobody but {SECRET} says so.”.\n"),
@@ -281,7 +281,7 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     let mut session = secret(&sandbox);
     let repository = session.repository();
     let none = Vec::<PathBuf>::new();
-    // An earlier site is not taken over either.
+    // An earlier site is not reused either.
     report(&sandbox, &repository, &[]).unwrap();
     std::fs::write(repository.join("withheld.yaml"), LIST).unwrap();
     let (root, out) = (sandbox.root(), sandbox.path("out"));
@@ -318,7 +318,7 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     }
     let refused = session.call("tot_report", json!({}));
     assert_eq!(refused["errors"][0]["code"], "REPORT_ERROR", "{refused:#}");
-    // What is committed counts where that is said.
+    // The committed list counts, as the message says.
     assert!(
         !with_word(&report(&sandbox, &repository, &["--ignore-uncommitted"]).unwrap(), SECRET).is_empty()
     );

@@ -165,10 +165,10 @@ fn the_parent_must_be_committed_and_open() {
 #[test]
 fn round_mismatch() {
     assert_snapshot!(tree().propose(&[("R3.A2", "R1.A"), ("R2.A1a", "R2.A1"), ("R2.B", ""), ("R9.A7", "R1.A")]), @"
-    ROUND_MISMATCH R3.A2: R3.A2 is in round 3, but a child of R1.A is in round 2. Use an id like R2.A2.
-    ROUND_MISMATCH R2.A1a: R2.A1a is in round 2, but a child of R2.A1 is in round 3. Use an id like R3.A1a.
-    ROUND_MISMATCH R2.B: R2.B is in round 2, but has no parent: a root is in round 1. Name its parent, or give it an id in round 1.
-    ROUND_MISMATCH R9.A7: R9.A7 is in round 9, but a child of R1.A is in round 2. Use an id like R2.A2.
+    ROUND_MISMATCH R3.A2: R3.A2 is in round 3, but children of R1.A belong in round 2. Use an id like R2.A2.
+    ROUND_MISMATCH R2.A1a: R2.A1a is in round 2, but children of R2.A1 belong in round 3. Use an id like R3.A1a.
+    ROUND_MISMATCH R2.B: R2.B is in round 2 but has no parent; only round 1 has roots. Name its parent, or give it an id in round 1.
+    ROUND_MISMATCH R9.A7: R9.A7 is in round 9, but children of R1.A belong in round 2. Use an id like R2.A2.
     ");
     assert_eq!(tree().propose(&[("R3.A1a", "R2.A1")]), "");
 }
@@ -249,7 +249,7 @@ fn a_second_conclusion_is_not_stored_unseen() {
         said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");
-    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It already ended at 2026-01-05T09:02:00.000Z; nothing was stored. To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.");
+    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: The investigation already ended at 2026-01-05T09:02:00.000Z; nothing was stored. To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To continue, reclassify a node to an open state, then end the investigation again.");
 }
 
 #[test]
@@ -457,7 +457,7 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     table.propose(&[("R2.A1", "R1.A")]);
     assert_snapshot!(advice(&table), @"
     MIN_ROUNDS: Propose more nodes below open ones until one in round 5 is committed.
-    INSUFFICIENT_CHILDREN: Commit R2.A1, and also propose 1 child below it.
+    INSUFFICIENT_CHILDREN: Commit R2.A1, and also propose 1 child below R1.A.
     PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
     ");
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
@@ -607,7 +607,7 @@ fn every_blocker_is_listed() {
     assert_snapshot!(table.end(), @"
     MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
-    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below it.
+    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below R2.A1.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
     assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then call tot_commit with state, findings and agentId.");

@@ -402,8 +402,8 @@ fn research_before_its_proposal_says_when_it_began_or_what_was_run() {
     assert!(!commit(|result| result.started_at = Some("2026-01-05T08:00:00Z".into())).contains("SUSPICIOUS"));
     assert!(!commit(|result| result.commands = vec![ran("cargo test")]).contains("SUSPICIOUS"));
     assert!(commit(|result| result.commands = vec![ran(" ")]).contains("SUSPICIOUS"));
-    assert_snapshot!(commit(|result| result.started_at = Some("tomorrow".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A: `tomorrow` is not a time like 2026-11-20T09:15:02.114Z. Give the time at which the research began, or leave it out.");
-    assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is in the future: it is 2026-01-05T09:00:00.000Z now. Give the time at which the research began, or leave it out.");
+    assert_snapshot!(commit(|result| result.started_at = Some("tomorrow".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A: `tomorrow` is not a time like 2026-11-20T09:15:02.114Z. Give the time when the research began, or omit it.");
+    assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is in the future; the current time is 2026-01-05T09:00:00.000Z. Give the time when the research began, or omit it.");
 }
 
 fn ran(command: &str) -> NewCommand {
@@ -421,7 +421,7 @@ fn sources_and_links_are_checked() {
     assert_snapshot!(commit(|result| result.references = vec![NewCitation::default()]), @"INVALID_ARGUMENT R2.A1: A reference in R2.A1 has no target. Give its URL or path.");
     assert_snapshot!(commit(|result| {
         result.references = vec![NewCitation { target: "a".into(), lines: Some("9-3".into()), ..NewCitation::default() }];
-    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` in a reference in R2.A1 are invalid. Write one line as 18, several as 18-24.");
+    }), @"INVALID_ARGUMENT R2.A1: A reference in R2.A1 has an invalid line range: `9-3`. Write one line as 18, several as 18-24.");
     assert_snapshot!(commit(|result| {
         result.links = vec![NewLink { to: "R7.Q".into(), kind: LinkKind::Supports }];
     }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, but no other node has that id. Link to a node that is committed or pending.");

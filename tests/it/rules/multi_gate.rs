@@ -81,20 +81,20 @@ fn terminal_ratio() {
     // Round 2: 35 %.
     table.propose(&[("R2.A4", "R1.A"), ("R2.A5", "R1.A"), ("R2.A6", "R1.A")]);
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DEAD"), ("R2.A6", "DRILL")]), @"TERMINAL_RATIO_EXCEEDED: 2 of 3 nodes of round 2 would be closed; at most 1 may be (35 %). Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DEAD"), ("R2.A6", "DRILL")]), @"TERMINAL_RATIO_EXCEEDED: 2 of 3 nodes in round 2 would be closed; the limit is 1 (35 %). Commit more open nodes in that round in the same call; to close the last open leaves, use tot_reclassify.");
     assert!(!table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DRILL"), ("R2.A6", "DRILL")]).contains("RATIO"));
     // Round 3: 50 %, including VALID_PENDING; checked for each round in a batch that spans two.
     table.propose(&[("R3.A1a", "R2.A1"), ("R3.A1b", "R2.A1"), ("R2.A7", "R1.A")]);
     table.sleep(60);
     let over = [("R3.A1a", "VALID_PENDING"), ("R3.A1b", "VALID"), ("R2.A7", "DRILL")];
-    assert_snapshot!(table.commit(&over), @"TERMINAL_RATIO_EXCEEDED: 2 of 2 nodes of round 3 would be closed; at most 1 may be (50 %). Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&over), @"TERMINAL_RATIO_EXCEEDED: 2 of 2 nodes in round 3 would be closed; the limit is 1 (50 %). Commit more open nodes in that round in the same call; to close the last open leaves, use tot_reclassify.");
     assert!(!table.commit(&[over[0], ("R3.A1b", "DRILL"), over[2]]).contains("RATIO"));
     // A confirmation is always terminal.
     assert!(!table.grow(&[("R4.A1a1", "R3.A1a", "SPEC")]).contains("RATIO"));
     // Round 4: 70 %.
     table.propose(&[("R4.A1b1", "R3.A1b"), ("R4.A1b2", "R3.A1b"), ("R4.A1b3", "R3.A1b")]);
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DEAD")]), @"TERMINAL_RATIO_EXCEEDED: 3 of 3 nodes of round 4 would be closed; at most 2 may be (70 %). Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DEAD")]), @"TERMINAL_RATIO_EXCEEDED: 3 of 3 nodes in round 4 would be closed; the limit is 2 (70 %). Commit more open nodes in that round in the same call; to close the last open leaves, use tot_reclassify.");
     assert!(
         !table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DRILL")]).contains("RATIO")
     );
@@ -168,7 +168,7 @@ fn the_gate_at_the_end() {
     let mut table = pending();
     assert_snapshot!(table.end(), @"
     MIN_ROUNDS: Round 4 must be reached; the deepest committed node is in round 3. Propose more nodes below open ones until one in round 4 is committed.
-    DEPTH_TOO_SHALLOW: The depth is too shallow: the deepest node is in round 3, not 4. Go deeper on the most promising branch.
+    DEPTH_TOO_SHALLOW: The tree is too shallow: its deepest node is in round 3, but round 4 is required. Go deeper on the most promising branch.
     INSUFFICIENT_CHILDREN R2.A2: R2.A2 is DRILL and needs 3 children; it has 0. Propose 3 children below it, in round 3.
     INSUFFICIENT_CHILDREN R2.A3: R2.A3 is DRILL and needs 3 children; it has 0. Propose 3 children below it, in round 3.
     INSUFFICIENT_CHILDREN R3.A1a: R3.A1a is VALID_PENDING and needs 1 child; it has 0. Propose 1 child below it, in round 4.

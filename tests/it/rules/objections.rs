@@ -60,7 +60,7 @@ fn an_open_objection_is_warned_of_at_the_end_or_keeps_it_away() {
     table.say(objection("R2.A1"), Commenter::default()).unwrap();
     let id = newest(&table);
     let warned = table.clone().try_end().unwrap();
-    assert_snapshot!(told(&warned.warnings).replace(&id, "ID"), @"OBJECTION_OPEN R2.A1: a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer and replyTo ID.");
+    assert_snapshot!(told(&warned.warnings).replace(&id, "ID"), @"OBJECTION_OPEN R2.A1: a reader objects to R2.A1: “The cache was warm”. Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer and replyTo ID.");
     // Also after the investigation has ended; the conclusion stays.
     table.try_end().unwrap();
     let later = table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default());
@@ -116,7 +116,7 @@ fn an_objection_is_a_task_until_it_is_answered() {
         next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap().next_call
     };
     let task = plan(&table).unwrap();
-    assert_snapshot!(worded(&task.reason), @"a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong, and answer it.");
+    assert_snapshot!(worded(&task.reason), @"a reader objects to R2.A1: “The cache was warm”. Check it, fix what is wrong, and answer it.");
     assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, LegalCall::End(_)));
@@ -143,7 +143,7 @@ fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_the
     table.say(objection("R1.A"), Commenter::default()).unwrap();
     table.say(reply(&table, CommentKind::Answer, "agent-R1.A"), Commenter::default()).unwrap();
     let id = table.investigation.comments().next().unwrap().id.to_string();
-    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until somebody other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
+    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm”. It is answered, and open until somebody other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     let task = plan.next_call.unwrap();
     assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Resolution, .. })));

@@ -62,9 +62,9 @@ fn what_is_new_is_told_with_the_riskiest_first() {
     object(&mut table, "R1.A");
     assert_snapshot!(told(Some(&seen), &table), @"
     R2.A1: Title of R2.A1
-      contested - Maria objects to R1.A: “The cache was warm.”
+      contested - Maria objects to R1.A: “The cache was warm”
     R3.A2b: Title of R3.A2b
-      contested - Maria objects to R1.A: “The cache was warm.”
+      contested - Maria objects to R1.A: “The cache was warm”
       unconfirmed - an answer, not checked
       warning - MISSING_AGENT R3.A2b was committed without an agentId.
       changed - committed as FOUND

@@ -126,9 +126,9 @@ fn early_states_and_minimum_rounds_are_fixed_at_the_start() {
         ..Start::default()
     };
     assert_eq!(start_of("single-root", of("deep", Some(20), None)), "");
-    assert_snapshot!(start_of("single-root", of("exhaustive", Some(4), None)), @"INVALID_ARGUMENT: minRounds is 4, below 5, the minimum of single-root in mode exhaustive. Leave it out, or ask for 5 or more.");
+    assert_snapshot!(start_of("single-root", of("exhaustive", Some(4), None)), @"INVALID_ARGUMENT: minRounds is 4, but single-root in exhaustive mode requires at least 5. Omit it, or set it to 5 or more.");
     assert_eq!(start_of("single-root", of("smoke", Some(1), None)), "");
-    assert_snapshot!(start_of("single-root", of("smoke", Some(0), None)), @"INVALID_ARGUMENT: minRounds is 0, below 1, the minimum of single-root in mode smoke. Leave it out, or ask for 1 or more.");
+    assert_snapshot!(start_of("single-root", of("smoke", Some(0), None)), @"INVALID_ARGUMENT: minRounds is 0, but single-root in smoke mode requires at least 1. Omit it, or set it to 1 or more.");
     let kept = |request: Start| {
         let table = Table::started("single-root", request);
         table.investigation.meta().allow_early_terminal

@@ -191,8 +191,8 @@ fn an_answer_that_can_not_be_named() {
     let rival = |id: &str| Bind::As { id: id.into(), role: Some(BoundAs::Rival) };
     assert_snapshot!(said(table.try_end_with(stopped(&[id("R1.A")]))), @"INVALID_ARGUMENT R1.A: `R1.A` is not a current answer. The current answers: R2.A1, R2.A2.");
     assert_snapshot!(said(table.try_end_with(stopped(&[id("R2.A1"), id("R2.A1")]))), @"INVALID_ARGUMENT R2.A1: R2.A1 is named twice in `answers`. Name it once.");
-    assert_snapshot!(said(table.try_end_with(stopped(&[main("R2.A1"), main("R2.A2")]))), @"INVALID_ARGUMENT: `answers` must name one main answer, or parts that together form the conclusion. Give each of several `as: part`, and others `as: rival`.");
-    assert_snapshot!(said(table.try_end_with(stopped(&[rival("R2.A1")]))), @"INVALID_ARGUMENT: `answers` must name one main answer, or parts that together form the conclusion. Give each of several `as: part`, and others `as: rival`.");
+    assert_snapshot!(said(table.try_end_with(stopped(&[main("R2.A1"), main("R2.A2")]))), @"INVALID_ARGUMENT: `answers` must name one main answer, or parts that together form the conclusion. Mark each of several parts with `as: part`, and other answers with `as: rival`.");
+    assert_snapshot!(said(table.try_end_with(stopped(&[rival("R2.A1")]))), @"INVALID_ARGUMENT: `answers` must name one main answer, or parts that together form the conclusion. Mark each of several parts with `as: part`, and other answers with `as: rival`.");
     table.try_end_with(stopped(&[id("R2.A1"), rival("R2.A2")])).unwrap();
     let roles: Vec<BoundAs> = table.assessment().bound().map(|bound| bound.role).collect();
     assert_eq!(roles, [BoundAs::Main, BoundAs::Rival]);

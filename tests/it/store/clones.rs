@@ -30,10 +30,10 @@ use crate::support::testing::{cases_or, tries_all};
 use crate::support::{Sandbox, TOT};
 use crate::support::{copy_new, files};
 
-/// What each case plays.
+/// The actions of a case.
 const STEPS: usize = 36;
 
-/// `TOT_SEED=131` plays that one alone.
+/// `TOT_SEED=131` plays only that case.
 #[test]
 fn three_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     let mut told = BTreeMap::new();
@@ -44,7 +44,7 @@ fn three_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     for seed in first..first + u64::from(cases_or(200, 10)) {
         Team::new(seed).play(&mut told);
     }
-    // It would prove little if nearly all were refused, or nothing ever met.
+    // The test would prove little if nearly all calls were refused, or nothing ever conflicted.
     let of = |what: &str| told.get(what).copied().unwrap_or(0);
     for what in ["propose", "commit", "late", "reclassify", "amend", "comment", "end", "attach", "claim"] {
         assert!(of(what) > 0, "{what}: {told:?}");
@@ -78,8 +78,8 @@ struct Machine {
     root: PathBuf,
     repository: PathBuf,
     clock: PathBuf,
-    /// How far its clock is ahead, in milliseconds. It goes on with each call, so that no two of one machine are at one time; those
-    /// of two machines may be.
+    /// How far the clock is ahead, in milliseconds. It advances with each call, so no two calls on one machine have the
+    /// same time; calls on two machines may.
     skew: i64,
     service: Service,
 }
@@ -90,17 +90,17 @@ struct Team {
     clones: Vec<Machine>,
     random: Random,
     now: i64,
-    /// How many texts were given to calls; each has a word of its own.
+    /// The number of texts passed to calls. Each has its own marker word.
     words: usize,
-    /// The words that calls and hands took away again.
+    /// The marker words that calls and manual edits removed.
     given_up: BTreeSet<String>,
-    /// Whether one of two proposals that had met under one id was taken back: then ids may depend on the order of merges, as the
-    /// merge says.
+    /// True if one of two proposals that met under one id was withdrawn. Ids may then depend on the order of merges, as
+    /// documented there.
     has_parted: bool,
     story: Vec<String>,
 }
 
-/// Every file of a work tree.
+/// Returns every file in a work tree.
 type Content = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Team {
@@ -178,7 +178,7 @@ impl Team {
         panic!("{what}\n{}", self.story.join("\n"))
     }
 
-    /// A text that is known again.
+    /// Returns text that can be recognized later.
     fn text(&mut self, about: &str) -> String {
         self.words += 1;
         format!("{about} word{}.", self.words)
@@ -188,7 +188,7 @@ impl Team {
         files(&self.clones[at].repository, false)
     }
 
-    /// One call, and what it was, or why it was refused.
+    /// Makes a call. Returns its description, or the reason for its refusal.
     fn call(&mut self, at: usize) -> String {
         let before = self.content(at);
         self.clones[at].skew += 4;
@@ -268,7 +268,7 @@ impl Team {
                 let request = node.map(|node| Reclassify {
                     node_id: node.to_string(),
                     new_state: self.random.of(&states).unwrap().clone(),
-                    // Two may say the same.
+                    // Two may be identical.
                     reason: Some(if self.random.one_in(3) { "Alike.".into() } else { self.text("Reason") }),
                     evidence: self.random.one_in(2).then(|| EVIDENCE.to_owned()),
                     agent_id,
@@ -312,7 +312,7 @@ impl Team {
                     text: self.text("Said"),
                     agent_id,
                 };
-                // Under such a clock the time alone makes the id.
+                // With such a clock, the time alone determines the id.
                 self.set_clock(at, at as i64 + 1);
                 ("comment".into(), Some(self.clones[at].service.comment(&id, request, &caller)))
             }
@@ -352,7 +352,7 @@ impl Team {
         }
     }
 
-    /// One of few ids below a node, so that many collide; or one is taken back.
+    /// Returns one of few ids below a node, so that many collide, or withdraws a proposal.
     fn proposal(
         &mut self,
         investigation: &Investigation,
@@ -401,14 +401,14 @@ impl Team {
         "by hand".into()
     }
 
-    /// Brings the objects of one clone to another, and gives the head of the first.
+    /// Copies the objects of one clone to another, and returns the head of the first.
     fn fetch(&self, to: &Path, from: usize) -> CommitId {
         let from = &self.clones[from].repository;
         copy_new(&from.join(".git/objects"), &to.join(".git/objects"));
         self.sandbox.head(from).parse().unwrap()
     }
 
-    /// Has one clone take in another by our merge.
+    /// Merges one clone into another with our merge.
     fn join(&mut self, at: usize, other: usize) -> String {
         let repository = self.clones[at].repository.clone();
         let kept: BTreeSet<String> = [at, other].iter().flat_map(|at| words(&self.content(*at))).collect();
@@ -427,7 +427,7 @@ impl Team {
         what.into()
     }
 
-    /// Has one clone take in another by git's own merge, which needs help where it meets a conflict.
+    /// Merges one clone into another with git's own merge, which needs help with conflicts.
     fn merge_by_git(&mut self, at: usize, other: usize) -> String {
         let repository = self.clones[at].repository.clone();
         let kept: BTreeSet<String> = [at, other].iter().flat_map(|at| words(&self.content(*at))).collect();
@@ -480,7 +480,7 @@ impl Team {
         }
     }
 
-    /// That `tot check` finds no error, as a new process sees it, and nothing is called changed by hand.
+    /// Asserts that `tot check`, in a new process, finds no error, and that nothing is reported as changed manually.
     fn checked(&self, repository: &Path) {
         let by_hand = by_hand(repository);
         if by_hand != ByHand::default() {
@@ -535,7 +535,7 @@ impl Team {
     }
 }
 
-/// The errors that `tot check` finds.
+/// Returns the errors that `tot check` finds.
 fn errors(repository: &Path) -> Vec<String> {
     let store = Store::new(repository.parent().unwrap());
     let subject = check::read(&store, repository, Objects::default()).unwrap();
@@ -544,13 +544,13 @@ fn errors(repository: &Path) -> Vec<String> {
     wrong.map(ToString::to_string).collect()
 }
 
-/// What is called changed by hand, by a new process.
+/// Returns what a new process reports as changed manually.
 fn by_hand(repository: &Path) -> ByHand {
     let snapshot = Store::new(repository.parent().unwrap()).load(repository).unwrap();
     snapshot.investigation.by_hand().clone()
 }
 
-/// The words by which texts are known, in all files but the page that follows from them.
+/// Returns the marker words in all files except the generated page.
 fn words(content: &Content) -> BTreeSet<String> {
     let texts = content.iter().filter(|(path, _)| path.as_path() != Path::new("README.md"));
     let mut words = BTreeSet::new();
@@ -563,7 +563,7 @@ fn words(content: &Content) -> BTreeSet<String> {
     words
 }
 
-/// Each proposal: the id that it was made under, and when.
+/// Returns each proposal, with its original id and time.
 fn made(content: &Content) -> BTreeSet<(String, String)> {
     let nodes = content.iter().filter(|(path, _)| path.starts_with("nodes/"));
     let known = nodes.filter_map(|(_, text)| {

@@ -1,4 +1,4 @@
-//! What a call must not do again, and what the operator may ask for.
+//! Work that a call must not repeat, and options that the operator may set.
 
 use serde_json::json;
 use tree_of_thoughts::store::Store;
@@ -13,7 +13,7 @@ fn what_has_not_changed_is_not_read_again() {
     let store = Store::new(sandbox.root());
     let before = store.load(&repository).unwrap();
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    // Were the old node's file read again, its loss would be a fault.
+    // If the old node's file were reread, its loss would be reported.
     let blob = sandbox.git(&repository, &["rev-parse", "HEAD:nodes/R1/R1.A.yaml"]);
     let (folder, file) = blob.trim().split_at(2);
     std::fs::remove_file(repository.join(".git/objects").join(folder).join(file)).unwrap();

@@ -1,4 +1,4 @@
-//! What `--durability` promises, as the system sees it: nothing that a call wrote is only in memory when it is acknowledged.
+//! What `--durability` promises, as seen by the system: when a call is acknowledged, everything it wrote is on disk.
 
 use std::collections::{BTreeSet, HashMap};
 use std::process::Command;
@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::support::{Sandbox, Server, TOT_MCP, node, result};
 
-/// What of a trace is looked at: writes to files, renamings, what waits for the disk, and the answers.
+/// The traced system calls: writes to files, renames, syncs, and replies.
 const CALLS: &str = "trace=write,writev,pwrite64,rename,renameat,renameat2,fsync,fdatasync,syncfs";
 
-/// The calls of a trace in the order in which they returned. One during which another thread called something stands in
-/// two parts, which are put together.
+/// Returns a trace's calls in the order in which they returned. Two-part entries, which occur if another thread makes a
+/// call in between, are joined.
 fn calls(trace: &str) -> Vec<String> {
     let mut begun = HashMap::new();
     let mut calls = Vec::new();
@@ -31,7 +31,7 @@ fn calls(trace: &str) -> Vec<String> {
     calls
 }
 
-/// The paths that were written or renamed and not synced before an answer, by answer.
+/// Returns the paths that were written or renamed but not synced before a reply, by reply.
 fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
     let mut dirty = BTreeSet::new();
     let mut answers = Vec::new();
@@ -46,7 +46,7 @@ fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
             }
             "rename" | "renameat" | "renameat2" if succeeded => {
                 let paths: Vec<&str> = call.split('"').skip(1).step_by(2).collect();
-                // What was written under the old name stands under the new one, which is to be synced as well.
+                // Content written under the old name is now under the new name, which must be synced as well.
                 if let [from, to] = paths[..] {
                     dirty.remove(from);
                     dirty.extend(Some(to).filter(|to| to.starts_with(root)).map(str::to_owned));
@@ -55,7 +55,7 @@ fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
             "syncfs" if succeeded => dirty.clear(),
             "fsync" | "fdatasync" if succeeded => {
                 if let Some(path) = path() {
-                    // A folder's sync makes the names in it last.
+                    // Syncing a folder makes the names in it durable.
                     dirty.retain(|dirty| dirty != path && !dirty.starts_with(&format!("{path}/")));
                 }
             }
@@ -65,12 +65,12 @@ fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
     answers
 }
 
-/// Whether a reply of a tool goes out with that call.
+/// Returns whether this call sends a tool's reply.
 fn is_answer(call: &str) -> bool {
     ["<pipe:", "jsonrpc", "status"].iter().all(|part| call.contains(part))
 }
 
-/// The trace of five calls of every kind that writes, by a server with these arguments.
+/// Traces a server with these arguments during five calls, one of every kind that writes.
 fn trace(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
     Command::new("strace").arg("-V").output().ok().filter(|output| output.status.success())?;
     let file = sandbox.path("trace");

@@ -1,4 +1,4 @@
-//! What a fault in one file must never lead to. Each test is named after what it prevents.
+//! Consequences that a problem in one file must never have. Each test is named after what it prevents.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
 
-/// Changes a file by hand and commits it.
+/// Edits a file manually and commits it.
 fn edit(sandbox: &Sandbox, repository: &Path, file: &str, text: &str) {
     std::fs::write(repository.join(file), text).unwrap();
     sandbox.git(repository, &["commit", "-qam", "By hand"]);
@@ -93,7 +93,7 @@ fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first()
         let (from, to) = (from.repository(), elsewhere.join("foo"));
         sandbox.git(&sandbox.path("home"), &["clone", "-q", from.to_str().unwrap(), to.to_str().unwrap()]);
     };
-    // A folder that is still being cloned into is asked again.
+    // A folder that is still being cloned is read again.
     std::fs::create_dir_all(elsewhere.join("foo")).unwrap();
     let mut server = sandbox.server_in(&elsewhere, &[]);
     assert_eq!(server.refused("tot_status", json!({"sessionId": one.id})), ["SESSION_NOT_FOUND"]);
@@ -135,7 +135,7 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     let repository = session.repository();
-    // So many files of the user's own that a few nodes more are all there is room for.
+    // Enough files of the user's own that only a few more nodes fit.
     let make = |command: &str, input: &str| {
         use std::io::Write;
         let mut git = sandbox.command("git");
@@ -177,6 +177,6 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let id = session.id.clone();
     let status = sandbox.server().ok("tot_status", json!({"sessionId": id}));
     assert_eq!((&status["pending"], &status["faults"]), (&json!(ids), &Value::Null), "{status:#}");
-    // There is room for less.
+    // Less fits.
     session.ok("tot_propose", json!({"withdraw": ids}));
 }

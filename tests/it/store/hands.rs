@@ -1,5 +1,5 @@
-//! The user's hands: whatever state a person has left the repository in, nothing of theirs is lost or swept up, and
-//! where a call can't go on, the error says what to do.
+//! Manual changes: whatever state a person leaves the repository in, nothing of theirs is lost or committed by a call,
+//! and if a call can't continue, the error says what to do.
 
 use std::path::Path;
 #[cfg(unix)]
@@ -26,17 +26,17 @@ fn read(repository: &Path, path: &str) -> String {
     std::fs::read_to_string(repository.join(path)).unwrap()
 }
 
-/// The files that the last commit changed.
+/// Returns the files that the last commit changed.
 fn touched(sandbox: &Sandbox, repository: &Path) -> String {
     sandbox.git(repository, &["show", "--format=", "--name-only", "HEAD"])
 }
 
-/// The one error of a reply that was refused by the store.
+/// Returns the only error of a reply that the store refused.
 fn store_error(reply: &Value) -> String {
     error(reply, "STORE_ERROR")
 }
 
-/// The one error of a reply that was refused, with this code: what happened, and what to do.
+/// Returns the only error of a refused reply, which must have this code: the message and the suggestion.
 fn error(reply: &Value, code: &str) -> String {
     assert_eq!(reply["status"], "REJECTED", "{reply:#}");
     assert_eq!(codes(&reply["errors"]), [code]);
@@ -50,7 +50,7 @@ fn dead() -> Value {
     json!({"nodeId": "R2.A1", "newState": "DEAD"})
 }
 
-/// A change beside those of `R2.A1`.
+/// A change next to those of `R2.A1`.
 fn change(state: &str) -> Value {
     json!({"nodeId": "R2.A2", "newState": state})
 }
@@ -108,10 +108,10 @@ fn commits_go_to_whatever_head_is_at() {
     assert_eq!(sandbox.git(&repository, &["rev-parse", "main"]).trim(), main);
     assert_eq!(sandbox.git(&repository, &["rev-parse", "idea"]).trim(), sandbox.head(&repository));
     sandbox.assert_sound(&repository);
-    // Another branch is another state: what is told is what is checked out.
+    // Another branch is another state: the checked-out branch is shown.
     sandbox.git(&repository, &["checkout", "-q", "main"]);
     assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 0);
-    // Detached: the commit is HEAD's, its reflog knows it, and no branch moves.
+    // Detached: the commit becomes HEAD and is in its reflog, and no branch moves.
     sandbox.git(&repository, &["checkout", "-q", "--detach", "main"]);
     session.ok("tot_reclassify", dead());
     assert_eq!(sandbox.git(&repository, &["rev-parse", "main"]).trim(), main);
@@ -183,7 +183,7 @@ fn a_file_that_is_unmerged_stays_so() {
     let sandbox = Sandbox::new();
     let mut session = begun(&sandbox);
     let repository = session.repository();
-    // A stash that does not fit any more leaves a conflict without an operation in progress.
+    // A stash that no longer applies leaves a conflict without an operation in progress.
     let original = read(&repository, A1);
     write(&repository, A1, &original.replace("Findings of", "Stashed words on"));
     sandbox.git(&repository, &["stash", "-q"]);
@@ -214,7 +214,7 @@ fn a_commit_by_hand_is_part_of_the_state_and_checked() {
     assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 1);
     let proposal = json!({"nodes": [node("R3.A1a", Some("R2.A1"))]});
     assert_eq!(session.refused("tot_propose", proposal), ["TERMINAL_PARENT"]);
-    // A fault of the user's costs that file, and says where it is.
+    // A user's mistake affects only that file, and its location is reported.
     write(&repository, A1, "version: 1\nid: R2.A1\ncolour: red\n");
     sandbox.git(&repository, &["commit", "-q", "-a", "-m", "Oops"]);
     let status = session.ok("tot_status", json!({}));
@@ -237,7 +237,7 @@ fn gc_may_run_at_any_time() {
             command
         });
         scope.spawn(move || {
-            // Until the other end is gone, also by a panic.
+            // Until the other end is dropped, even by a panic.
             while is_done.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
                 for command in &mut tidying {
                     command.output().unwrap();
@@ -286,7 +286,7 @@ fn line_endings_stay_as_they_are() {
     sandbox.git(&repository, &["config", "core.eol", "crlf"]);
     session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
     sandbox.assert_sound(&repository);
-    // A clone under the same setting has the same bytes, and can be written as well.
+    // A clone with the same setting has the same bytes, and can be written too.
     let clone = sandbox.path("clones").join(&session.id);
     let (from, to) = (repository.to_str().unwrap(), clone.to_str().unwrap());
     sandbox.git(&sandbox.path("home"), &["-c", "core.autocrlf=true", "clone", "-q", from, to]);
@@ -299,7 +299,7 @@ fn line_endings_stay_as_they_are() {
     sandbox.assert_sound(&clone);
 }
 
-/// Whether the tests run as root, who may do everything.
+/// Returns whether the tests run as root, which has all permissions.
 #[cfg(unix)]
 fn is_root(sandbox: &Sandbox) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -380,7 +380,7 @@ fn a_folder_that_cannot_be_written_can_be_read() {
     sandbox.assert_sound(&repository);
 }
 
-/// All folders of a repository, and their root.
+/// Returns all folders of a repository, and their root.
 #[cfg(unix)]
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
@@ -393,7 +393,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Text that does not compress.
+/// Returns incompressible text.
 #[cfg(target_os = "linux")]
 fn noise(length: usize) -> String {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -406,7 +406,7 @@ fn noise(length: usize) -> String {
     (0..length).map(|_| next()).collect()
 }
 
-/// After a write that failed: the head is where it was, all is sound, and the next call goes on.
+/// After a failed write, the head is unchanged, the repository is sound, and the next call succeeds.
 #[cfg(target_os = "linux")]
 fn assert_unharmed(session: &mut Session, before: &str) {
     let (sandbox, repository) = (session.sandbox, session.repository());
@@ -425,7 +425,7 @@ fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
     sandbox.sleep(60);
     let mut big = crate::support::result("R3.A1a", "EXPLORE");
     big["findings"] = json!(noise(3_000));
-    // In blocks of 512 bytes: from a journal that can't be written to an index that can't.
+    // In blocks of 512 bytes: from too little for the journal to too little for the index.
     let mut failed = 0;
     for blocks in 0..8 {
         let before = sandbox.head(&session.repository());
@@ -449,7 +449,7 @@ fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_fails_a_call_and_nothing_else() {
-    /// A file system of a megabyte, until the test ends.
+    /// A file system of one megabyte, removed when the test ends.
     struct Mounted<'a>(&'a Sandbox, PathBuf);
     impl Drop for Mounted<'_> {
         fn drop(&mut self) {
@@ -505,7 +505,7 @@ fn a_name_that_the_user_sets_while_the_server_runs_is_taken() {
         server.ok("tot_propose", json!({"sessionId": id, "nodes": [node(root, None)]}));
         server.ok("tot_propose", json!({"sessionId": id, "withdraw": [root]}));
     };
-    // A file that was not there, one that is changed, and the repository's own, which goes before it.
+    // A missing file, a changed one, and the repository's own, which takes precedence.
     std::fs::write(sandbox.path("home/.gitconfig"), "[user]\nname = Ada\nemail = ada@example.com\n").unwrap();
     propose("R1.A");
     assert_eq!(author(), "Ada <ada@example.com>\n");

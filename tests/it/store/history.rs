@@ -1,4 +1,4 @@
-//! What git shows of an investigation.
+//! How git shows an investigation.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tree_of_thoughts::store::Store;
 
 use crate::support::{Sandbox, Session, node};
 
-/// An investigation with every kind of event: conversions, a withdrawal, a reclassify, an end, a reopening.
+/// An investigation with every kind of event: conversions, a withdrawal, a state change, a conclusion, a reopening.
 fn eventful(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::start(sandbox, json!({"mode": "smoke", "allowEarlyTerminal": false}));
     session.grow(&[("R1.A", None)], "FOUND");

@@ -1,4 +1,4 @@
-//! What two clones have added is joined: a fast-forward, or one merge commit that both make alike.
+//! Merging the work of two clones: a fast-forward, or one merge commit that both create identically.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tree_of_thoughts::store::{Joined, Store, StoreError, StoreErrorKind};
 
 use crate::support::{Sandbox, Server, Session, TOT, codes, node, result};
 
-/// Two machines with the same investigation: a root that is researched.
+/// Two machines with the same investigation: a researched root.
 struct Pair {
     sandbox: Sandbox,
     here: Machine,
@@ -72,13 +72,13 @@ impl Pair {
         self.server(machine).ok("tot_commit", json!({"sessionId": self.session(), "results": [result]}));
     }
 
-    /// What `tot check` says.
+    /// Returns the findings of `tot check`.
     fn checked(&self, machine: &Machine) -> String {
         let output = self.sandbox.command(TOT).arg("check").arg(&machine.repository).output().unwrap();
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
     }
 
-    /// Commits a file by hand.
+    /// Commits a file manually.
     fn write(&self, machine: &Machine, path: &str, text: &str) {
         let file = machine.repository.join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -99,7 +99,7 @@ impl Pair {
         joined
     }
 
-    /// Two proposals under one id, of which the later, here, was researched, with all that can be said of it.
+    /// Two proposals under one id. The later one, here, was researched, with every field set.
     fn collide(&self) {
         let id = self.session();
         self.grow(&self.there, "R2.A1", "There, and earlier");
@@ -114,7 +114,7 @@ impl Pair {
         server.ok("tot_comment", said);
     }
 
-    /// Has the last commit give the later proposal the id R2.A2, as an earlier program did: the next that was free.
+    /// Makes the last commit give the later proposal the next free id, R2.A2, as an earlier program did.
     fn as_an_older_program(&self, machine: &Machine) {
         let git = |arguments: &[&str]| self.sandbox.git(&machine.repository, arguments);
         let message = git(&["log", "-1", "--format=%B"]);
@@ -200,7 +200,7 @@ fn both_sides_make_the_same_merge_commit() {
     assert_eq!(node.renamed_from, Some("R2.A1".parse().unwrap()));
 }
 
-/// Against one of two commits that both sides have in common, the file would come back.
+/// Compared with only one of two common ancestors, the file would come back.
 #[test]
 fn what_was_taken_back_stays_away_where_histories_cross() {
     let pair = Pair::new();
@@ -210,7 +210,7 @@ fn what_was_taken_back_stays_away_where_histories_cross() {
     pair.write(here, "notes.md", "two");
     pair.grow(there, "R2.A1", "There");
     let (ours, theirs) = (pair.fetch(there, here), pair.fetch(here, there));
-    // Both merge the other, each with a change of its own in between.
+    // Each merges the other, with its own change in between.
     here.store().join(&here.repository, theirs).unwrap();
     pair.write(here, "notes.md", "one");
     there.store().join(&there.repository, ours).unwrap();
@@ -256,7 +256,7 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
         }
     }
     assert!(html.contains("Contested"), "{html}");
-    // To name the state that is in force decides, too.
+    // Naming the current state also decides.
     let decided = json!({"sessionId": id, "nodeId": "R2.A9", "newState": "DEAD", "reason": "I repeated both.",
         "agentId": "judge"});
     server.ok("tot_reclassify", decided.clone());
@@ -268,7 +268,7 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     assert_eq!(pair.sandbox.head(&pair.here.repository), before);
 }
 
-/// The one that moves is what the first parent has under the id, or what the second has.
+/// The proposal that moves is the one with this id in the first parent, or in the second.
 #[test]
 fn a_committed_node_that_moves_is_not_called_lost() {
     let pair = Pair::new();
@@ -285,7 +285,7 @@ fn a_committed_node_that_moves_is_not_called_lost() {
     assert!(!checked.contains(": error ") && !checked.contains("STORED_LOST"), "{checked}");
 }
 
-/// Such a merge was made when the one who makes way got the next free id.
+/// Such merges were made when the moved proposal got the next free id.
 #[test]
 fn a_merge_by_an_older_program_is_not_called_changed_by_hand() {
     let pair = Pair::new();
@@ -300,7 +300,7 @@ fn a_merge_by_an_older_program_is_not_called_changed_by_hand() {
     assert_eq!(pair.by_hand(&pair.here), ByHand::default());
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains(" error ") && !checked.contains("COMMIT_BY_HAND"), "{checked}");
-    // As little hides in it as in any other: neither a text, nor who has the id.
+    // They hide no more than any other merge: neither text nor the owner of an id.
     let file = here.join("nodes/R2/R2.A2.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Findings of R2.A1.", "Seen by three people.")).unwrap();
@@ -314,7 +314,7 @@ fn a_merge_by_an_older_program_is_not_called_changed_by_hand() {
     std::fs::write(&second, one.replace("id: R2.A1", "id: R2.A2\nrenamedFrom: R2.A1")).unwrap();
     pair.amend(&pair.here, &message);
     assert!(pair.by_hand(&pair.here).nodes.contains(&"R2.A2".parse().unwrap()));
-    // It meets the same as it is merged now: nothing is lost, and nothing there twice.
+    // A current merge meets the same proposals: nothing is lost, and nothing occurs twice.
     pair.sandbox.git(here, &["reset", "--quiet", "--hard", &before]);
     pair.join(&pair.there, &pair.here).unwrap();
     let merged = pair.sandbox.head(there);
@@ -349,7 +349,7 @@ fn markers_that_an_older_program_resolved_are_not_called_changed_by_hand() {
     assert!(!checked.contains(" error "), "{checked}");
 }
 
-/// The earlier proposal, which is pending, takes the place of one that was committed, and of the child of that one nobody does.
+/// The earlier proposal, which is pending, replaces a committed one, and the child of that one moves with it.
 #[test]
 fn a_committed_node_that_makes_way_for_a_proposal_is_not_called_lost_from_either_side() {
     for here_is_first in [true, false] {
@@ -364,7 +364,7 @@ fn a_committed_node_that_makes_way_for_a_proposal_is_not_called_lost_from_either
         server.ok("tot_commit", json!({"sessionId": id, "results": [result("R3.A1a", "EXPLORE")]}));
         let (here, there) = (&pair.here.repository, &pair.there.repository);
         let mut number = 0;
-        // The parents stand in the order of their ids.
+        // The parents are in the order of their ids.
         while (pair.sandbox.head(here) < pair.sandbox.head(there)) != here_is_first {
             number += 1;
             pair.write(&pair.here, "notes.md", &number.to_string());
@@ -403,7 +403,7 @@ fn two_changes_to_one_state_are_no_fault_and_one_that_a_hand_adds_is() {
     assert!(checked.contains(" error RECLASSIFIED_CHAIN"), "{checked}");
 }
 
-/// Each is right by itself: a proposal there, below what was given up here.
+/// Each is valid on its own: a proposal there, below a node that was given up here.
 #[test]
 fn a_proposal_below_what_was_given_up_elsewhere_is_a_warning_and_by_hand_an_error() {
     let pair = Pair::new();
@@ -450,7 +450,7 @@ fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     assert_eq!(codes(&end["warnings"]), Vec::<String>::new(), "{end:#}");
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains("research went on elsewhere") && !checked.contains(" error "), "{checked}");
-    // Whoever writes over one that is in force, be it under the name of a call, is named.
+    // Anyone who overwrites a current result is named, even under the name of a call.
     let path = "conclusion.yaml";
     let text = std::fs::read_to_string(pair.here.repository.join(path)).unwrap();
     std::fs::write(pair.here.repository.join(path), text.replace("Still nothing", "All of it")).unwrap();
@@ -479,7 +479,7 @@ fn a_link_or_a_huge_file_of_others_is_taken_and_comes_into_no_work_tree() {
     pair.sandbox.git(folder, &["add", "huge.bin"]);
     pair.sandbox.git(folder, &["update-index", "--add", "--cacheinfo", &entry]);
     pair.sandbox.git(folder, &["commit", "--quiet", "-m", "Huge, and a link"]);
-    // Forward, and then joined.
+    // Fast-forwarded, and then merged.
     for number in 0..2 {
         pair.join(&pair.here, &pair.there).unwrap();
         for file in ["huge.bin", "link"] {

@@ -14,7 +14,7 @@ fn titles(listing: &Listing) -> Vec<&str> {
     facts.map(|facts| facts.map_or("-", |facts| &facts.title)).collect()
 }
 
-/// Starts an investigation a minute later than the one before, and gives its id.
+/// Starts an investigation a minute after the previous one, and returns its id.
 fn start(sandbox: &Sandbox, server: &mut Server, query: &str) -> String {
     sandbox.sleep(60);
     let started = server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
@@ -118,13 +118,13 @@ fn damage_is_listed_and_keeps_nothing_out() {
     let mut server = sandbox.server();
     let ids: Vec<String> = (0..4).map(|n| start(&sandbox, &mut server, &format!("Question {n}?"))).collect();
     let folder = |n: usize| sandbox.repository(&ids[n]);
-    // A file that can't be read, one that is missing, and a folder that is no longer a repository.
+    // A file that can't be read, a missing one, and a folder that is no longer a repository.
     std::fs::write(folder(0).join("investigation.yaml"), "version: 1\nid: [\n").unwrap();
     sandbox.git(&folder(0), &["commit", "-qam", "By hand"]);
     sandbox.git(&folder(1), &["rm", "-q", "investigation.yaml"]);
     sandbox.git(&folder(1), &["commit", "-qm", "By hand"]);
     std::fs::remove_file(folder(2).join(".git/HEAD")).unwrap();
-    // What is no investigation at all: a file, a folder, another repository, a clone that has just begun.
+    // Entries that are not investigations: a file, a folder, another repository, and a clone in progress.
     std::fs::write(sandbox.root().join("notes.txt"), "x").unwrap();
     std::fs::create_dir(sandbox.root().join("folder")).unwrap();
     sandbox.git(&sandbox.root(), &["clone", "-q", &ids[1], "other"]);

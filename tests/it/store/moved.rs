@@ -1,5 +1,5 @@
-//! Heads that were left behind: what git takes away beside a server is told, and found again. Each test is named after
-//! what it prevents, or what it keeps.
+//! Abandoned heads: commits that git removes next to a running server are reported and found again. Each test is named
+//! after what it prevents or keeps.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn begun(sandbox: &Sandbox) -> Session<'_> {
     session
 }
 
-/// What a reply says of a history that has moved, each with its suggestion: by a warning, or an error where it is refused.
+/// Returns what a reply says about a moved history, with suggestions: its warnings, or its error if it was refused.
 fn moves(reply: &Value) -> Vec<String> {
     let told =
         ["warnings", "errors"].into_iter().flat_map(|list| reply[list].as_array().into_iter().flatten());
@@ -23,7 +23,7 @@ fn moves(reply: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Runs the git command that stands in a suggestion.
+/// Runs the git command in a suggestion.
 fn follow(sandbox: &Sandbox, advice: &str) {
     let (_, command) = advice.split_once("git -C ").unwrap();
     let (folder, rest) = command.split_once(" merge ").unwrap();
@@ -31,7 +31,7 @@ fn follow(sandbox: &Sandbox, advice: &str) {
     sandbox.git(Path::new(folder), &["merge", "-q", "--no-edit", commit]);
 }
 
-/// The findings of `tot check --lost` about lost commits, with the exit status.
+/// Returns the findings of `tot check --lost` about lost commits, and the exit status.
 fn lost(sandbox: &Sandbox, repository: &Path) -> (Vec<String>, i32) {
     let output = sandbox.command(TOT).args(["check", "--lost"]).arg(repository).output().unwrap();
     let lines = String::from_utf8(output.stdout).unwrap();
@@ -82,7 +82,7 @@ fn a_head_that_goes_forward_is_no_news() {
         .git(&sandbox.path("home"), &["clone", "-q", repository.to_str().unwrap(), clone.to_str().unwrap()]);
     sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
     assert_eq!(moves(&session.ok("tot_status", json!({}))), [""; 0]);
-    // Somebody's work, with older times than ours, merged.
+    // Somebody's work with earlier times than ours, merged.
     std::fs::write(clone.join("notes.md"), "mine\n").unwrap();
     sandbox.git(&clone, &["add", "notes.md"]);
     sandbox.git(&clone, &["commit", "-q", "-m", "Notes", "--date", "2020-01-01T00:00:00Z"]);
@@ -152,11 +152,11 @@ fn commits_that_were_never_published_are_told_apart_from_lost_ones() {
     let sandbox = Sandbox::new();
     let session = begun(&sandbox);
     let repository = session.repository();
-    // As a writer that is killed before it moves the head leaves it.
+    // The state left by a writer that is killed before it moves the head.
     let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
     let tree = sandbox.git(&repository, &["rev-parse", "HEAD^{tree}"]);
     sandbox.git(&repository, &["commit-tree", "-p", "HEAD~1", "-m", &message, tree.trim()]);
-    // Commits of a person's own are theirs to find.
+    // Finding a person's own commits is up to them.
     std::fs::write(repository.join("notes.md"), "mine\n").unwrap();
     sandbox.git(&repository, &["add", "notes.md"]);
     sandbox.git(&repository, &["stash", "-q"]);
@@ -167,7 +167,7 @@ fn commits_that_were_never_published_are_told_apart_from_lost_ones() {
         found[0].contains("note LOST_COMMITS") && found[0].contains("HEAD never pointed there"),
         "{found:?}"
     );
-    // A whole chain is one finding, by its newest commit.
+    // A whole chain is one finding, named by its newest commit.
     sandbox.git(&repository, &["reset", "-q", "--hard", "HEAD~3"]);
     let (found, _) = lost(&sandbox, &repository);
     assert_eq!(found.len(), 2, "{found:?}");

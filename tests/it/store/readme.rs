@@ -1,4 +1,4 @@
-//! What a forge shows of an investigation: its README.md.
+//! The page that a forge shows for an investigation: its README.md.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -9,7 +9,7 @@ fn page(session: &Session<'_>) -> String {
     std::fs::read_to_string(session.repository().join("README.md")).unwrap()
 }
 
-/// What `tot check` says of the page.
+/// Returns what `tot check` says about the page.
 fn checked(session: &Session<'_>) -> String {
     let output = session.sandbox.command(TOT).arg("check").arg(session.repository()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -40,7 +40,7 @@ fn it_has_the_question_and_at_the_end_the_answer_with_what_it_rests_on() {
         .ok("tot_end", json!({"conclusion": conclusion, "agentId": "lead", "stopped": {"reason": "enough"}}));
     assert_snapshot!("ended", page(&session));
     assert_eq!(checked(&session), "");
-    // What is said otherwise of an ended one is in it, too; opened again, there is no answer.
+    // The conclusion's other fields are on it too. After reopening, there is no answer.
     session.ok("tot_amend", json!({"conclusion": "Rayleigh scattering.", "reason": "Shorter."}));
     assert!(page(&session).contains("> Rayleigh scattering."), "{}", page(&session));
     assert_eq!(checked(&session), "");
@@ -74,7 +74,7 @@ fn the_words_of_an_earlier_version_are_no_fault() {
     std::fs::write(&path, page(&session).replace("## How far to trust it", "## How sure it is")).unwrap();
     sandbox.git(&folder, &["commit", "--quiet", "--all", "--amend", "--no-edit"]);
     assert_eq!(checked(&session), "", "a call wrote it, and the facts are the same");
-    // Nobody knows what it would say of what a hand has changed since.
+    // The page's correct content is unknown after manual changes.
     let node = folder.join("nodes/R1/R1.A.yaml");
     let text = std::fs::read_to_string(&node).unwrap().replace("Findings of", "Other findings of");
     std::fs::write(&node, text).unwrap();
@@ -105,7 +105,7 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
     assert!(document.contains("The later answer."), "{document}");
 }
 
-/// git leaves markers in the page, too, or one side's page.
+/// Git leaves markers in the page too, or one side's page.
 #[test]
 fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
     let sandbox = Sandbox::new();
@@ -132,7 +132,7 @@ fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
     assert_eq!(checked(&session), "");
 }
 
-/// It was that of the side with the earlier end, which the other had opened again.
+/// It was the page of the side with the earlier conclusion, which the other had reopened.
 #[test]
 fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
     let sandbox = Sandbox::new();
@@ -152,7 +152,7 @@ fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
     server.ok("tot_reclassify", nodes);
     sandbox.sleep(60);
     server.ok("tot_end", second);
-    // Here somebody objects to the first, which the page shows.
+    // Here somebody objects to the first, as the page shows.
     session.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day."}));
     let theirs = sandbox.head(&there.join(&session.id));
     sandbox.git(&session.repository(), &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);

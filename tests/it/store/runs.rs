@@ -1,4 +1,4 @@
-//! Runs of commands as they are stored: in history, through merges, exports and hands.
+//! Stored runs of commands: in the history, and through merges, exports and manual changes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ impl Place {
         self.service.store()
     }
 
-    /// What the repository says itself: read anew, and checked.
+    /// Returns the repository's own facts, reread and checked.
     fn runs(&self) -> Vec<Run> {
         let store = Store::new(self.store().root());
         let snapshot = store.load(&self.repository).unwrap();
@@ -147,7 +147,7 @@ fn runs_of_two_clones_never_conflict_and_follow_a_renamed_node() {
     here.at(1).propose("R1.A", "The earlier");
     there.at(2).propose("R1.A", "The later");
     let ours = here.record(vec![captured(Some("R1.A"), "ours")], Vec::new()).remove(0);
-    // Under such a clock the time alone makes the id.
+    // With such a clock, the time alone determines the id.
     let theirs = there.at(3).record(vec![captured(Some("R1.A"), "theirs")], Vec::new()).remove(0);
     there.record(vec![again(theirs.id, "other")], Vec::new());
     copy_new(&there.repository.join(".git/objects"), &here.repository.join(".git/objects"));
@@ -216,5 +216,5 @@ fn a_run_that_a_hand_changed_or_removed_is_named() {
             it.message.replace(&first.id.to_string(), "FIRST").replace(&second.id.to_string(), "SECOND")
         })
         .collect();
-    assert_eq!(lost, ["It changed the run SECOND.", "It removed the run FIRST."]);
+    assert_eq!(lost, ["This commit changed the run SECOND.", "This commit removed the run FIRST."]);
 }

@@ -32,7 +32,7 @@ impl Stranger {
         self.sandbox.git(&self.repository, arguments).trim().to_owned()
     }
 
-    /// Writes an object of these bytes, whatever git thinks of them.
+    /// Writes an object with these bytes, even if git considers it invalid.
     fn object(&self, kind: &str, bytes: &[u8]) -> String {
         let mut command = self.sandbox.command("git");
         command.arg("-C").arg(&self.repository).args([
@@ -50,7 +50,7 @@ impl Stranger {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Puts an entry into the next commit's tree, without looking at the work tree.
+    /// Adds an entry to the next commit's tree, without the work tree.
     fn entry(&self, mode: &str, id: &str, path: &str) {
         self.git(&["update-index", "--add", "--replace", "--cacheinfo", &format!("{mode},{id},{path}")]);
     }
@@ -59,7 +59,7 @@ impl Stranger {
         self.entry("100644", &self.object("blob", text.as_ref()), path);
     }
 
-    /// The file as it is committed, changed.
+    /// Changes the committed version of a file.
     fn edited(&self, path: &str, change: impl Fn(String) -> String) {
         let text = self.sandbox.git(&self.repository, &["show", &format!("HEAD:{path}")]);
         let changed = change(text.clone());
@@ -67,7 +67,7 @@ impl Stranger {
         self.file(path, changed);
     }
 
-    /// Writes a tree of entries as `git ls-tree` lists them.
+    /// Writes a tree with these entries, in the format of `git ls-tree`.
     fn made_tree(&self, entries: &str) -> String {
         let mut command = self.sandbox.command("git");
         command.arg("-C").arg(&self.repository).arg("mktree");
@@ -78,7 +78,7 @@ impl Stranger {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Commits the tree that git's index holds.
+    /// Commits the tree in git's index.
     fn commit(&self) {
         let tree = self.git(&["write-tree"]);
         self.commit_tree(&tree);
@@ -89,7 +89,7 @@ impl Stranger {
         self.git(&["update-ref", "HEAD", &commit]);
     }
 
-    /// A raw tree, in the order given.
+    /// Writes a raw tree, in the given order.
     fn tree(&self, entries: &[(&str, &[u8], &str)]) -> String {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
@@ -106,7 +106,7 @@ impl Stranger {
         self.git(&["rev-parse", &format!("HEAD:{path}")])
     }
 
-    /// A command within a minute and, where the system can, a gigabyte of memory.
+    /// Runs a command with at most a minute and, where supported, a gigabyte of memory.
     fn bounded(&self, program: &str) -> Command {
         if cfg!(target_os = "linux") {
             let mut command = self.sandbox.command("sh");
@@ -117,7 +117,7 @@ impl Stranger {
         }
     }
 
-    /// The server of the sandbox.
+    /// Starts the sandbox's server.
     fn server(&self) -> Server {
         let mut command = self.bounded(TOT_MCP);
         command.arg("--root").arg(self.sandbox.root()).arg("--clock-file").arg(self.sandbox.path("clock"));
@@ -131,7 +131,7 @@ impl Stranger {
         status
     }
 
-    /// What `tot check` says, and its exit status.
+    /// Returns the output of `tot check` and its exit status.
     fn check(&self) -> (String, i32) {
         let output = self.bounded(TOT).args(["check", "--lost"]).arg(&self.repository).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -145,7 +145,8 @@ impl Stranger {
         if output.status.success() { Ok(site) } else { Err(error) }
     }
 
-    /// That every door opens, shows `R1.A`, and names this: `path:line` in the faults, and with a code in the check.
+    /// Asserts that every program opens it, shows `R1.A`, and names this problem: `path:line` in the list of problems,
+    /// and with a code in the check.
     fn assert_named(&self, what: &str, place: &str, reason: &str, code: &str) {
         let status = self.status();
         assert_eq!(status["status"], "OK", "{what}: {status:#}");
@@ -158,7 +159,7 @@ impl Stranger {
         self.assert_found(what, place, reason, code);
     }
 
-    /// Asserts that the library and the check name the fault.
+    /// Asserts that the library and the check name the problem.
     fn assert_found(&self, what: &str, place: &str, reason: &str, code: &str) {
         let store = Store::new(self.sandbox.root());
         let snapshot = store.load(&self.repository).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -284,7 +285,7 @@ fn wrong_files_are_named_with_their_line() {
     for (what, change, line, reason) in cases {
         stranger.edited(A1, change);
         stranger.commit();
-        // Where the YAML reader knows no line for what is absent, the file is named alone.
+        // If the YAML reader has no line for something absent, only the file is named.
         let place = if line == 0 || what == "another id" { A1.to_owned() } else { format!("{A1}:{line}") };
         stranger.assert_found(what, &place, reason, "UNREADABLE_FILE");
         if what == "another id" {
@@ -293,7 +294,7 @@ fn wrong_files_are_named_with_their_line() {
         stranger.git(&["reset", "-q", "--soft", "HEAD~1"]);
         stranger.git(&["read-tree", "HEAD"]);
     }
-    // A tag of another language's is no more than text, but not as this program writes it.
+    // Another language's tag is only text, though not as this program writes it.
     stranger.edited(A1, |text| text.replace("title: Title of R2.A1", "title: !!python/object:os.system x"));
     stranger.commit();
     assert!(stranger.check().0.contains(&format!("{A1}:4: warning EDITED_FILE")));
@@ -318,7 +319,7 @@ fn nodes_without_a_place_are_left_out() {
         stranger.git(&["reset", "-q", "--soft", "HEAD~1"]);
         stranger.git(&["read-tree", "HEAD"]);
     }
-    // A cycle of two, and what hangs below it.
+    // A cycle of two, with nodes below it.
     let text = stranger.sandbox.git(&stranger.repository, &["show", &format!("HEAD:{A1}")]);
     stranger.file(A1, parent(&text, "R2.A2"));
     stranger.file("nodes/R2/R2.A2.yaml", parent(&text.replace("R2.A1", "R2.A2"), "R2.A1"));
@@ -395,7 +396,7 @@ fn a_ruleset_that_lies_is_named() {
     assert!(stranger.report().unwrap().join("nodes/R2.A1.html").exists());
     let (lines, exit) = stranger.check();
     assert!(lines.contains(": error INVALID_RULESET ") && exit == 1, "{lines}");
-    // Sound in itself, but not what its name says.
+    // Valid in itself, but different from what its name says.
     stranger.git(&["reset", "-q", "--hard", "HEAD~1"]);
     stranger.edited("ruleset.yaml", |text| text.replace("end: {minRounds: 5}", "end: {minRounds: 1}"));
     stranger.commit();
@@ -553,7 +554,7 @@ fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
         ("an object", "objects/OBJECT/REST"),
     ] {
         let stranger = Stranger::new();
-        // What a shell would run, were it to become a line of a file that a shell reads.
+        // Text that a shell would run if it became a line of a shell script.
         stranger.git(&["config", "user.name", "x; touch /tmp/x #"]);
         let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
         let name = name.replace("OBJECT", &tree[..2]).replace("REST", &tree[2..]);
@@ -579,7 +580,7 @@ fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
     }
 }
 
-/// The files at and below a path, with their bytes.
+/// Returns the files at and below a path, with their content.
 fn files_below(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     if path.is_file() {
         return vec![(path.to_owned(), std::fs::read(path).unwrap())];
@@ -592,7 +593,7 @@ fn files_below(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn a_format_of_the_repository_that_is_not_known_is_refused_as_git_does() {
     let stranger = Stranger::new();
-    // In the first format, extensions mean nothing.
+    // In repository format version 0, extensions have no effect.
     stranger.git(&["config", "extensions.futureThing", "true"]);
     assert_eq!(stranger.check().1, 0);
     for (version, named) in [("1", "futurething"), ("2", "2")] {
@@ -610,7 +611,7 @@ fn a_format_of_the_repository_that_is_not_known_is_refused_as_git_does() {
         std::fs::write(&config, text.replace(&format!("ormatversion = {version}"), "ormatversion = 0"))
             .unwrap();
     }
-    // Those that are known do no harm.
+    // Known extensions do no harm.
     stranger.git(&["config", "--unset", "extensions.futureThing"]);
     stranger.git(&["config", "core.repositoryFormatVersion", "1"]);
     stranger.git(&["config", "extensions.objectFormat", "sha1"]);
@@ -625,7 +626,7 @@ fn one_nodes_bytes_under_two_paths_are_a_fault_each_time() {
     assert!(store.load(&stranger.repository).unwrap().faults.is_empty());
     stranger.entry("100644", &stranger.id_of(A1), "nodes/R2/R2.A7.yaml");
     stranger.commit();
-    // With what is held from before, and without.
+    // With cached state, and without.
     for store in [store, Store::new(stranger.sandbox.root())] {
         let snapshot = store.load(&stranger.repository).unwrap();
         let faults: Vec<String> = snapshot.faults.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! One transaction: what is decided on a state is written on that state, by one writer at a time.
+//! Transactions: a decision on a state is written on top of that state, by one writer at a time.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// A commit of one file that means nothing.
+/// Creates a commit of one meaningless file.
 fn note(snapshot: &Snapshot) -> Draft {
     Draft {
         files: vec![FileChange { path: "note.md".into(), content: Some("A note.\n".into()) }],
@@ -84,7 +84,7 @@ fn whoever_only_reads_does_not_wait_for_a_writer() {
             })
         });
         inside.recv().unwrap();
-        // Dropped by whatever fails from here on, so that the writer ends.
+        // Dropped on any failure from here on, so that the writer ends.
         let leave = leave;
         let snapshot = store.load(path).unwrap();
         assert_eq!(store.history(&snapshot).unwrap().len(), 3);

@@ -17,7 +17,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 .suggest("leave batchLimit out for no limit"),
         );
     } else if limit < ruleset.roots.min {
-        let reason = "batchLimit is below the minimum of roots, so no investigation could start";
+        let reason = "batchLimit is below the minimum number of roots, so no investigation could start";
         problems.push(
             Contradiction::new("batchLimit", "batchLimit", reason)
                 .suggest("raise it, or lower min under roots"),

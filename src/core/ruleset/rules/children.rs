@@ -123,7 +123,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
         };
         if state.terminal && !state.children.is_empty() {
             let reason = format!("{name} is terminal and can't require children");
-            problem("children", reason, "leave out children or terminal");
+            problem("children", reason, "omit either children or terminal");
         }
         if !state.terminal && state.children.iter().all(|children| children.min == 0) {
             let reason = format!("{name} is open, but requires no child");

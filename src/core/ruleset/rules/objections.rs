@@ -144,7 +144,7 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
         true => Wording::both("tot_comment with kind resolution and replyTo", "tot resolve").map(|call| {
             let id = comment.id;
             format!(
-                "It is answered, and open until somebody other than {node}'s author resolves it: {call} {id}."
+                "It has been answered, but stays open until someone other than {node}'s author resolves it: {call} {id}."
             )
         }),
         false => Wording::both(

@@ -251,7 +251,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
                 "They are only proposed: withdraw them first, with `withdraw` in tot_propose.",
                 "They are only proposed: withdraw them first, with `tot propose --withdraw`.",
             ),
-            false => "A node with committed children stays open: close its last descendants instead.".into(),
+            false => "A node with committed children stays open: close the leaves below it instead.".into(),
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
         verdict.refuse(Code::HasChildren, &node.id, message, suggestion);
