@@ -165,7 +165,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
         commit 7140bc1fa1
-        Next: No required steps remain: `tot end` with your conclusion, or go deeper.
+        Next: No required steps remain: run `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         Next: `tot end`. No required steps remain: end with your conclusion.
@@ -184,7 +184,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
     R3.A1a was EXPLORE and is VERIFY
     commit cdad97076d
-    Next: No required steps remain: `tot end` with your conclusion, or go deeper.
+    Next: No required steps remain: run `tot end` with your conclusion, or go deeper.
     ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
@@ -390,7 +390,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
         let told = person.refused(&["end", text], ROOT);
         assert!(told.contains("An id has no spaces: pass text with -m"), "{told}");
     }
-    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: this is neither Markdown with a head of fields between two `---` lines, nor fields in YAML or JSON; --help shows both");
+    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: this is neither Markdown with fields between two `---` lines at the top, nor YAML or JSON; --help has examples");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote text that contains `: ` or ` #`, or begins with a mark such as `-`");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
         tot commit: rejected, nothing was written

@@ -233,7 +233,7 @@ modes:
           line 16: GO is repeated (each state has one entry)
           line 35: STOP is not one of the states (the states are GO, CLAIM, GO, YES)
         "terminal: true" -> "terminal: true\n  children: [{min: 1}]"
-          line 21: STOP is terminal and can't require children (leave out children or terminal)
+          line 21: STOP is terminal and can't require children (omit either children or terminal)
         "terminal: true" -> "terminal: true\n  childStates: [GO]"
           line 21: STOP is terminal and can't have children (leave childStates out, or terminal)
         "children: [{min: 1}]" -> "children: [{min: 0}]"
@@ -285,7 +285,7 @@ modes:
         "roots: {min: 1}" -> "roots: {ids: [R2.A]}"
           line 26: a root is in round 1 (use ids like R1.A)
         "roots: {min: 1}" -> "roots: {min: 5}\nbatchLimit: 4"
-          line 27: batchLimit is below the minimum of roots, so no investigation could start (raise it, or lower min under roots)
+          line 27: batchLimit is below the minimum number of roots, so no investigation could start (raise it, or lower min under roots)
         "roots: {min: 1}" -> "batchLimit: 0"
           line 26: a batch must allow at least one node (leave batchLimit out for no limit)
         "roots: {min: 1}" -> "breadth: {round: 0, recommended: 3}"

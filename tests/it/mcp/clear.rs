@@ -182,7 +182,7 @@ fn an_objection_hides_no_task_and_is_told_where_nothing_is_owed() {
     let mut ended = Session::start(&sandbox, json!({"ruleset": "single-root", "mode": "smoke"}));
     ended.grow(&[("R1.A", None)], "EXPLORE");
     let free = ended.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
-    assert!(message(&free).starts_with("No required steps remain: tot_end"), "{free:#}");
+    assert!(message(&free).starts_with("No required steps remain: call tot_end"), "{free:#}");
     let said =
         json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was not tried.", "agentId": "critic"});
     let reply = ended.ok("tot_comment", said);

@@ -82,7 +82,10 @@ fn the_floor_of_rounds_holds_in_every_mode() {
         assert_eq!(server.ok("tot_start", start(Some(7)))["minRounds"], 7, "{mode}");
         let reply = server.call("tot_start", start(Some(5)));
         assert_eq!(reply["errors"][0]["code"], "INVALID_ARGUMENT", "{reply}");
-        assert!(reply["errors"][0]["message"].as_str().unwrap().contains("this server requires at least 6"), "{reply}");
+        assert!(
+            reply["errors"][0]["message"].as_str().unwrap().contains("this server requires at least 6"),
+            "{reply}"
+        );
         sandbox.sleep(1);
     }
     server.finish();

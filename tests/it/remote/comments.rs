@@ -226,7 +226,7 @@ fn a_comment_that_was_changed_or_removed_by_hand_is_named_by_check() {
         REPLY_NOWHERE It is about R7.Z, which is missing.
         REPLY_NOWHERE The answer replies to nothing.
         STRAY_FILE It is left out: not a valid path for a comment.
-        STORED_LOST It changed the comment COMMENT.
+        STORED_LOST This commit changed the comment COMMENT.
         STORED_LOST This commit removed the comment COMMENT.
         "#);
 }

@@ -231,7 +231,7 @@ fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
     assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"INVESTIGATION_ENDED: This investigation was ended at 2026-01-05T09:02:00.000Z. To continue it, reclassify a node to an open state; otherwise start a new investigation.");
     assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"
     INVESTIGATION_ENDED R1.A: This investigation has ended; DEAD would not reopen it. Reclassify a node to an open state first.
-    HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close its last descendants instead.
+    HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close the leaves below it instead.
     ");
     assert_eq!(codes(&table.commit(&[("R2.A1", "DEAD")])), ["INVESTIGATION_ENDED"]);
     assert_eq!(table.end(), "");
@@ -554,7 +554,7 @@ fn run_not_found() {
 fn has_children() {
     let mut table = tree();
     table.propose(&[("R3.A1a", "R2.A1")]);
-    assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close its last descendants instead.");
+    assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close the leaves below it instead.");
     assert_snapshot!(table.reclassify("R2.A1", "DEAD"), @"HAS_CHILDREN R2.A1: R2.A1 has children (R3.A1a), and DEAD takes none. They are only proposed: withdraw them first, with `withdraw` in tot_propose.");
     said(table.try_propose(vec![], &["R3.A1a"]));
     assert_eq!(codes(&table.reclassify("R2.A1", "DEAD")), ["EARLY_STATE"]);

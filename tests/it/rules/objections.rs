@@ -75,7 +75,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     let open = |table: &Table| objections::open(&table.investigation).len();
     let id = newest(&table);
     let own = table.say(reply(&table, CommentKind::Resolution, " Agent-R2.A1"), Commenter::default());
-    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: Resolving an objection to R2.A1 needs a name other than that of R2.A1's author. Answer the objection; let somebody else check the answer and resolve it.");
+    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 must be resolved under a name other than that of R2.A1's author. Answer the objection; let somebody else check the answer and resolve it.");
     let nobody = Say { agent_id: None, ..reply(&table, CommentKind::Resolution, "") };
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
@@ -143,7 +143,7 @@ fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_the
     table.say(objection("R1.A"), Commenter::default()).unwrap();
     table.say(reply(&table, CommentKind::Answer, "agent-R1.A"), Commenter::default()).unwrap();
     let id = table.investigation.comments().next().unwrap().id.to_string();
-    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm”. It is answered, and open until somebody other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
+    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm”. It has been answered, but stays open until someone other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     let task = plan.next_call.unwrap();
     assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Resolution, .. })));

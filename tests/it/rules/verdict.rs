@@ -161,7 +161,7 @@ fn stopped(answers: &[Bind]) -> End {
 #[test]
 fn a_conclusion_says_on_which_of_several_answers_it_rests() {
     let mut table = two_answers();
-    assert_snapshot!(said(table.clone().try_end_with(stopped(&[]))), @"CONCLUSION_UNBOUND: There are 2 answers (R2.A1, R2.A2), and the conclusion does not say which of them it rests on. Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.");
+    assert_snapshot!(said(table.clone().try_end_with(stopped(&[]))), @"CONCLUSION_UNBOUND: There are 2 answers (R2.A1, R2.A2), and the conclusion does not say which of them it rests on. Name them in `answers`, with `as: rival` for those that are merely possible; tot_amend can name them later.");
     table.try_end_with(stopped(&[])).unwrap();
     let unbound = table.assessment();
     assert_eq!((unbound.bound().count(), unbound.first().is_none()), (0, true), "no answer stands beside it");
@@ -209,7 +209,7 @@ fn a_review_does_not_end_on_answers_it_does_not_name() {
     table.sleep(60);
     table.caller = session("two");
     table.try_commit(vec![by("critic", "R2.A1", "CONFIRMED"), by("critic-2", "R2.B1", "CONFIRMED")]).unwrap();
-    assert_snapshot!(said(table.try_end_with(concluded(&[]))), @"CONCLUSION_UNBOUND: There are 2 answers (R1.A, R1.B), and the conclusion does not say which of them it rests on. Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.");
+    assert_snapshot!(said(table.try_end_with(concluded(&[]))), @"CONCLUSION_UNBOUND: There are 2 answers (R1.A, R1.B), and the conclusion does not say which of them it rests on. Name them in `answers`, with `as: rival` for those that are merely possible; tot_amend can name them later.");
     table.try_end_with(concluded(&[Bind::Id("R1.A".into()), Bind::Id("R1.B".into())])).unwrap();
     assert_eq!(table.assessment().verdict(), Some(Verdict::OtherSession));
 }

@@ -100,7 +100,7 @@ fn text_that_is_no_ruleset_and_a_missing_file_are_told_apart() {
         reply["errors"][0]["message"].as_str().unwrap().to_owned()
     };
     edit(&sandbox, &repository, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
-    insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml:2: a merge conflict is left in it (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
+    insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml:2: it still contains a merge conflict (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
     sandbox.git(&repository, &["rm", "-q", "ruleset.yaml"]);
     sandbox.git(&repository, &["commit", "-qm", "Remove the rules"]);
     insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml: the ruleset is missing.");
