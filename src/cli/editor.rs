@@ -1,6 +1,6 @@
 //! Opens git's editor on a template with a comment, for the user to write text.
 //!
-//! No text is ever lost: if text is refused, its file is kept, and later files get other names.
+//! No text is ever lost: if text is refused, its file is kept, and later files get different names.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};

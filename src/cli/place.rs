@@ -178,7 +178,7 @@ impl Location {
     }
 }
 
-/// Splits off an investigation's id: the first argument, unless `is_other` accepts it.
+/// Separates an investigation's id from the rest: it is the first argument, unless `is_other` accepts that argument.
 pub(super) fn split_id(what: &[String], is_other: impl Fn(&str) -> bool) -> (Option<&str>, &[String]) {
     match what.split_first() {
         Some((first, rest)) if !is_other(first) => (Some(first), rest),

@@ -36,7 +36,7 @@ pub struct Misfit {
     pub expected: String,
     /// The received value, shortened.
     pub got: String,
-    /// Advice on fixing the misfit, if more helpful than `expected`.
+    /// Advice on how to fix the value, if more helpful than `expected`.
     pub suggestion: Option<String>,
 }
 

@@ -78,7 +78,7 @@ pub struct ReplyMessage {
 }
 
 impl ReplyMessage {
-    /// Returns a message that names no next step.
+    /// Returns a message without a next step.
     pub fn note(text: impl Into<Wording>) -> ReplyMessage {
         ReplyMessage { notes: vec![text.into()], next: None }
     }

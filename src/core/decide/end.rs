@@ -34,8 +34,7 @@ pub struct End {
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,
-    /// The reply from the person at the client, if the person had to be asked. Not an argument of the call, so agents
-    /// can't forge it.
+    /// The person's reply, if the client had to ask a question. Not an argument of the call, so agents can't forge it.
     #[serde(skip)]
     pub asked: Option<Asked>,
 }

@@ -474,7 +474,7 @@ impl ReferenceLine {
         head.len()
     }
 
-    /// Returns the end of the code or link that covers a position.
+    /// Returns the end of the code span or link that contains a position.
     fn code_or_link_over(&self, at: usize) -> Option<usize> {
         let code = self.codes[..self.codes.partition_point(|range| range.start <= at)].last();
         let link = self.links[..self.links.partition_point(|link| link.range.start <= at)].last();
@@ -539,7 +539,7 @@ impl ReferenceLine {
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
-    /// Returns the unmistakable paths in a prose item.
+    /// Returns the paths in a prose item that can't be mistaken for ordinary words.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
         let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
@@ -755,7 +755,7 @@ fn extension(name: &str) -> Option<&str> {
     (letters && word && plain).then_some(extension)
 }
 
-/// Returns true if a file name without an extension is well known.
+/// Returns whether a file name without an extension is well known.
 fn is_known_name(name: &str) -> bool {
     const NAMES: &str = "makefile gnumakefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile \
         vagrantfile brewfile license licence copying readme changelog notice authors codeowners build";

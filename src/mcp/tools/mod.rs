@@ -102,7 +102,7 @@ pub fn instructions(service: &Service) -> String {
     )
 }
 
-/// The maximum size of a graph that was not requested, in bytes as sent.
+/// The maximum size, in bytes as sent, of a graph that is included without a request.
 const GRAPH: usize = 2_000;
 
 /// Returns all tools, in workflow order.

@@ -27,7 +27,7 @@ use crate::text::{counted, one_line, shorten, telling_sentence};
 
 /// The maximum length of the lead, in characters.
 const LEAD: usize = 480;
-/// The maximum length at which the rest of the conclusion is shown expanded, in characters.
+/// The maximum length, in characters, up to which the rest of the conclusion is shown expanded.
 const OPEN: usize = 3_000;
 /// The maximum number of lines at which the rest of the conclusion is shown expanded.
 const OPEN_LINES: usize = 50;

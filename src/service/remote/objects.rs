@@ -1,4 +1,4 @@
-//! Local references, and queries about commits and files that only exchanges with remotes need.
+//! Local references, and queries about commits and files that are needed only for exchanges with remotes.
 
 use std::collections::BTreeMap;
 use std::fs;
