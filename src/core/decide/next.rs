@@ -75,7 +75,7 @@ pub enum Strategy {
     /// Like [`Strategy::Balanced`], but with at least three children under every open node. If the ruleset limits
     /// closing, this applies only while few branches are open and until the required depth is reached.
     Exhaustive,
-    /// Only unconfirmed answers and nodes that await confirmation. If there are none, like [`Strategy::Balanced`].
+    /// Only unconfirmed answers and nodes that await confirmation. If nothing needs confirmation, like [`Strategy::Balanced`].
     Verify,
     /// Deepest branch first, answers before open work. Goes one level deeper even if no required steps remain.
     Deepen,

@@ -117,7 +117,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     format!("{states}{}", asked.unwrap_or_default())
 }
 
-/// Returns the requirements for a state besides findings, in parentheses, or an empty string if there are none.
+/// Returns the requirements for a state besides findings, in parentheses, or an empty string without requirements.
 pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
     let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
