@@ -162,7 +162,7 @@ fn clients() -> Vec<DoctorCheck> {
             checks.push(DoctorCheck::note(
                 "client",
                 format!("{} starts {} as {} per {file}", client.name, other.command, other.name),
-                format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the other.", client.word),
+                format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the existing entry.", client.word),
             ));
         } else if client.is_installed {
             without.push((client.name, format!("tot setup {} --write", client.word)));

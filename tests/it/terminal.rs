@@ -196,7 +196,7 @@ fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
     assert!(text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice"));
     assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
         note  client    Claude Code starts totally-else as tot per .mcp.json
-                        tot setup claude-code --write --name NAME adds this server under another name; --replace replaces the other.
+                        tot setup claude-code --write --name NAME adds this server under another name; --replace replaces the existing entry.
         ok    client    Cursor starts the server per .cursor/mcp.json
         ok    client    Codex starts the server as research per /here/home/.codex/config.toml
         ok    client    OpenCode starts the server as it per opencode.json

@@ -129,7 +129,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         R1.A Why is the sky blue?  (proposed)
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
-        Next: `tot commit R1.A`. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
+        Next: `tot commit R1.A`. This node is proposed but not committed: research it, then commit it in the state that its findings call for.
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
@@ -687,7 +687,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     // What is owed is said before a conclusion is written in vain.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, owing) = at_terminal("end", "true");
-    assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or take it back with `tot propose --withdraw`.");
+    assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or withdraw it with `tot propose --withdraw`.");
     assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{owing}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");

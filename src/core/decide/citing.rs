@@ -163,7 +163,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         Code::ReferenceIgnored,
         ignored,
         "ignored files, so only the names are stored",
-        "If it may be shared, quote what matters in the findings.".into(),
+        "If the content may be shared, quote the relevant part in the findings.".into(),
     );
     missing.into_iter().chain(misquoted).chain(ignored).collect()
 }

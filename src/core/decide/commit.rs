@@ -355,7 +355,7 @@ pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagn
         named.push(format!("{} more", lines.len() - NAMED));
     }
     let message =
-        format!("Under References, {about} lists what can't be read as a source: {}.", named.join(", "));
+        format!("Under References, {about} has items that can't be read as sources: {}.", named.join(", "));
     let how = "Begin each item with a URL or a path: `src/a.rs:42 - why`, `owner/name src/a.rs:42`.";
     Some(Diagnostic::new(Code::UnreadableReference, message).about(about).suggest(how))
 }

@@ -589,11 +589,17 @@ impl<'a> Planner<'a> {
             .collect();
         let more = pending.len() - batch.len();
         let more = if more > 0 { format!(" And {more} more after them.") } else { String::new() };
-        let reason = format!(
-            "{} proposed and not committed: research each, then commit them together, each in the state that its \
-             findings call for.{more}",
-            if steps.len() == 1 { "This node is" } else { "These nodes are" }
-        );
+        let what = match steps.len() {
+            1 => {
+                "This node is proposed but not committed: research it, then commit it in the state that its findings \
+                  call for."
+            }
+            _ => {
+                "These nodes are proposed but not committed: research them, then commit them together, each in the \
+                  state that its findings call for."
+            }
+        };
+        let reason = format!("{what}{more}");
         NextCall { call: LegalCall::Commit(steps), reason: reason.into() }
     }
 

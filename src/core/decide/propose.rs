@@ -247,7 +247,8 @@ fn check_node(
             error(
                 Code::IdCaseCollision,
                 format!("{id} differs from {other} only in letter case."),
-                "Such a repository can't be checked out on macOS or Windows: choose another suffix.".into(),
+                "A repository with both can't be checked out on macOS or Windows. Choose another suffix."
+                    .into(),
             );
         }
     }

@@ -211,8 +211,8 @@ fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> 
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
         let them = if pending.len() == 1 { "it" } else { "them" };
-        let how = Wording::both("tot_propose's `withdraw`", "`tot propose --withdraw`")
-            .map(|call| format!("Commit {them}, or take {them} back with {call}."));
+        let how = Wording::both("tot_propose (`withdraw`)", "`tot propose --withdraw`")
+            .map(|call| format!("Commit {them}, or withdraw {them} with {call}."));
         blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(how));
     }
     blockers

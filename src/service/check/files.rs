@@ -188,7 +188,9 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
                     format!("It differs from {} only in letter case.", pair[0]),
                 )
                 .at(pair[1], subject.text(pair[1]).and_then(|text| key_line(text, "id")))
-                .suggest("Such a repository can't be checked out on macOS or Windows: rename one of them."),
+                .suggest(
+                    "A repository with both can't be checked out on macOS or Windows. Rename one of them.",
+                ),
             );
         }
     }

@@ -140,8 +140,8 @@ fn id_case_collision() {
     let mut table = tree();
     table.propose(&[("R2.A1b", "R1.A")]);
     assert_snapshot!(table.propose(&[("R2.A1B", "R1.A"), ("R2.A3x", "R1.A"), ("R2.A3X", "R1.A")]), @"
-    ID_CASE_COLLISION R2.A1B: R2.A1B differs from R2.A1b only in letter case. Such a repository can't be checked out on macOS or Windows: choose another suffix.
-    ID_CASE_COLLISION R2.A3X: R2.A3X differs from R2.A3x only in letter case. Such a repository can't be checked out on macOS or Windows: choose another suffix.
+    ID_CASE_COLLISION R2.A1B: R2.A1B differs from R2.A1b only in letter case. A repository with both can't be checked out on macOS or Windows. Choose another suffix.
+    ID_CASE_COLLISION R2.A3X: R2.A3X differs from R2.A3x only in letter case. A repository with both can't be checked out on macOS or Windows. Choose another suffix.
     ");
     // Proposals withdrawn in the same call do not count.
     assert_eq!(codes(&said(table.try_propose(vec![new("R2.A1B", "R1.A")], &["R2.A1b"]))), ["R2_BREADTH"]);
@@ -394,7 +394,7 @@ fn citations_that_are_not_as_they_are_said_to_be() {
     let (_, said) =
         citing("Found.\n\n## References\n- keys.tfvars:2", |cited| Some(LookedUp::Ignored(cited.path)));
     assert_snapshot!(said, @"
-    REFERENCE_IGNORED R2.A2: R2.A2 cites ignored files, so only the names are stored: keys.tfvars. If it may be shared, quote what matters in the findings.
+    REFERENCE_IGNORED R2.A2: R2.A2 cites ignored files, so only the names are stored: keys.tfvars. If the content may be shared, quote the relevant part in the findings.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     // A name is not a quote.
@@ -431,7 +431,7 @@ fn references_that_no_one_can_find() {
     let readable = "- tot@0a1b2c3:src/a.rs:3-5 - why\n- owner/name src/a.rs:3\n- https://a.example/x";
     let results = vec![cites("R2.A2", unreadable), cites("R2.A3", readable)];
     assert_snapshot!(said(table.try_commit(results)), @"
-    UNREADABLE_REFERENCE R2.A2: Under References, R2.A2 lists what can't be read as a source: “the wiki” (line 5), “a talk” (line 7), “a book” (line 8), 1 more. Begin each item with a URL or a path: `src/a.rs:42 - why`, `owner/name src/a.rs:42`.
+    UNREADABLE_REFERENCE R2.A2: Under References, R2.A2 has items that can't be read as sources: “the wiki” (line 5), “a talk” (line 7), “a book” (line 8), 1 more. Begin each item with a URL or a path: `src/a.rs:42 - why`, `owner/name src/a.rs:42`.
     INCOMPLETE_EXPLORE R2.A1: 3 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3.
     ");
     assert_eq!(stored(&table), ["UNREADABLE_REFERENCE"]);
@@ -451,20 +451,20 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     assert_snapshot!(advice(&table), @"
     NO_NODES: Research what is pending, and commit it.
     MIN_ROUNDS: 
-    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
+    PENDING_PROPOSALS: Commit it, or withdraw it with tot_propose (`withdraw`).
     ");
     table.commit(&[("R1.A", "EXPLORE")]);
     table.propose(&[("R2.A1", "R1.A")]);
     assert_snapshot!(advice(&table), @"
     MIN_ROUNDS: Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN: Commit R2.A1, and also propose 1 child below R1.A.
-    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
+    PENDING_PROPOSALS: Commit it, or withdraw it with tot_propose (`withdraw`).
     ");
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
     assert_snapshot!(advice(&table), @"
     MIN_ROUNDS: Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN: Commit R2.A1, R2.A2, R2.A3.
-    PENDING_PROPOSALS: Commit them, or take them back with tot_propose's `withdraw`.
+    PENDING_PROPOSALS: Commit them, or withdraw them with tot_propose (`withdraw`).
     ");
 }
 
@@ -569,7 +569,7 @@ fn has_children() {
 #[test]
 fn a_reclassify_around_the_depth_rules_warns() {
     let mut table = tree();
-    assert_snapshot!(table.reclassify("R2.A1", "FOUND"), @"EARLY_STATE R2.A1: R2.A1 became FOUND in round 2; commits allow it only from round 4 on.");
+    assert_snapshot!(table.reclassify("R2.A1", "FOUND"), @"EARLY_STATE R2.A1: R2.A1 became FOUND in round 2, but FOUND is allowed only from round 4 on.");
     assert_eq!(table.reclassify("R2.A1", "EXPLORE"), "");
     let kept = table.node("R2.A1").classification.as_ref().unwrap();
     assert_eq!(kept.all_warnings().count(), 1, "it stays in the history");
@@ -608,7 +608,7 @@ fn every_blocker_is_listed() {
     MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below R2.A1.
-    PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
+    PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or withdraw them with tot_propose (`withdraw`).
     ");
     assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then call tot_commit with state, findings and agentId.");
     said(table.try_propose(vec![], &["R2.A2", "R3.A1a"]));

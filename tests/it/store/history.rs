@@ -106,7 +106,7 @@ fn the_log_reads_like_the_story_of_the_work() {
     Reclassify R2.A1 EXPLORE→DEAD
 
     R2.A1 Title of R2.A1
-        EARLY_STATE: R2.A1 became DEAD in round 2; commits allow it only from round 4 on.
+        EARLY_STATE: R2.A1 became DEAD in round 2, but DEAD is allowed only from round 4 on.
 
         It was the cable.
 

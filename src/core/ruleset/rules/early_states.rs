@@ -238,7 +238,10 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     }
     let message = match rules.first_round_from(to, round) {
         Some(first) => {
-            format!("{} became {to} in round {round}; commits allow it only from round {first} on.", node.id)
+            format!(
+                "{} became {to} in round {round}, but {to} is allowed only from round {first} on.",
+                node.id
+            )
         }
         None => format!("{} became {to}, which no commit allows.", node.id),
     };
