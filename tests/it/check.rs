@@ -1,4 +1,4 @@
-//! `tot check`, on sound investigations and on ones that were tampered with.
+//! `tot check`, on sound investigations and on corrupted ones.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Session, TOT, node};
 
-/// What `tot check --json` says, and its exit status.
+/// Returns the output of `tot check --json` and its exit status.
 fn check(sandbox: &Sandbox, path: &Path) -> (Value, i32) {
     let output = sandbox.command(TOT).args(["check", "--json"]).arg(path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -15,7 +15,7 @@ fn check(sandbox: &Sandbox, path: &Path) -> (Value, i32) {
     (document, output.status.code().unwrap())
 }
 
-/// `error CODE path:line` of every finding of one investigation, notes left out.
+/// Returns `error CODE path:line` for every finding in one investigation, without notes.
 fn found(sandbox: &Sandbox, path: &Path) -> Vec<String> {
     let (document, status) = check(sandbox, path);
     let findings = document["investigations"][0]["findings"].as_array().unwrap();
@@ -31,7 +31,7 @@ fn found(sandbox: &Sandbox, path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Changes a file by hand, and commits it.
+/// Edits a file manually and commits it.
 fn edit(sandbox: &Sandbox, repository: &Path, path: &str, change: impl Fn(String) -> String) {
     let file = repository.join(path);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -43,7 +43,7 @@ fn edit(sandbox: &Sandbox, repository: &Path, path: &str, change: impl Fn(String
     sandbox.git(repository, &["commit", "-q", "-m", "By hand"]);
 }
 
-/// A small investigation that has ended, with a conversion, a reclassify and a withdrawal.
+/// A small investigation that has ended, with a conversion, a state change and a withdrawal.
 fn ended(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::start(sandbox, json!({"mode": "smoke", "allowEarlyTerminal": false}));
     session.grow(&[("R1.A", None)], "FOUND");
@@ -112,7 +112,7 @@ fn every_ruleset_that_was_played_is_clean() {
         assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new(), "{ruleset}");
         sandbox.sleep(60);
     }
-    // A confirmation: the one terminal state with children.
+    // A confirmation, the only terminal state with children.
     let mut session = Session::start(&sandbox, json!({"ruleset": "multi-gate"}));
     let (nodes, results) = roots("DRILL", 5);
     session.ok("tot_propose", json!({"nodes": nodes}));
@@ -129,7 +129,7 @@ fn every_ruleset_that_was_played_is_clean() {
         session.ok("tot_commit", json!({"results": [result(id, state), result(&format!("{id}x"), "DRILL")]}));
     }
     assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
-    // As two clones that are merged may leave it: confirmed, but not promoted.
+    // The result of merging two clones: confirmed, but not promoted.
     edit(&sandbox, &session.repository(), "nodes/R3/R3.A1a.yaml", |text| {
         text.split("reclassified:").next().unwrap().to_owned()
     });
@@ -280,7 +280,7 @@ fn each_tampering_is_named_with_file_and_line() {
         (
             "investigation.yaml",
             |t| t.replace("mode: smoke", "mode: soft"),
-            // The terms of the start decide, so nothing else is wrong.
+            // The terms set at the start apply, so nothing else is wrong.
             &["warning TERMS_CHANGED investigation.yaml", "warning TERMS_CHANGED commit"],
         ),
         (
@@ -308,7 +308,7 @@ fn each_tampering_is_named_with_file_and_line() {
         sandbox.git(&sandbox.path("home"), &["clone", "-q", from, to]);
         edit(&sandbox, &copy, path, change);
         let mut found = found(&sandbox, &copy);
-        // What was changed may change what the page says; it has tests of its own.
+        // The change may affect the README page, which has its own tests.
         found.retain(|line| line != "warning README_DIFFERS README.md");
         for (found, expected) in found.iter_mut().zip(expected) {
             // Lines of the ruleset may move.
@@ -380,7 +380,7 @@ fn a_commit_that_is_not_one_call_is_named() {
     assert_eq!(message, "Its message names a call to tot_propose, but it committed R1.A.");
 }
 
-/// It passed with a note that said nothing.
+/// It once passed with a vague note.
 #[test]
 fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
     let a1 = "nodes/R2/R2.A1.yaml";
@@ -439,7 +439,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
     }
 }
 
-/// An object whose file was rewritten passed: git looks at a hash only in its own fsck.
+/// A rewritten object file once passed, because git checks hashes only in its own fsck.
 #[test]
 fn an_object_that_is_not_what_its_id_says_is_found_in_full() {
     let sandbox = Sandbox::new();
@@ -508,7 +508,7 @@ fn the_exit_status_tells_scripts() {
         "{text}"
     );
     assert!(text.ends_with("2 investigations: 1 error, 0 warnings\n"), "{text}");
-    // A repository that is no investigation is named, and the others are checked all the same.
+    // A repository that is not an investigation is reported, and the others are still checked.
     std::fs::remove_file(to.join("investigation.yaml")).unwrap();
     sandbox.git(&to, &["commit", "-q", "-a", "-m", "Lost"]);
     let (status, text, _) = run(&[]);

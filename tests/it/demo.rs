@@ -1,4 +1,4 @@
-//! What a newcomer runs first.
+//! The first command of a newcomer.
 
 use std::path::Path;
 
@@ -32,6 +32,6 @@ fn the_demo_leaves_a_site_and_the_sound_investigation_of_the_bundle() {
         sandbox.head(&repository),
         "see investigations/README.md for how to renew it"
     );
-    // A second run in the same folder is refused, and without a folder takes another name.
+    // A second run in the same folder is refused. Without a folder, it chooses another name.
     assert!(!sandbox.command(TOT).args(["demo", "demo"]).output().unwrap().status.success());
 }

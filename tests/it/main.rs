@@ -1,4 +1,4 @@
-//! The integration tests: one binary, so that it links once. `tests/README.md` says how they are laid out.
+//! The integration tests, in one binary, so that they link once. `tests/README.md` describes their layout.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

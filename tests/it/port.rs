@@ -10,7 +10,7 @@ use crate::html::Page;
 use crate::remote::{Machine, Ran, hub, refs, team};
 use crate::support::{Sandbox, files};
 
-/// A file of each generation of the ancestor, with the ruleset that has its states.
+/// A file from each generation of the predecessor, with the matching ruleset.
 const ANCESTOR: [(&str, &str); 5] = [
     ("drill", include_str!("../ancestor/drill.json")),
     ("multi-gate", include_str!("../ancestor/multi-gate.json")),
@@ -25,7 +25,7 @@ fn written(sandbox: &Sandbox, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Imports a file and gives what `--json` says of it.
+/// Imports a file and returns its `--json` output.
 fn imported(machine: &Machine<'_>, file: &Path, more: &[&str]) -> Value {
     let ran = machine.tot(&[&["import", "--json", file.to_str().unwrap()], more].concat());
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
@@ -42,7 +42,7 @@ fn export(machine: &Machine<'_>, id: &str, format: &str) -> Vec<u8> {
     fs::read(file).unwrap()
 }
 
-/// What stands in a root, hidden folders too.
+/// Returns the entries of a root, including hidden folders.
 fn entries(root: &Path) -> Vec<String> {
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
     let mut names: Vec<String> = fs::read_dir(root).into_iter().flatten().flatten().map(name).collect();
@@ -51,10 +51,10 @@ fn entries(root: &Path) -> Vec<String> {
     names
 }
 
-/// That two folders hold the same investigation: the same files, and the same state.
+/// Asserts that two folders contain the same investigation: the same files and the same state.
 fn assert_same(one: &Path, other: &Path) {
     let (ours, mut theirs) = (files(one, false), files(other, false));
-    // An investigation of an earlier version has no page for forges; its import has one.
+    // An investigation from an earlier version has no README page; its import has one.
     theirs.retain(|path, _| path != Path::new("README.md") || ours.contains_key(path));
     assert_eq!(ours, theirs);
     let [one, other] = [one, other].map(|folder| {
@@ -87,7 +87,7 @@ fn a_file_of_the_ancestor_is_the_same_history_on_every_machine() {
         assert_eq!(entry["imported"]["head"], one.head(id));
         one.assert_sound(id);
         assert_eq!(refs(&sandbox, &other.repository(id)), ["refs/heads/main"]);
-        // What the file says is what is stored.
+        // The file's values are stored.
         let data: Value = serde_json::from_slice(&export(&one, id, "json")).unwrap();
         assert_eq!((&data["meta"]["ruleset"], &data["meta"]["query"]), (&json!(ruleset), &old["query"]));
         let nodes = data["nodes"].as_array().unwrap();
@@ -112,7 +112,7 @@ fn what_is_printed_of_an_import() {
     let sandbox = Sandbox::new();
     let machine = Machine::new(&sandbox, "one");
     let mut old: Value = serde_json::from_str(ANCESTOR[3].1).unwrap();
-    // What the rules would not have allowed is kept.
+    // Parts that violate the rules are kept.
     old["nodes"]["R1.A"]["state"] = json!("VERIFY");
     old["nodes"]["R2.B1"]["title"] = json!("  ");
     written(&sandbox, "old.json", old.to_string());
@@ -207,7 +207,7 @@ fn bundles_and_data_come_back_as_they_were() {
     }
 }
 
-/// Both sides have made one change, which no single call could have made twice.
+/// Both sides made the same change, which no single call could have made twice.
 #[test]
 fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_imported_as_it_is() {
     let sandbox = Sandbox::new();
@@ -233,7 +233,7 @@ fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_impo
         let entry = imported(&machine, &file, &[]);
         assert_eq!(entry["error"], Value::Null, "{entry:#}");
         assert_same(&one.repository(&id), &machine.repository(&id));
-        // A file of JSON knows of no merge, so there it is named.
+        // A JSON file does not contain merges, so the finding is reported there.
         let found = errors(&machine);
         assert_eq!(found.len(), usize::from(format == "json"), "{found:?}");
         assert!(found.iter().all(|line| line.contains("RECLASSIFIED_CHAIN")), "{found:?}");
@@ -247,7 +247,7 @@ fn an_id_that_another_history_has_is_refused_and_nothing_moves() {
     let id = one.start();
     let file = written(&sandbox, "copy.json", export(&one, &id, "json"));
     let bundle = written(&sandbox, "copy.bundle", export(&one, &id, "bundle"));
-    // A JSON file has another history than the calls that it came from: their client and their author are not in it.
+    // An import from JSON has a different history than the original calls: clients and authors are not in it.
     let head = one.head(&id);
     let entry = imported(&one, &file, &[]);
     assert_eq!(entry["code"], "ALREADY_HERE", "{entry:#}");
@@ -257,7 +257,7 @@ fn an_id_that_another_history_has_is_refused_and_nothing_moves() {
     assert_eq!(imported(&one, &file, &["--as-new"])["imported"]["present"], true);
     assert_eq!((one.head(&id), entries(&one.root).len()), (head, 2));
     one.assert_sound(new);
-    // A bundle that is older than what is here is in its history.
+    // A bundle that is older than the local history is part of it.
     one.grow(&id, &["R2.A1"]);
     assert_eq!(imported(&one, &bundle, &[])["imported"]["present"], true);
     imported(&other, &file, &[]);
@@ -309,7 +309,7 @@ fn a_faulty_file_leaves_nothing() {
         assert_eq!(entries(&machine.root), Vec::<String>::new());
         assert!(!sandbox.path("escaped").exists());
     }
-    // A bundle of something else.
+    // A bundle of another repository.
     let folder = sandbox.path("other");
     fs::create_dir(&folder).unwrap();
     for arguments in [
@@ -351,7 +351,7 @@ fn every_form_holds_the_investigation() {
     assert_eq!(anchors.matches("<a id=\"R").count(), 7);
     assert!(!anchors.contains("tot://"), "{anchors}");
     assert_eq!(csv_rows(&text("csv")), 8);
-    // Without a name where there is only one, to standard output, and with only half a name.
+    // Without a name if there is only one, to standard output, and with only part of a name.
     assert_eq!(machine.ok(&["export", "--format", "dot"]), text("dot"));
     assert_eq!(machine.ok(&["export", &id[..6], "-f", "dot"]), text("dot"));
     imported(&machine, &written(&sandbox, "old.json", ANCESTOR[0].1), &[]);
@@ -366,7 +366,7 @@ fn every_form_holds_the_investigation() {
     }
 }
 
-/// How many rows a reader of RFC 4180 sees: line breaks between quotes do not count.
+/// Returns the number of rows that an RFC 4180 reader sees. Line breaks between quotes do not count.
 fn csv_rows(text: &str) -> usize {
     text.split('"').step_by(2).map(|outside| outside.matches('\n').count()).sum()
 }

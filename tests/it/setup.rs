@@ -1,4 +1,4 @@
-//! `tot setup`: configurations of clients, through the real command.
+//! `tot setup`: client configurations, through the real command.
 
 use std::process::Output;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, TOT};
 
 fn setup(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    // A PATH without tot-mcp, so that the program beside this one is named, wherever the tests run.
+    // A PATH without tot-mcp, so that the program next to this one is used wherever the tests run.
     sandbox.command(TOT).env("PATH", "").arg("setup").args(arguments).output().unwrap()
 }
 
@@ -16,7 +16,7 @@ fn printed(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What is said where a client's file is left as it is.
+/// The messages about client files that are left unchanged.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let output = setup(sandbox, arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}");
@@ -95,7 +95,7 @@ fn each_client_finds_it_where_it_looks() {
         assert!(again.contains("nothing was changed"), "{again}");
         assert_eq!(std::fs::read_to_string(sandbox.path(file)).unwrap(), text);
     }
-    // It starts servers in no folder of the user's.
+    // This client starts servers outside the user's folders.
     if !cfg!(windows) {
         let root = &json_of(&sandbox, desktop)["mcpServers"]["tot"]["args"][1];
         assert_eq!(root, sandbox.path("home/investigations").to_str().unwrap());
@@ -112,7 +112,7 @@ fn a_client_that_reads_the_other_file_of_opencode_finds_it_there() {
     assert!(!sandbox.path("opencode.json").exists());
 }
 
-/// One text for all, in the folder where each looks.
+/// The same text for all, in the folder that each client reads.
 #[test]
 fn the_skill_goes_where_the_client_looks() {
     let sandbox = Sandbox::new();
@@ -148,7 +148,7 @@ fn a_paragraph_joins_what_agents_md_says() {
     );
 }
 
-/// Where no one can be asked, nothing is written.
+/// If nobody can be asked, nothing is written.
 #[test]
 fn without_a_client_it_says_which_are_there() {
     let sandbox = Sandbox::new();
@@ -188,7 +188,7 @@ fn what_cannot_be_read_and_an_entry_that_is_there_stay_as_they_are() {
     );
 }
 
-/// Settings that are kept elsewhere and linked to stay linked, and no one else may read what no one else could.
+/// Linked settings stay linked, and their permissions are kept.
 #[cfg(unix)]
 #[test]
 fn links_and_permissions_are_kept() {

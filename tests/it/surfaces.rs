@@ -15,7 +15,7 @@ use tree_of_thoughts::store::Store;
 
 use crate::support::{Sandbox, Server, Session, TOT, TOT_REPORT, node, result, some};
 
-/// Two answers, of which the first is confirmed and the conclusion names the second; stopped early.
+/// Two answers. The first is confirmed and the conclusion names the second; stopped early.
 fn ended(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::begun(sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
@@ -41,7 +41,7 @@ fn text_of(session: &mut Session<'_>, uri: &str) -> String {
     read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}")).to_owned()
 }
 
-/// What a command prints in the folder.
+/// Returns the output of a command in the folder.
 fn says(sandbox: &Sandbox, folder: &Path, program: &str, arguments: &[&str]) -> String {
     let ran = sandbox.command(program).current_dir(folder).args(arguments).output().unwrap();
     String::from_utf8_lossy(&ran.stdout).into_owned()
@@ -53,15 +53,15 @@ const CONTESTED: (Verdict, &str) = (Verdict::Contested, "contested");
 const NOT_CHECKED: (Verdict, &str) = (Verdict::NotChecked, "not checked");
 const BY_HAND: (Verdict, &str) = (Verdict::NotChecked, "changed by hand, not checked since");
 
-/// What is to be read: of R2.A1, of R2.A2, on which the conclusion rests, and of the whole.
+/// The expected words for R2.A1, for R2.A2, on which the conclusion rests, and for the investigation.
 struct Look<'l, 's> {
     session: &'l mut Session<'s>,
     sandbox: &'l Sandbox,
     first: (Verdict, &'l str),
     second: (Verdict, &'l str),
-    /// What the commands are worth that R2.A2 and R2.A1 rest on; nothing without any.
+    /// The evidence grades of the commands that R2.A2 and R2.A1 rest on, or `None` without commands.
     evidence: [Option<String>; 2],
-    /// How the commands stand that were run for R2.A2.
+    /// The results of the commands run for R2.A2.
     standing: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ const SURFACES: &[(&str, Reader)] = &[
     ("format mermaid", |look| look.graph(&look.export("mermaid"))),
 ];
 
-/// The others, which say nothing of it: of a kind, their names, and why.
+/// The other surfaces, which say nothing about answers: the kind, the names and the reason.
 const SILENT: &[(&str, &str, &str)] = &[
     ("tool", "start propose commit reclassify amend comment step", "says what it wrote, and what is owed"),
     ("tool", "next", "what is to be done next"),
@@ -117,7 +117,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("command", "mcp", "each tool and each resource is a surface of its own"),
 ];
 
-/// Holds what each surface says of both answers against these words, of R2.A1 and of R2.A2.
+/// Compares what each surface says about both answers with these words for R2.A1 and R2.A2.
 fn each_says(session: &mut Session<'_>, first: (Verdict, &str), second: (Verdict, &str)) {
     let sandbox = session.sandbox;
     let store = Store::new(session.repository().parent().unwrap());
@@ -139,19 +139,19 @@ impl Look<'_, '_> {
         [("R2.A2", self.second.1), ("R2.A1", self.first.1)]
     }
 
-    /// The whole was stopped early, whatever its answers are worth; and contested with what it rests on.
+    /// The investigation was stopped early, whatever its answers are worth, and is contested if its basis is.
     fn whole(&self) -> &'static str {
         if self.second.0 == Verdict::Contested { "contested" } else { "stopped early" }
     }
 
-    /// Holds what a surface says of the evidence of each answer, in the order of [`Look::words`].
+    /// Checks what a surface says about the evidence for each answer, in the order of [`Look::words`].
     fn told_of_evidence<'t>(&self, texts: impl Iterator<Item = &'t Value>) {
         for (text, evidence) in texts.zip(&self.evidence) {
             assert_eq!(*text, json!(evidence));
         }
     }
 
-    /// What `tot` prints in the folder.
+    /// Returns the output of `tot` in the folder.
     fn tot(&self, arguments: &[&str]) -> String {
         says(self.sandbox, &self.session.repository(), TOT, arguments)
     }
@@ -247,12 +247,12 @@ impl Look<'_, '_> {
         assert!(whole.is_none_or(|it| text.contains(&format!("\nEvidence: {it}.\n"))), "{text}");
     }
 
-    /// DOT, Mermaid and SVG, whose labels have the label of the verdict.
+    /// DOT, Mermaid and SVG, whose labels contain the verdict's label.
     fn graph(&self, text: &str) {
         for (id, verdict) in [("R2.A2", self.second.0), ("R2.A1", self.first.0)] {
             let label = format!(", {})", verdict.label());
             let is_of_it = |line: &&str| line.contains(id) || line.contains(&id.replace('.', "_"));
-            // An SVG has no lines, but titles.
+            // An SVG has titles instead of lines.
             let mut parts = text.split("<title>").flat_map(str::lines).filter(is_of_it);
             assert!(parts.any(|part| part.contains(&label)), "{id} is not {label}: {text}");
         }
@@ -287,7 +287,7 @@ impl Look<'_, '_> {
         assert!(shown.contains(&format!("Conclusion, {}.", self.whole())), "{shown}");
         for item in review["items"].as_array().unwrap() {
             let verdict = match item["nodeId"].as_str() {
-                // By whom it is confirmed is told apart from what speaks against it.
+                // The confirming agent is shown separately from objections.
                 Some("R2.A1") if self.first.0 == Verdict::Contested => continue,
                 Some("R2.A1") => self.first.0,
                 Some("R2.A2") => self.second.0,
@@ -320,7 +320,7 @@ impl Look<'_, '_> {
         }
     }
 
-    /// What a sign-off says was open.
+    /// The open points that a sign-off lists.
     fn approve(&mut self) {
         let folder = self.session.repository();
         let signed = self.tot(&["approve", "--unsigned", "-m", "Tried."]);
@@ -373,12 +373,12 @@ impl Look<'_, '_> {
     }
 }
 
-/// The answer on top of the first page.
+/// The answer at the top of the first page.
 fn top_of(page: &str) -> &str {
     page.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap()
 }
 
-/// Puts other words into a file, as a hand does.
+/// Replaces text in a file, as a manual edit does.
 fn edit(folder: &Path, path: &str, from: &str, to: &str) {
     let file = folder.join(path);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -386,7 +386,7 @@ fn edit(folder: &Path, path: &str, from: &str, to: &str) {
     std::fs::write(&file, text.replace(from, to)).unwrap();
 }
 
-/// Puts other words into the findings of a node, and commits that.
+/// Replaces text in the findings of a node, and commits the change.
 fn edit_findings(sandbox: &Sandbox, folder: &Path, node: &str) {
     let path = format!("nodes/{}/{node}.yaml", &node[..2]);
     edit(folder, &path, &format!("Findings of {node}."), "Another text altogether.");
@@ -400,7 +400,7 @@ fn object(session: &mut Session<'_>) {
     session.ok("tot_comment", objection);
 }
 
-/// One captures, in the project; another session and another person run it again.
+/// One person captures the run in the project; another session and another person rerun it.
 #[test]
 fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     let sandbox = Sandbox::new();
@@ -440,7 +440,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     let last = differing.lines().last().unwrap().trim_end_matches(".yaml");
     assert_eq!(tot("Ann", &["rerun", "--judge", &last[last.len() - 8..], "holds", "-m", "It grows."]).0, 0);
     says(NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs (judged to hold)"));
-    // The same difference is known when it comes again; another one is not.
+    // The same difference is recognized when it recurs; a different one is not.
     let (status, told) = again("Bob");
     let known = "known: it holds, as judged by Ann: It grows.";
     assert!(status == 0 && told.contains(known) && !told.contains("--judge"), "{told}");
@@ -512,7 +512,8 @@ fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_
     assert!(!index.contains("No answer"), "{index}");
 }
 
-/// A client is not asked what it did not try, and how far it is from what it confirms: what it says stands beside the verdict.
+/// Clients are not asked about untried checks or their distance from what they confirm. Their statements are shown next
+/// to the verdict.
 #[test]
 fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() {
     let sandbox = Sandbox::new();
@@ -590,12 +591,12 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     let folder = session.repository();
     edit_findings(&sandbox, &folder, "R2.A1");
     each_says(&mut session, BY_HAND, NOT_CHECKED);
-    // A confirmation written by hand does not count, either.
+    // A confirmation written manually does not count either.
     sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
     each_says(&mut session, CONFIRMED, NOT_CHECKED);
     edit_findings(&sandbox, &folder, "R3.A1a");
     each_says(&mut session, BY_HAND, NOT_CHECKED);
-    // Who confirms it anew, by a call, does.
+    // A new confirmation by a call counts.
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "To look again."}));
     session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
@@ -619,7 +620,7 @@ fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
         each_says(&mut session, BY_HAND, NOT_CHECKED);
         sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     }
-    // One that takes the place of the result, and one that stands beside a real call.
+    // One that replaces the result, and one next to a real call.
     let at = sandbox.git(&folder, &["log", "-1", "--format=%cI"]);
     let second = format!("\"{}.000Z\"", at.trim().trim_end_matches("+00:00").trim_end_matches('Z'));
     let text = std::fs::read_to_string(folder.join(path)).unwrap();
@@ -636,7 +637,7 @@ fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
     each_says(&mut session, CONFIRMED, NOT_CHECKED);
 }
 
-/// git would leave the commit out, or put another in its place.
+/// Git would omit the commit, or replace it with another.
 #[test]
 fn a_graft_or_a_replaced_commit_hides_no_edit_by_hand() {
     let sandbox = Sandbox::new();
@@ -677,7 +678,7 @@ fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
     assert_eq!(verdict(&mut session), "confirmed by Bob");
 }
 
-/// A command of the person of that name, on the clock of the sandbox.
+/// Returns a command run by the person with this name, on the sandbox's clock.
 fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], input: &str) {
     let mut command = sandbox.command(TOT);
     let email = format!("{}@example.org", name.to_lowercase());
@@ -692,7 +693,7 @@ fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], inpu
     sandbox.sleep(60);
 }
 
-/// Puts HEAD to a merge of two commits that has the tree of a third.
+/// Sets HEAD to a merge of two commits with the tree of a third.
 fn merge_as(sandbox: &Sandbox, folder: &Path, one: &str, other: &str, tree: &str) {
     let tree = format!("{tree}^{{tree}}");
     let merge = ["commit-tree", &tree, "-p", one, "-p", other, "-m", "Merge"];
@@ -700,7 +701,7 @@ fn merge_as(sandbox: &Sandbox, folder: &Path, one: &str, other: &str, tree: &str
     sandbox.git(folder, &["reset", "-q", "--hard", &merge]);
 }
 
-/// A commit on top of another that changes nothing.
+/// Creates a commit on top of another that changes nothing.
 fn beside(sandbox: &Sandbox, folder: &Path, commit: &str) -> String {
     let tree = format!("{commit}^{{tree}}");
     sandbox.git(folder, &["commit-tree", &tree, "-p", commit, "-m", "Beside"]).trim().to_owned()
@@ -721,7 +722,7 @@ fn an_edit_by_hand_does_not_hide_in_a_merge() {
         merge_as(&sandbox, &folder, &head, &other, "HEAD");
         each_says(&mut session, BY_HAND, NOT_CHECKED);
     }
-    // An objection that a merge leaves out is not settled by that.
+    // An objection that a merge drops is not resolved by that.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     object(&mut session);
     each_says(&mut session, CONTESTED, NOT_CHECKED);
@@ -730,7 +731,7 @@ fn an_edit_by_hand_does_not_hide_in_a_merge() {
     each_says(&mut session, CONTESTED, NOT_CHECKED);
     merge_as(&sandbox, &folder, &other, &contested, &head);
     each_says(&mut session, BY_HAND, NOT_CHECKED);
-    // Neither are the terms of another beginning agreed on.
+    // The terms of a different start do not apply either.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     let beginning = sandbox.git(&folder, &["commit-tree", "HEAD^{tree}", "-m", "Begin"]).trim().to_owned();
     merge_as(&sandbox, &folder, &beginning, &head, &head);
@@ -738,12 +739,12 @@ fn an_edit_by_hand_does_not_hide_in_a_merge() {
     assert!(snapshot.investigation.by_hand().end);
 }
 
-/// What a person hands in.
+/// Returns a result submitted by a person.
 fn confirming(node: &str) -> String {
     format!("---\nnodeId: {node}\nstate: VERIFY\n---\n\nIt was measured again, elsewhere.\n")
 }
 
-/// Gives a commit another author, and makes those after it anew: files and messages stay as they were.
+/// Changes the author of a commit and rewrites later commits. Files and messages stay the same.
 fn give_to(sandbox: &Sandbox, folder: &Path, commit: &str, author: &str) {
     let git = |arguments: &[&str]| sandbox.git(folder, arguments).trim().to_owned();
     let mut parent = git(&["rev-parse", &format!("{commit}~1")]);
@@ -766,7 +767,7 @@ fn give_to(sandbox: &Sandbox, folder: &Path, commit: &str, author: &str) {
     git(&["reset", "-q", "--hard", &parent]);
 }
 
-/// What `tot check` says of authors.
+/// Returns what `tot check` says about authors.
 fn checked(sandbox: &Sandbox, folder: &Path) -> String {
     let lines = says(sandbox, folder, TOT, &["check", "--json"]);
     let found: Value = serde_json::from_str(&lines).unwrap_or_else(|_| panic!("{lines}"));
@@ -794,7 +795,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     each_says(&mut session, BY_ANN, NOT_CHECKED);
     let ended = sandbox.head(&folder);
     assert_eq!(checked(&sandbox, &folder), "");
-    // The confirmation, in Ann's words, by another.
+    // The confirmation, in Ann's words, by someone else.
     give_to(&sandbox, &folder, &committed, "Bob");
     each_says(&mut session, BY_HAND, NOT_CHECKED);
     assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
@@ -808,7 +809,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");
     sandbox.git(&folder, &["reset", "-q", "--hard", &ended]);
     each_says(&mut session, BY_ANN, NOT_CHECKED);
-    // The objection is not resolved by whoever says to be Ann.
+    // The objection is not resolved by someone who claims to be Ann.
     give_to(&sandbox, &folder, &resolved, "Bob");
     each_says(&mut session, CONTESTED, NOT_CHECKED);
     let comment = sandbox.git(&folder, &["ls-files", "comments"]);
@@ -838,7 +839,7 @@ fn an_end_that_git_does_not_bear_out_is_not_checked() {
     );
 }
 
-/// Two people's results, brought together by git, by node and through a file: each stays that one's.
+/// Two people's results, merged by git, node by node and through a file: each keeps its author.
 #[test]
 fn merges_clones_and_imports_take_nothing_from_anybody() {
     let sandbox = Sandbox::new();
@@ -861,7 +862,7 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
     };
     sandbox.git(&folder, &["pull", "-q", "--no-rebase", "--no-edit", other.to_str().unwrap()]);
     both(&folder);
-    // What both have done with one node, or under one id, is joined by node, by whoever does that.
+    // Changes by both to one node, or under one id, are merged node by node, whoever does it.
     session.ok("tot_propose", json!({"nodes": [node("R3.A1b", Some("R2.A1"))]}));
     sandbox.git(&other, &["pull", "-q", folder.to_str().unwrap()]);
     let mut elsewhere = sandbox.server_in(other.parent().unwrap(), &[]);
@@ -880,14 +881,14 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
     }
     person(&sandbox, &folder, "Carol", &["merge", "--resolve"], "");
     both(&folder);
-    // Also where somebody has committed what git could not merge.
+    // Even if somebody committed an unresolved git conflict.
     sandbox.git(&third, &["commit", "-qam", "Merge"]);
     person(&sandbox, &third, "Carol", &["merge", "--resolve"], "");
     both(&third);
     let text = |path: &str| std::fs::read_to_string(folder.join("nodes/R3").join(path)).unwrap();
     assert!(text("R3.A1b.yaml").contains("name: Ann") && text("R3.A1b.yaml").contains("name: Bob"));
     assert!(sandbox.git(&folder, &["grep", "-c", "renamedFrom: R3.A2b"]).contains("nodes/R3/"));
-    // A file has no authors but those that it names.
+    // A file has only the authors that it names.
     let json = says(&sandbox, &folder, TOT, &["export", "--format", "json"]);
     std::fs::write(sandbox.path("all.json"), json).unwrap();
     let imported = sandbox.path("imported");
@@ -896,8 +897,9 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
     both(&imported.join(&session.id));
 }
 
-/// Every line of every file that is stored, left out or with other words, and every file removed, each by a commit that no
-/// call made or in a merge: none of it makes an answer or the whole look better checked than before. Some of it, as `TOT_CASES` says.
+/// Every stored line of every file is removed or changed, and every file removed, each in a manual commit or in a
+/// merge. None of these makes an answer or the investigation look better checked than before. `TOT_CASES` sets how many
+/// are tried.
 #[test]
 fn no_edit_by_hand_has_anything_look_better_checked() {
     let sandbox = Sandbox::new();

@@ -46,7 +46,7 @@ fn help_is_as_wide_as_the_terminal() {
     };
     for arguments in [&["list"][..], &["reclassify"], &["remote", "add"], &["ruleset", "show"]] {
         assert!(widest("70", TOT, arguments) <= 70, "{arguments:?}");
-        // Where it is not known how wide it is, whoever shows it breaks the lines.
+        // If the width is unknown, the lines are wrapped by the program that shows them.
         assert!(widest("", TOT, arguments) > 80, "{arguments:?}");
     }
     assert!(widest("70", TOT_MCP, &[]) <= 70);
@@ -92,7 +92,7 @@ fn there_is_a_manual_page_for_each_command_and_topic() {
     let method = page("tot-method.7");
     assert!(method.contains(".SH Start\n") && method.contains("tot start"), "{method}");
     let files = |folder: &str| std::fs::read_dir(sandbox.path("pages").join(folder)).unwrap().count();
-    // The stranger's page is not ours.
+    // A stranger's page is not ours.
     let pages = files("man1") + files("man7") - 1;
     assert!(pages > 35, "{pages}");
     assert_eq!(said, format!("{pages} pages in pages: man -M pages tot\n"));
@@ -230,7 +230,7 @@ fn open_does_not_write_a_site_that_a_server_is_writing() {
     let taken = since.elapsed();
     let site = Path::new(page.trim()).parent().unwrap();
     let id = site.file_name().unwrap().to_str().unwrap();
-    // As a server that writes its report.
+    // Like a server that writes its report.
     let lock =
         std::fs::File::options().append(true).open(site.with_file_name(format!(".tot-report-{id}.lock")));
     let lock = lock.unwrap();
@@ -239,14 +239,14 @@ fn open_does_not_write_a_site_that_a_server_is_writing() {
     let mut command = sandbox.command(TOT);
     let command = command.args(["open", "R1.A"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut open = command.spawn().unwrap();
-    // Much longer than it takes to write one.
+    // Much longer than writing one takes.
     std::thread::sleep(taken * 3);
     assert!(open.try_wait().unwrap().is_none() && !site.join("nodes/R1.A.html").exists(), "it did not wait");
     lock.unlock().unwrap();
     assert!(open.wait().unwrap().success() && site.join("nodes/R1.A.html").exists());
 }
 
-/// Runs a line of a shell at a terminal, and gives its status and what it showed. `script` of util-linux gives the terminal.
+/// Runs a shell command line at a terminal, provided by `script` from util-linux. Returns its status and output.
 #[cfg(target_os = "linux")]
 fn at_terminal(sandbox: &Sandbox, line: &str, environment: &[(&str, &str)]) -> (i32, String) {
     let mut command = sandbox.command("script");
@@ -267,7 +267,7 @@ fn a_server_that_a_person_starts_says_what_it_waits_for() {
     assert!(said.contains("tot setup configures one"), "{said}");
 }
 
-/// As git's: the first of `GIT_PAGER`, `core.pager` and `PAGER`, with `LESS` where nobody has set it; none in a pipe.
+/// Like git's pager: the first of `GIT_PAGER`, `core.pager` and `PAGER`, with `LESS` if unset; none in a pipe.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_pager_is_the_one_that_git_would_take() {
@@ -293,16 +293,16 @@ fn the_pager_is_the_one_that_git_would_take() {
     let own = shown(&[all[0], ("LESS", "S")]);
     assert!(own.contains("LESS=S\n"), "what the user has set stays: {own}");
     assert!(!shown(&[all[0], ("NO_COLOR", "1")]).contains('\u{1b}'));
-    // A pager that can't be started keeps nothing back.
+    // If the pager can't be started, the output is still shown.
     assert!(shown(&[("GIT_PAGER", "cat")]).contains("the sky"));
-    // In a pipe, and with --json, there is none.
+    // In a pipe, and with --json, no pager is used.
     let piped = sandbox.command(TOT).envs(all).arg("list").output().unwrap();
     assert!(!text(piped.stdout).contains("by GIT_PAGER"));
     let (_, document) = at_terminal(&sandbox, &format!("{TOT} list --json"), &all);
     assert!(document.starts_with('{'), "{document}");
 }
 
-/// Files that a stranger commits can be a bare repository to git, with a configuration.
+/// To git, files that a stranger commits can be a bare repository with a configuration.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_of_a_cloned_investigation_names_no_pager() {
@@ -324,7 +324,7 @@ fn a_folder_of_a_cloned_investigation_names_no_pager() {
 fn ctrl_c_in_a_pager_or_an_editor_does_not_end_what_waits_for_it() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["start", "Why is the sky blue?"]);
-    // The keys that a terminal turns into this signal reach all that run there.
+    // A terminal sends this signal to all its programs when the keys are pressed.
     let pager = "kill -INT $PPID; sleep 0.2; cat; echo at the end";
     let (status, shown) = at_terminal(&sandbox, &format!("{TOT} list"), &[("GIT_PAGER", pager)]);
     assert!(status == 0 && shown.ends_with("at the end\n"), "{status}: {shown}");
@@ -344,7 +344,7 @@ fn an_export_to_a_terminal_commands_nothing_there() {
         assert_eq!(status, 0, "{shown}");
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{format}: {shown}");
     }
-    // Elsewhere the bytes are what was written.
+    // On other systems, the bytes are as written.
     let piped = ok(&sandbox, &["export", "--format", "markdown"]);
     ok(&sandbox, &["export", "--format", "markdown", "-o", "it.md"]);
     assert_eq!(std::fs::read_to_string(sandbox.path("it.md")).unwrap(), piped);
@@ -365,7 +365,7 @@ fn open_starts_the_browser_that_the_environment_names() {
     let (status, said) =
         at_terminal(&sandbox, &format!("{TOT} open"), &[("BROWSER", browser.to_str().unwrap())]);
     assert_eq!(status, 0, "{said}");
-    // It is not waited for.
+    // Nothing waits for it.
     let began = Instant::now();
     let opened = loop {
         let opened = std::fs::read_to_string(sandbox.path("opened")).unwrap_or_default();
@@ -377,7 +377,7 @@ fn open_starts_the_browser_that_the_environment_names() {
     assert!(!opened.is_empty() && said.ends_with(&opened), "{said}: {opened}");
 }
 
-/// The session of the README: a whole investigation, with the files that it names.
+/// The README's session: a complete investigation, with the files that it names.
 const SESSION: &[&str] = &[
     "tot start 'Why did p99 latency double?' --ruleset review",
     "tot note 'Since the upgrade, one query scans the whole table'",
@@ -420,7 +420,7 @@ Three rounds, in turn.
 /// The width of the picture, in characters.
 const COLUMNS: usize = 100;
 
-/// A picture of a terminal, which is dark on any page.
+/// A picture of a terminal, dark on any page.
 fn picture(session: &str) -> String {
     const LINE: usize = 19;
     const WIDTH: usize = 8;
@@ -437,7 +437,7 @@ fn picture(session: &str) -> String {
     for (number, line) in lines.iter().enumerate() {
         let y = number * LINE + 30;
         let class = if line.starts_with("$ ") { " class=\"typed\"" } else { "" };
-        // A renderer that has another font keeps the columns.
+        // The columns stay aligned in any font.
         let length = line.chars().count() * WIDTH;
         if !line.is_empty() {
             svg.push_str(&format!(
@@ -449,14 +449,14 @@ fn picture(session: &str) -> String {
     svg + "</svg>\n"
 }
 
-/// `TOT_WRITE_SESSION=1` writes the picture anew.
+/// `TOT_WRITE_SESSION=1` renews the picture.
 #[cfg(unix)]
 #[test]
 fn the_session_in_the_readme_is_what_the_commands_print() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("R2.A1.md"), format!("# R2.A1\n\n{ANSWER}")).unwrap();
     std::fs::write(sandbox.path("R3.A1a.md"), format!("# R3.A1a\n\n{CONFIRMATION}")).unwrap();
-    // The clock stands still within a command.
+    // The clock is stopped during a command.
     let tot = format!("tot() {{ '{TOT}' \"$@\" --clock-file {}; }}", sandbox.path("clock").display());
     let mut session = String::new();
     for line in SESSION {

@@ -1,4 +1,4 @@
-//! The project's own rules, as far as a machine can hold them.
+//! The project's own rules, as far as a program can check them.
 
 mod source;
 mod tasks;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use source::{Source, sources};
 
-/// The file of the project, or all files below the folder, with one of these endings, with their text.
+/// Returns a file of the project, or all files below a folder with one of these extensions, with their content.
 fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     fn walk(path: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
         if path.is_dir() {
@@ -25,13 +25,13 @@ fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The path from the project's root, with `/`.
+/// Returns the path from the project's root, with `/`.
 fn name(path: &Path) -> String {
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// What a heading of lib.rs says in its list: for the names before each colon, the text after it.
+/// Returns the list below a heading of lib.rs: for the names before each colon, the text after it.
 fn listed(heading: &str) -> Vec<(Vec<String>, String)> {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
     let section = text.split(&format!("//! # {heading}\n")).nth(1).unwrap().split("//! # ").next().unwrap();
@@ -43,7 +43,7 @@ fn listed(heading: &str) -> Vec<(Vec<String>, String)> {
     rows
 }
 
-/// What stands between backticks.
+/// Returns the words between backticks.
 fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -80,14 +80,14 @@ fn modules_use_only_the_layers_above_them() {
     }
 }
 
-/// A library of one of the two packages, with the modules that may name it.
+/// A dependency of one of the two packages, with the modules that may use it.
 struct Library {
     name: String,
     modules: Vec<String>,
     is_core: bool,
 }
 
-/// The dependencies in both manifests. A comment after each names its modules.
+/// Returns the dependencies in both manifests. A comment after each lists its modules.
 fn libraries() -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
     for (manifest, is_core) in [("Cargo.toml", false), ("src/core/Cargo.toml", true)] {
@@ -116,9 +116,9 @@ fn libraries() -> Vec<Library> {
     found
 }
 
-/// What paths into a library begin with.
+/// Returns the first segment of paths into a library.
 fn root_of(library: &str) -> String {
-    // The one library whose package has another name.
+    // The only library whose package has a different name.
     if library == "layout-rs" { "layout".to_owned() } else { library.replace('-', "_") }
 }
 
@@ -132,7 +132,7 @@ fn libraries_are_named_only_where_cargo_toml_says() {
         for source in
             sources().iter().filter(|source| source.name.starts_with("src/core/") == library.is_core)
         {
-            // Not a module of ours with the same name, imported or declared.
+            // Not one of our modules with the same name, imported or declared.
             let is_ours = |path: &Vec<String>| path[0] == "crate" && path.contains(&root);
             if source.paths.iter().any(is_ours) || sources().iter().any(|child| child.is_child(&root, source))
             {
@@ -223,7 +223,7 @@ fn systems_differ_only_where_lib_rs_says() {
         let os = ["std", "os"].map(str::to_owned);
         assert!(may || !source.paths.iter().any(|path| path.starts_with(&os)), "{} names one", source.name);
     }
-    // So the question is seen where it is.
+    // So that the question is visible there.
     assert!(sources().iter().any(has_asked));
 }
 
@@ -243,7 +243,7 @@ fn no_ruleset_is_named_in_code() {
         if source.is_in("ruleset::builtin") {
             continue;
         }
-        // Comments count too: those of the tools are what agents read.
+        // Comments count too, since agents read those of the tools.
         for ruleset in ["single-root", "multi-gate", "found-verify", "\"drill\"", "\"exhaust\""] {
             assert!(!source.says(ruleset, true), "{} names the ruleset {ruleset}", source.name);
         }
@@ -264,7 +264,7 @@ fn no_state_of_a_ruleset_is_named_in_code() {
     }
 }
 
-/// Where one grades for itself, two places differ sooner or later.
+/// If another module graded answers itself, two places would soon differ.
 #[test]
 fn nothing_but_assess_grades_an_answer() {
     let graded = [
@@ -288,10 +288,10 @@ fn nothing_but_assess_grades_an_answer() {
     ];
     let spells =
         |of: &str, code: &str| sources().iter().any(|source| source.part() == of && source.spells(code));
-    // So the question is seen where it is.
+    // So that the question is visible there.
     assert!(spells("ruleset", "Grade::SelfChecked") && spells("assess", "rules.confirming("));
     for source in sources() {
-        // `decide` judges calls by the rules, and `assess` says what comes of them.
+        // `decide` judges calls by the rules, and `assess` determines the consequences.
         if ["assess", "decide", "ruleset"].contains(&source.part()) {
             continue;
         }
@@ -309,7 +309,8 @@ fn every_test_file_is_a_module() {
         if ["main", "mod"].contains(&file.as_str()) {
             continue;
         }
-        // Who declares it: `main.rs` or `mod.rs` beside it, or the file with its folder's name.
+        // Returns the file that declares the module: `main.rs` or `mod.rs` next to it, or the file named after its
+        // folder.
         let folder = path.parent().unwrap();
         let owners = [folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
         let texts = owners.iter().filter_map(|owner| std::fs::read_to_string(owner).ok());

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::remote::Ran;
 use crate::support::{Sandbox, TOT};
 
-/// A person at work, on the clock of the sandbox.
+/// A person at work, on the sandbox's clock.
 struct Person {
     sandbox: Sandbox,
 }
@@ -21,7 +21,7 @@ impl Person {
         Person { sandbox: Sandbox::new() }
     }
 
-    /// One who has proposed the root.
+    /// A person who has proposed the root.
     fn begun() -> Person {
         let person = Person::new();
         person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
@@ -38,12 +38,12 @@ impl Person {
     fn run(&self, mut command: std::process::Command, input: &str) -> Ran {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // Who is refused before may not read it.
+        // A refused command may not have read it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap().into()
     }
 
-    /// Runs it; it must be done.
+    /// Runs a command, which must succeed.
     fn ok(&self, arguments: &[&str]) -> String {
         self.ok_with(arguments, "")
     }
@@ -51,26 +51,26 @@ impl Person {
     fn ok_with(&self, arguments: &[&str], input: &str) -> String {
         let ran = self.given(arguments, input);
         assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}: {}", ran.out);
-        // A minute for what comes next.
+        // A minute passes before the next command.
         self.sandbox.sleep(60);
         ran.out
     }
 
-    /// Runs one that asks for no time.
+    /// Runs a command that takes no time on the clock.
     fn used(&self, arguments: &[&str]) -> Ran {
         let mut command = self.sandbox.command(TOT);
         command.args(arguments);
         self.run(command, "")
     }
 
-    /// Runs it; it must be refused.
+    /// Runs a command, which must be refused.
     fn refused(&self, arguments: &[&str], input: &str) -> String {
         let ran = self.given(arguments, input);
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}");
         ran.err
     }
 
-    /// Runs a line of a shell at a terminal, which `script` of util-linux gives, and what it showed.
+    /// Runs a shell command line at a terminal, provided by `script` from util-linux, and returns its output.
     #[cfg(target_os = "linux")]
     fn at_terminal(&self, line: &str, editor: Option<&std::path::Path>) -> (i32, String) {
         let line = format!("{line} --clock-file {}", self.sandbox.path("clock").display());
@@ -82,7 +82,7 @@ impl Person {
         (output.status.code().unwrap(), text)
     }
 
-    /// The folder of the only investigation.
+    /// Returns the folder of the only investigation.
     fn repository(&self) -> PathBuf {
         let all = std::fs::read_dir(self.sandbox.root()).unwrap().map(|entry| entry.unwrap().path());
         let folders: Vec<PathBuf> = all.filter(|path| path.join(".git").is_dir()).collect();
@@ -231,7 +231,7 @@ fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
         let result = |id: &String| format!("- nodeId: {id}\n  state: EXPLORE\n  findings: More light.\n");
         person.ok_with(&["commit", "-"], &ids.iter().map(result).collect::<String>());
     };
-    // As somebody types it who comes from git.
+    // As a git user would type it.
     let show = |arguments: &[&str]| person.used(&[&["status"], arguments].concat()).out;
     nodes("R1.A", &["R2.A1".to_owned(), "R2.A2".to_owned()]);
     let tree = show(&[]).split_once("\nTree\n").unwrap().1.to_owned();
@@ -272,7 +272,7 @@ fn another_conclusion_is_not_dropped_with_a_status_of_success() {
     let person = Person::begun();
     person.ok_with(&["commit"], ROOT);
     person.ok(&["end", "--stopped", "enough", "-m", "It is paint."]);
-    // The same again is done already.
+    // The same command again has nothing to do.
     person.ok(&["end", "-m", "It is paint."]);
     std::fs::write(person.sandbox.path("other.md"), "It is air.").unwrap();
     for (arguments, input) in
@@ -283,7 +283,7 @@ fn another_conclusion_is_not_dropped_with_a_status_of_success() {
     }
     let ran = person.given(&["end", "-m", "It is air."], "");
     assert!(ran.out.contains("`tot amend --conclusion` changes what is stored"), "{}", ran.out);
-    // And that it does, without an editor, too.
+    // It does, even without an editor.
     let amended = person.ok(&["amend", "--conclusion", "other.md", "-m", "It was measured."]);
     assert!(amended.starts_with("amended the conclusion\n"), "{amended}");
     let amended = person.ok_with(&["amend", "--conclusion", "-m", "It was seen."], "It is light.");
@@ -444,7 +444,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
         commit f1dcf82449
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
-    // A node is what it was in two steps.
+    // The node is the same as after two steps.
     let log = person.sandbox.git(&person.repository(), &["log", "--reverse", "--format=%s"]);
     assert_snapshot!(log, @"
         Start: Which queue do we take?
@@ -465,7 +465,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
 fn the_default_rules_take_a_command_for_each_node_that_they_ask_for() {
     let person = Person::new();
     person.ok(&["start", "Why is the sky blue?"]);
-    // Within a second of each other: that is doubtful of an agent, not of who knew it before.
+    // Within a second of each other. This is suspicious for an agent, but not for a person who knew the answer.
     let noted = |arguments: &[&str]| {
         let said = person.ok(&[&["note"], arguments].concat());
         assert!(!said.contains("SUSPICIOUS"), "{said}");
@@ -491,7 +491,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
           MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives, not 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
         ");
     assert_eq!(person.sandbox.head(&person.repository()), head, "nothing is proposed, either");
-    // What is proposed is committed, with what was found as its headline.
+    // The proposal is committed with the first finding as its headline.
     person.ok(&["propose", "Ask: why?"]);
     assert!(
         person.ok_with(&["note", "-"], "They know\n\nAt length.\n").starts_with("committed R1.A as OPEN\n")
@@ -505,7 +505,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     let arguments = ["note", answer, "R2.A2", "--state", "answer", "--evidence", answer];
     person.ok(&[&arguments[..], &alternatives].concat());
     person.ok(&["propose", "--withdraw", "R2.A1"]);
-    // The answer above waits for a check, so it is not guessed what this is.
+    // The answer above awaits a check, so the state is not guessed.
     assert_snapshot!(person.refused(&["note", "Also"], ""), @"
         tot note: give the state with --state. States that count for a node below R2.A2:
           OPEN         A question, to be looked into below
@@ -528,14 +528,14 @@ fn a_title_is_enough_to_propose() {
     assert_snapshot!(person.refused(&["propose", "Look down"], ""), @"tot propose: commit R1.A first, then propose below it");
     assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: no other node is required until R1.A is committed: `tot commit R1.A`");
     person.ok(&["note", "It is blue"]);
-    // As many as are owed, though five are recommended, and named after what was found.
+    // The required number, although five are recommended, and named after the findings.
     assert_eq!(said(&["propose", "--next"]), "proposed R2.A1, proposed R2.A2, ");
     let node = std::fs::read_to_string(person.repository().join("nodes/R2/R2.A2.yaml")).unwrap();
     assert!(node.contains("title: \"Dig deeper: It is blue (2)\"\n"), "{node}");
     assert_eq!(said(&["propose", "--withdraw", "R2.A1", "R2.A2"]), "withdrawn R2.A1, withdrawn R2.A2, ");
     assert_eq!(said(&["propose", "At noon", "At night"]), "proposed R2.A1, proposed R2.A2, ");
     assert_eq!(said(&["propose", "At dawn", "--below", "R1.A"]), "proposed R2.A3, ");
-    // A file need not say what an id says, nor an id.
+    // A file need not repeat what the id says, nor the id.
     let file = "nodes:\n- id: R2.A9\n  title: At sea\n- title: On land\n";
     let ran = person.given(&["propose", "-"], file);
     assert!(ran.out.starts_with("proposed R2.A9\nproposed R2.A4\n"), "{}{}", ran.out, ran.err);
@@ -570,7 +570,7 @@ fn the_only_open_investigation_is_meant_or_the_one_that_was_chosen() {
     assert_eq!(used(&[&first[..]]).out, format!("{first} The first?\n"));
     assert_eq!(used(&[]).out, format!("{first} The first?\n"));
     assert!(person.ok(&["next"]).contains("ended"));
-    // Nobody takes the file for anything else.
+    // No other program mistakes the file.
     assert_eq!(used(&["--none"]).out, "no default investigation is set any more\n");
     start("The third?");
     let several = used(&[]);
@@ -580,7 +580,7 @@ fn the_only_open_investigation_is_meant_or_the_one_that_was_chosen() {
     assert_eq!(git(&["status", "--short", "-uall"]), "?? clock\n");
     assert_eq!(person.used(&["list", "--json"]).out.matches("\"id\"").count(), 3);
     assert_eq!(person.used(&["check"]).out, "3 investigations: 0 errors, 0 warnings\n");
-    // One that is gone is not meant.
+    // A missing file is not used.
     std::fs::remove_dir_all(person.sandbox.root().join(&second)).unwrap();
     assert!(used(&[]).out.ends_with("The third?\n"));
 }
@@ -596,7 +596,7 @@ fn at_a_terminal_a_start_asks_for_the_method_and_nowhere_else() {
         let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
         (output.status.code().unwrap(), text)
     };
-    // What is no answer is asked again.
+    // Invalid input is asked for again.
     let (_, quick) = start("x\\nQ\\n", "");
     assert!(quick.contains("  quick     answer at any depth, checked by someone else (review)\n"), "{quick}");
     assert_eq!(quick.matches("Quick or thorough? [q/T] ").count(), 2, "{quick}");
@@ -611,7 +611,7 @@ fn at_a_terminal_a_start_asks_for_the_method_and_nowhere_else() {
     assert_eq!((start("", "").0, number()), (1, before), "whoever answers nothing starts nothing");
 }
 
-// `script` of util-linux gives a terminal.
+// `script` from util-linux provides a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
@@ -630,7 +630,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let before = head();
     assert_eq!(at_terminal("commit", "true"), (1, "tot commit: unchanged, so nothing was written\n".into()));
     assert_snapshot!(seen());
-    // It is opened again with the reason, as often as it is another text that is refused, and not for ever.
+    // The editor reopens with the reason for each different text that is refused, but not forever.
     let fill = "sed -i -e 's/^State:/State: NO/' -e 's/^## Findings/&\\nIt scatters./' \"$1\"";
     let (status, refused) = at_terminal("commit R1.A", fill);
     assert_eq!(status, 1);
@@ -650,10 +650,10 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let kept = person.repository().join(".git/TOT_COMMIT.md");
     let text = std::fs::read_to_string(&kept).unwrap();
     assert!(text.starts_with("# R1.A Why is") && text.contains("\nIt scatters.\n"), "{text}");
-    // Another try leaves it where it is.
+    // Another attempt leaves it in place.
     let (status, given_up) = at_terminal("commit R1.A", &format!("{fill}\nexit 1"));
     assert_eq!((status, given_up.contains("/.git/TOT_COMMIT-2.md")), (1, true), "{given_up}");
-    // It is taken as it was kept, once it is mended. No colon, quote or mark in it means anything.
+    // After a correction, the kept text is accepted. Colons, quotes and markers in it have no special meaning.
     let line = text.lines().find(|line| line.starts_with("State:")).unwrap();
     let mended =
         text.replace(line, "State: EXPLORE").replace("Headline:", "Headline: - it: 'scatters' # blue");
@@ -668,7 +668,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     assert_eq!(status, 0);
     assert!(proposed.starts_with("proposed R2.A1\nproposed R2.A2\n"), "{proposed}");
     person.ok(&["propose", "--withdraw", "R2.A2"]);
-    // Mended in the second try: the state, then what is below it.
+    // Corrected in the second attempt: the state, then the text below it.
     let mend = "grep -q '^#!' \"$1\" || exec sed -i 's/^Headline:/&: it: is/' \"$1\"\n\
                 sed -i -e 's/^State:/& DEAD/' -e 's/^## Findings/&\\nNo: dark./' \"$1\"";
     let (status, committed) = at_terminal("commit", mend);
@@ -680,18 +680,18 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     assert_eq!(status, 0);
     assert!(amended.starts_with("amended R1.A: headline\n"), "{amended}");
     assert!(!person.repository().join(".git/TOT_AMEND.md").exists(), "what is stored is not kept twice");
-    // The line that names the node is gone, and still that node is meant, not the conclusion.
+    // The line that names the node is missing, but the text still belongs to the node, not to the conclusion.
     let amend = "sed -i -e 1d -e 's/^## Evidence/&\\nA photo/' -e 's/^Reason:/& None/' \"$1\"";
     let (status, amended) = at_terminal("amend R1.A", amend);
     assert_eq!((status, amended.starts_with("amended R1.A: evidence\n")), (0, true), "{amended}");
-    // What is owed is said before a conclusion is written in vain.
+    // Missing steps are reported before the conclusion is written.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, owing) = at_terminal("end", "true");
     assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or withdraw it with `tot propose --withdraw`.");
     assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{owing}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");
-    // Nothing is written for nothing: that it has ended is said before.
+    // The editor is not opened in vain: the command first reports that the investigation has ended.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, again) = at_terminal("end", "true");
     assert_snapshot!(again, @"tot end: already ended: `tot amend --conclusion` changes the conclusion");

@@ -1,4 +1,4 @@
-//! A million cheap calls over stdio, and over HTTP, and what they do to the memory.
+//! A million cheap calls over stdio and over HTTP, and their effect on memory.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::support::memory::Memory;
 const CALLS: u64 = 1_000_000;
 const CLIENTS: u64 = 8;
 
-/// How often the memory is looked at.
+/// The number of memory measurements.
 const STEPS: u64 = 10;
 
-/// How much the second half may add, in KiB: what the allocator keeps may wander, what leaks grows by each call.
+/// The permitted growth in the second half, in KiB. The allocator's reserves may vary; a leak grows with each call.
 const MOST: u64 = 2_048;
 
 pub fn run() -> Vec<String> {
@@ -34,7 +34,7 @@ fn row(over: &str, memory: &[u64], since: Instant) {
     println!("| {over} | {CALLS} | {} | {micros:.0} |", shown.join(", "));
 }
 
-/// The arguments of a cheap call: one that looks an investigation up, and every third one that is not there.
+/// Returns the arguments of a cheap call that looks up an investigation. Every third id does not exist.
 fn arguments(number: u64, session: &str) -> Value {
     json!({"sessionId": if number.is_multiple_of(3) { "0000" } else { session }})
 }
@@ -59,7 +59,7 @@ fn stdio() -> Vec<u64> {
     memory
 }
 
-/// By several clients at once, each with a new session for each tenth.
+/// Several clients at once, with a new session for each tenth of the calls.
 fn http() -> Vec<u64> {
     let sandbox = Sandbox::new();
     let mut server = HttpServer::start(&sandbox, &["--max-rate", "0"]);

@@ -10,11 +10,11 @@ use crate::support::http::{Client, HttpServer};
 use crate::support::memory::Memory;
 use crate::support::{Sandbox, node, result};
 
-/// What one client saw.
+/// The observations of one client.
 #[derive(Default)]
 struct Seen {
     times: Vec<Duration>,
-    /// The investigation, and the commit that was acknowledged.
+    /// The investigation and the acknowledged commit.
     commits: Vec<(String, String)>,
     problems: Vec<String>,
 }
@@ -111,7 +111,7 @@ pub fn run(long: bool) -> Vec<String> {
     problems
 }
 
-/// Proposes a node and commits what was found, again and again, as agents of a team do. The ids are its own.
+/// Proposes a node and commits its findings repeatedly, as agents of a team do. The ids are unique.
 fn work(client: &Client<'_>, number: usize, id: &str, end: Instant) -> Seen {
     let mut seen = Seen::default();
     let mut round = 0;

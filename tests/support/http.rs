@@ -1,4 +1,4 @@
-//! A real `tot-mcp` over HTTP, and clients of it that see every byte.
+//! A real `tot-mcp` over HTTP, and clients that see every byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,13 +13,13 @@ use super::{Sandbox, stdio};
 /// A running server.
 pub struct HttpServer {
     child: Child,
-    /// Where it says that it listens.
+    /// The address that it listens on.
     pub url: String,
-    /// What it says on stderr after that, when it has ended.
+    /// Its remaining standard error, available after it has ended.
     said: Option<JoinHandle<String>>,
 }
 
-/// What came back.
+/// A response.
 pub struct Answer {
     pub status: u16,
     pub headers: ureq::http::HeaderMap,
@@ -27,12 +27,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A header's text, empty where it is absent.
+    /// Returns a header's value, or an empty string if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The message in it, plain or as an event.
+    /// Returns the message in the body, plain or as an event.
     pub fn message(&self) -> Value {
         let text = match self.header("content-type") {
             "text/event-stream" => {
@@ -45,12 +45,12 @@ impl Answer {
 }
 
 impl HttpServer {
-    /// On a port that the machine chooses.
+    /// Starts a server on a port chosen by the system.
     pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> HttpServer {
         HttpServer::run(HttpServer::command(sandbox, arguments))
     }
 
-    /// The command that starts one, to be changed.
+    /// Returns the command that starts a server, which the caller can change.
     pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
         sandbox.server_command(&sandbox.root(), &[&["--http", "127.0.0.1:0"], arguments].concat())
     }
@@ -68,7 +68,7 @@ impl HttpServer {
                 break line[at..].split(['"', '\n']).next().unwrap().to_owned();
             }
         };
-        // Read to the end, so that it never waits for a reader.
+        // Reads to the end, so that the server never waits for a reader.
         let said = std::thread::spawn(move || {
             let mut said = String::new();
             stderr.read_to_string(&mut said).unwrap();
@@ -77,19 +77,19 @@ impl HttpServer {
         HttpServer { child, url, said: Some(said) }
     }
 
-    /// The address without the path.
+    /// Returns the address without the path.
     pub fn host(&self) -> &str {
         self.url.strip_prefix("http://").unwrap().split('/').next().unwrap()
     }
 
-    /// A bare connection.
+    /// Opens a connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
     }
 
-    /// Sends a request of any kind to any path, on a connection of its own.
+    /// Sends any request to any path, on a new connection.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         self.request_on(&agent(), method, path, headers, body).unwrap()
     }
@@ -115,7 +115,7 @@ impl HttpServer {
         })
     }
 
-    /// Sends a message as a client does, with more headers.
+    /// Sends a message as a client does, with additional headers.
     pub fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
         self.post_on(&agent(), headers, message).unwrap()
     }
@@ -130,7 +130,7 @@ impl HttpServer {
         self.request_on(agent, "POST", "/mcp", &[&usual, headers].concat(), &message.to_string())
     }
 
-    /// A client of the protocol with sessions.
+    /// Connects a client with a session.
     pub fn client<'a>(&'a self, headers: &[(&'a str, &'a str)]) -> Client<'a> {
         let hello = self.post(headers, &initialize());
         assert_eq!(hello.status, 200, "{}", hello.text);
@@ -146,17 +146,17 @@ impl HttpServer {
         client
     }
 
-    /// The id of the process.
+    /// Returns the process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks it to end, as an operator does.
+    /// Asks the server to end, as an operator does.
     pub fn terminate(&self) {
         super::terminate(self.process());
     }
 
-    /// Waits for its end, and gives what else it said on stderr. Nothing must be on stdout.
+    /// Waits until the server ends, and returns its remaining standard error. Standard output must be empty.
     pub fn end(&mut self) -> (ExitStatus, String) {
         let begin = Instant::now();
         let status = loop {
@@ -180,13 +180,13 @@ impl Drop for HttpServer {
     }
 }
 
-/// What keeps its connection open from one request to the next.
+/// An agent that keeps its connection open between requests.
 fn agent() -> ureq::Agent {
     let config = ureq::Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     config.build().into()
 }
 
-/// A client that has a session, and one connection for it.
+/// A client with a session and a connection.
 pub struct Client<'a> {
     server: &'a HttpServer,
     agent: ureq::Agent,
@@ -204,12 +204,12 @@ impl Client<'_> {
         self.server.post_on(&self.agent, &[&own, self.headers.as_slice()].concat(), message)
     }
 
-    /// Calls a tool and gives its reply.
+    /// Calls a tool and returns its reply.
     pub fn call(&self, tool: &str, arguments: Value) -> Value {
         self.try_call(tool, arguments).unwrap()
     }
 
-    /// Calls a tool where that may fail, with what came instead of a reply.
+    /// Calls a tool that may fail. Returns the response if it is not a reply.
     pub fn try_call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
         let answer = self.try_send(&call(tool, arguments)).map_err(|error| error.to_string())?;
         if answer.status != 200 {
@@ -220,13 +220,13 @@ impl Client<'_> {
         Ok(reply)
     }
 
-    /// Begins an investigation.
+    /// Starts an investigation.
     pub fn start(&self) -> String {
         let reply = self.call("tot_start", json!({"query": "Why is the sky blue?"}));
         reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned()
     }
 
-    /// Sends a request and doesn't wait for the answer, which is on the connection.
+    /// Sends a request without waiting for the response. Returns the connection.
     pub fn begin(&self, message: &Value) -> TcpStream {
         let mut stream = self.server.connect();
         let body = message.to_string();

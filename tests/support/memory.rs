@@ -1,6 +1,6 @@
-//! What a server takes of the machine's memory.
+//! The memory used by a server.
 
-/// The memory of a process in KiB, 0 where the system doesn't tell.
+/// Returns the memory of a process in KiB, or 0 if the system does not report it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     pub now: u64,

@@ -1,4 +1,4 @@
-//! A world of its own for each test: folders, HOME, git configuration, identity and clock.
+//! A sandbox for each test: folders, HOME, git configuration, identity and clock.
 
 pub mod http;
 pub mod memory;
@@ -21,15 +21,15 @@ use tree_of_thoughts::service::Service;
 
 pub use stdio::Server;
 
-/// The binaries under test.
+/// The programs under test.
 pub const TOT: &str = env!("CARGO_BIN_EXE_tot");
 pub const TOT_MCP: &str = env!("CARGO_BIN_EXE_tot-mcp");
 pub const TOT_REPORT: &str = env!("CARGO_BIN_EXE_tot-report");
 
-/// 2026-01-05T09:00:00Z, when every test begins.
+/// 2026-01-05T09:00:00Z, the time at which every test starts.
 const BEGIN: i64 = 1_767_603_600_000;
 
-/// A folder that vanishes after the test, with nothing of the user's in reach.
+/// A folder that is removed after the test. Nothing in it refers to the user's own files.
 pub struct Sandbox {
     folder: TempDir,
     now: AtomicI64,
@@ -43,23 +43,23 @@ impl Sandbox {
         sandbox
     }
 
-    /// A path in the sandbox.
+    /// Returns a path in the sandbox.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The default root of its servers.
+    /// Returns the default root of its servers.
     pub fn root(&self) -> PathBuf {
         self.path("investigations")
     }
 
-    /// A command that sees the sandbox only.
+    /// Returns a command that sees only the sandbox.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-            // Windows needs it to start anything.
+            // Windows can't start any program without it.
             .envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)))
             .env("HOME", self.path("home"))
             .env("XDG_CONFIG_HOME", self.path("home"))
@@ -72,7 +72,7 @@ impl Sandbox {
         command
     }
 
-    /// Runs git in a folder of the sandbox and gives what it printed.
+    /// Runs git in a folder of the sandbox, and returns its output.
     pub fn git(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = self.try_git(folder, arguments);
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -84,12 +84,12 @@ impl Sandbox {
         self.command("git").arg("-C").arg(folder).args(arguments).output().unwrap()
     }
 
-    /// Moves the servers' clock on.
+    /// Advances the servers' clock.
     pub fn sleep(&self, seconds: i64) {
         self.set_clock(self.now.fetch_add(seconds * 1_000, Ordering::SeqCst) + seconds * 1_000);
     }
 
-    /// Written aside, since servers read it at any time.
+    /// Written to another file first, since servers may read it at any time.
     fn set_clock(&self, milliseconds: i64) {
         let time = tree_of_thoughts::domain::Timestamp::from_milliseconds(milliseconds).unwrap();
         let aside = self.path(&format!("clock.{milliseconds}"));
@@ -97,22 +97,22 @@ impl Sandbox {
         std::fs::rename(aside, self.path("clock")).unwrap();
     }
 
-    /// A server on the default root.
+    /// Starts a server on the default root.
     pub fn server(&self) -> Server {
         self.server_with(&[])
     }
 
-    /// A server with more arguments.
+    /// Starts a server with additional arguments.
     pub fn server_with(&self, arguments: &[&str]) -> Server {
         self.server_in(&self.root(), arguments)
     }
 
-    /// A server on the default root that was not greeted, for the stateless protocol.
+    /// Starts a server on the default root without `initialize`, for the stateless protocol.
     pub fn bare_server(&self) -> Server {
         Server::without_greeting(self.timed_command(&self.root(), &[]))
     }
 
-    /// A server on another root.
+    /// Starts a server on another root.
     pub fn server_in(&self, root: &Path, arguments: &[&str]) -> Server {
         Server::start(self.timed_command(root, arguments))
     }
@@ -123,26 +123,26 @@ impl Sandbox {
         command
     }
 
-    /// What starts a server on the machine's own clock: under a clock that stands still, two starts are one.
+    /// Returns the command for a server with the machine's own clock. With a stopped clock, two starts are one.
     pub fn server_command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(TOT_MCP);
         command.arg("--root").arg(root).args(arguments);
         command
     }
 
-    /// The repository of a session.
+    /// Returns the repository of a session.
     pub fn repository(&self, session: &str) -> PathBuf {
         self.root().join(session)
     }
 
-    /// That git calls the repository sound and the work tree clean.
+    /// Asserts that git calls the repository sound and the work tree clean.
     pub fn assert_sound(&self, repository: &Path) {
         assert_eq!(self.git(repository, &["status", "--porcelain"]), "", "the work tree is clean");
         let fsck = self.try_git(repository, &["fsck", "--strict"]);
         assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
     }
 
-    /// The commit that HEAD is at; asked before and after most calls, so no process is started for it.
+    /// Returns the commit at HEAD. Most calls check it before and after, so no process is started for it.
     pub fn head(&self, repository: &Path) -> String {
         gix::open(repository).unwrap().head_id().unwrap().to_string()
     }
@@ -153,7 +153,7 @@ fn terminate(process: u32) {
     assert!(Command::new("kill").args(["-TERM", &process.to_string()]).status().unwrap().success());
 }
 
-/// Lets this process have as many files open as the machine allows: often it begins with 1,024.
+/// Raises this process's limit on open files to the maximum. The default is often 1,024.
 pub fn open_many_files() {
     #[cfg(unix)]
     {
@@ -164,12 +164,12 @@ pub fn open_many_files() {
     }
 }
 
-/// What is tried of a list: all, or every eighth.
+/// Returns the tested part of a list: all of it, or every eighth entry.
 pub fn some<T>(all: Vec<T>) -> Vec<T> {
     all.into_iter().step_by(if testing::tries_all() { 1 } else { 8 }).collect()
 }
 
-/// The codes of the errors of a refusal, which has at least one.
+/// Returns the error codes of a refusal, which has at least one.
 fn refusals(reply: &Value) -> Vec<String> {
     assert_eq!(reply["status"], "REJECTED", "{reply:#}");
     let codes = codes(&reply["errors"]);
@@ -177,7 +177,7 @@ fn refusals(reply: &Value) -> Vec<String> {
     codes
 }
 
-/// The codes in a list of errors, warnings or what is owed; none where the list is left out.
+/// Returns the codes in a list of errors, warnings or required steps, or none if the list is absent.
 pub fn codes(notices: &Value) -> Vec<String> {
     notices
         .as_array()
@@ -187,17 +187,17 @@ pub fn codes(notices: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A node to propose.
+/// Returns a node to propose.
 pub fn node(id: &str, parent: Option<&str>) -> Value {
     json!({"id": id, "parent": parent, "title": format!("Title of {id}"), "plannedAction": "Look."})
 }
 
-/// A result to commit, by an agent of its own.
+/// Returns a result to commit, by an agent named after the node.
 pub fn result(id: &str, state: &str) -> Value {
     json!({"nodeId": id, "state": state, "findings": format!("Findings of {id}."), "agentId": format!("agent-{id}")})
 }
 
-/// An investigation in a conversation with a server.
+/// An investigation, with the server that it is worked on through.
 pub struct Session<'a> {
     pub sandbox: &'a Sandbox,
     pub server: Server,
@@ -205,7 +205,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts one with these arguments of `tot_start`, beside the query.
+    /// Starts an investigation with these `tot_start` arguments in addition to the query.
     pub fn start(sandbox: &'a Sandbox, arguments: Value) -> Self {
         let mut server = sandbox.server();
         let mut arguments = arguments;
@@ -214,27 +214,27 @@ impl<'a> Session<'a> {
         Session { sandbox, server, id }
     }
 
-    /// Starts one that has a root, `R1.A`, and a short way to its end.
+    /// Starts an investigation with a root, `R1.A`, that can soon end.
     pub fn begun(sandbox: &'a Sandbox) -> Self {
         let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
         session.grow(&[("R1.A", None)], "EXPLORE");
         session
     }
 
-    /// Calls a tool on it.
+    /// Calls a tool on the investigation.
     pub fn call(&mut self, tool: &str, mut arguments: Value) -> Value {
         arguments["sessionId"] = json!(self.id);
         self.server.call(tool, arguments)
     }
 
-    /// Calls a tool on it that must accept.
+    /// Calls a tool on the investigation, which must accept the call.
     pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
         let reply = self.call(tool, arguments);
         assert_eq!(reply["status"], "OK", "{reply:#}");
         reply
     }
 
-    /// Calls a tool on it that must refuse without moving HEAD, and gives the codes.
+    /// Calls a tool on the investigation, which must refuse the call without moving HEAD. Returns the codes.
     pub fn refused(&mut self, tool: &str, arguments: Value) -> Vec<String> {
         let before = self.sandbox.head(&self.repository());
         let codes = refusals(&self.call(tool, arguments));
@@ -242,7 +242,7 @@ impl<'a> Session<'a> {
         codes
     }
 
-    /// Proposes nodes, each `(id, parent)`; lets a minute pass; commits them in a state.
+    /// Proposes nodes, each `(id, parent)`, lets a minute pass, and commits them in a state.
     pub fn grow(&mut self, nodes: &[(&str, Option<&str>)], state: &str) -> Value {
         let proposed: Vec<Value> = nodes.iter().map(|(id, parent)| node(id, *parent)).collect();
         self.ok("tot_propose", json!({"nodes": proposed}));
@@ -251,14 +251,14 @@ impl<'a> Session<'a> {
         self.ok("tot_commit", json!({"results": results}))
     }
 
-    /// The folder of its repository.
+    /// Returns the repository's folder.
     pub fn repository(&self) -> PathBuf {
         self.sandbox.repository(&self.id)
     }
 }
 
-/// Asserts that the tool says in its description, or the server in its instructions, each code of errors and warnings of
-/// a reply, and that each code of a blocker is one of `tot_end`.
+/// Asserts that the tool's description or the server's instructions list each error and warning code in a reply, and
+/// that each blocker code is one of `tot_end`.
 pub fn assert_codes_are_named(tool: &str, reply: &Value) {
     for (field, tool) in [("errors", tool), ("warnings", tool), ("owed", "tot_end")] {
         for diagnostic in reply[field].as_array().into_iter().flatten() {
@@ -268,14 +268,14 @@ pub fn assert_codes_are_named(tool: &str, reply: &Value) {
     }
 }
 
-/// Whether the tool says that it may answer that code.
+/// Returns whether the tool's description lists this code.
 pub fn is_named(tool: &str, code: &Code) -> bool {
     static TOOLS: LazyLock<Vec<Tool>> =
         LazyLock::new(|| tools::all(&Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None))));
     let tool = TOOLS.iter().find(|known| known.about().name == tool).unwrap();
     fn is_among(about: &About, code: &Code) -> bool {
         match code {
-            // A ruleset's own, and what a reply tells as owed.
+            // A ruleset's own codes, and the codes of required steps.
             Code::Other(_) | Code::Incomplete(_) => true,
             Code::Breadth(_) => about.warnings.contains(&Code::Breadth(2)),
             code => about.codes.contains(code) || about.warnings.contains(code),
@@ -285,7 +285,7 @@ pub fn is_named(tool: &str, code: &Code) -> bool {
     tools::CODES.contains(code) || is_among(about, code) || about.also.iter().any(|also| is_among(also, code))
 }
 
-/// The files below a folder with their bytes, by their paths in it; without those of git, or with them.
+/// Returns the files below a folder with their content, by relative path, with or without git's own.
 pub fn files(folder: &Path, with_git: bool) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
@@ -301,7 +301,7 @@ pub fn files(folder: &Path, with_git: bool) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Copies the files that are not there, as a fetch brings objects.
+/// Copies the missing files, as a fetch copies objects.
 pub fn copy_new(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

@@ -1,4 +1,4 @@
-//! An investigation on a table: the pure decisions with a clock of their own, no git and no server.
+//! An investigation in memory: the pure decisions with their own clock, without git or a server.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub struct Table {
     pub ruleset: Arc<RulesetFile>,
     pub investigation: Investigation,
     pub now: Timestamp,
-    /// Through which client the calls come.
+    /// The client that makes the calls.
     pub caller: Caller,
-    /// What was found of the paths that the calls cite.
+    /// The project lookups for the paths that the calls cite.
     pub known: LookedUpPaths,
 }
 
-/// Why a start is refused, or nothing.
+/// Returns the reason why a start is refused, or an empty string.
 pub fn start_of(ruleset: &str, request: Start) -> String {
     let library = Library::built_in();
     let id = SessionId::new(0, [0; 10]);
@@ -46,7 +46,7 @@ pub fn start_of(ruleset: &str, request: Start) -> String {
     }
 }
 
-/// What no person can call or give: the tools and their fields. The fields of a file are not among them.
+/// Words that mean nothing to people: the tools and their fields, except fields of the files.
 const TOOL_WORDS: [&str; 21] = [
     "tot_",
     "agentId",
@@ -71,22 +71,22 @@ const TOOL_WORDS: [&str; 21] = [
     "`as:",
 ];
 
-/// Asserts that people read no words of the tools. Returns what agents read.
+/// Asserts that the wording for people contains no words of the tools. Returns the wording for agents.
 pub fn worded(text: &Wording) -> String {
     let person = text.person();
     assert!(!TOOL_WORDS.iter().any(|word| person.contains(word)), "{person}");
     text.agent().to_owned()
 }
 
-/// Diagnostics as an agent sees them, one a line.
+/// Formats diagnostics as agents see them, one per line.
 pub fn told(diagnostics: &[Diagnostic]) -> String {
-    // A text that is too long may be in a field that only agents give.
+    // A text that is too long may be in a field that only agents use.
     let for_people = diagnostics.iter().filter(|it| it.code != Code::TextTooLong);
     for_people.for_each(|it| drop(worded(&it.text())));
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A result with findings, evidence and an agent of its own.
+/// Returns a result with findings, evidence and its own agent.
 pub fn found(id: &str, state: &str) -> NodeResult {
     NodeResult {
         node_id: id.into(),
@@ -98,7 +98,7 @@ pub fn found(id: &str, state: &str) -> NodeResult {
     }
 }
 
-/// A node to propose; its parent is the committed node whose suffix it extends by one character, unless told.
+/// Returns a node to propose. By default, its parent is the committed node whose suffix it extends by one character.
 pub fn new(id: &str, parent: &str) -> NewNode {
     NewNode {
         id: id.into(),
@@ -136,7 +136,7 @@ impl Table {
         }
     }
 
-    /// How sure it is of what.
+    /// Returns the verdict on an answer.
     pub fn assessment(&self) -> Assessment<'_> {
         Assessment::new(&self.investigation, Some(self.rules()))
     }
@@ -171,7 +171,7 @@ impl Table {
         self.try_end_naming_all(request)
     }
 
-    /// Ends and names every answer, where there are several.
+    /// Ends the investigation and names every answer if there are several.
     pub fn try_end_naming_all(&mut self, request: End) -> Result<Decision, Rejection> {
         let rules = self.rules();
         let answers = rules.answers(&self.investigation);
@@ -189,7 +189,7 @@ impl Table {
         Ok(self.apply(decision))
     }
 
-    /// Says something, a minute later.
+    /// Adds a comment, a minute later.
     pub fn say(&mut self, request: Say, author: Commenter) -> Result<Decision, Rejection> {
         self.sleep(60);
         let id = CommentId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
@@ -198,7 +198,7 @@ impl Table {
         Ok(self.apply_by(&caller, decision))
     }
 
-    /// Runs a command as evidence of a node, or of the whole.
+    /// Runs a command as evidence for a node or the investigation.
     pub fn run(&mut self, node: Option<&str>) -> RunId {
         let ran = "{command: [./measure], startedAt: '2026-01-05T09:00:00Z', seconds: 1, ended: {exit: 0},
                     output: {bytes: 0, sha256: ''}, system: {os: linux, architecture: x86_64, cpus: 2}}";
@@ -226,13 +226,13 @@ impl Table {
         decision
     }
 
-    /// Proposes nodes, each `(id, parent)`, and gives what was said of it: warnings or errors.
+    /// Proposes nodes, each `(id, parent)`, and returns the warnings or errors.
     pub fn propose(&mut self, nodes: &[(&str, &str)]) -> String {
         let nodes = nodes.iter().map(|(id, parent)| new(id, parent)).collect();
         said(self.try_propose(nodes, &[]))
     }
 
-    /// Commits nodes, each `(id, state)`, with evidence and agents of their own.
+    /// Commits nodes, each `(id, state)`, with their own evidence and agents.
     pub fn commit(&mut self, results: &[(&str, &str)]) -> String {
         said(self.try_commit(results.iter().map(|(id, state)| found(id, state)).collect()))
     }
@@ -252,7 +252,7 @@ impl Table {
         said(self.try_end())
     }
 
-    /// Proposes nodes `(id, parent, state)`, lets a minute pass and commits them; both must go through.
+    /// Proposes nodes `(id, parent, state)`, lets a minute pass and commits them. Both calls must be accepted.
     pub fn grow(&mut self, nodes: &[(&str, &str, &str)]) -> String {
         let new = nodes.iter().map(|(id, parent, _)| new(id, parent)).collect();
         self.try_propose(new, &[]).unwrap();
@@ -269,7 +269,7 @@ impl Table {
         self.investigation.node(&id.parse().unwrap()).unwrap()
     }
 
-    /// What blocks the end.
+    /// Returns the conditions that prevent ending.
     pub fn blockers(&self) -> String {
         told(&blockers(&self.investigation, &self.rules()))
     }
@@ -283,7 +283,7 @@ impl Table {
     }
 }
 
-/// The warnings or the errors; and a parent's change of state.
+/// Formats the warnings or errors, and a parent's state change.
 pub fn said(outcome: Result<Decision, Rejection>) -> String {
     match outcome {
         Err(rejection) => told(&rejection.errors),
@@ -302,7 +302,7 @@ pub fn said(outcome: Result<Decision, Rejection>) -> String {
     }
 }
 
-/// Only the codes of what was said, in order.
+/// Returns only the codes, in order.
 pub fn codes(said: &str) -> Vec<&str> {
     said.lines().filter_map(|line| line.split([':', ' ']).next()).collect()
 }

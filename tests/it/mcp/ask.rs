@@ -1,18 +1,18 @@
-//! `--ask-before-end`: the person in front of the client is asked, in both generations of the protocol.
+//! `--ask-before-end`: the person at the client is asked, in both generations of the protocol.
 
 use serde_json::{Value, json};
 
 use crate::support::stdio::reply;
 use crate::support::{Sandbox, Server, codes, node, result};
 
-/// Which generation of the protocol a client speaks.
+/// The protocol generation of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Era {
     Sessions,
     Stateless,
 }
 
-/// A client that may have a way to ask, and an investigation that may end.
+/// A client that may be able to ask, and an investigation that may end.
 struct Client<'a> {
     sandbox: &'a Sandbox,
     server: Server,
@@ -36,7 +36,7 @@ impl<'a> Client<'a> {
         client
     }
 
-    /// Leaves nothing to do but the end.
+    /// Does all required work except ending.
     fn ready(mut self) -> Self {
         for (id, parent, state) in [("R1.A", None, "EXPLORE"), ("R2.A1", Some("R1.A"), "DEAD")] {
             self.call("tot_propose", json!({"nodes": [node(id, parent)]}));
@@ -65,7 +65,7 @@ impl<'a> Client<'a> {
         reply(&self.server.request("tools/call", params))
     }
 
-    /// Calls `tot_end`, and has the question answered like this. Gives the question and the reply.
+    /// Calls `tot_end` and answers the question like this. Returns the question and the reply.
     fn end(&mut self, arguments: Value, answer: &Value) -> (Value, Value) {
         let mut params = self.params("tot_end", arguments);
         let (question, last) = match self.era {
@@ -91,7 +91,7 @@ impl<'a> Client<'a> {
         (question, reply(&last))
     }
 
-    /// The file of the end, if there is one.
+    /// Returns the conclusion's file, if it exists.
     fn stored(&self) -> Option<String> {
         std::fs::read_to_string(self.sandbox.repository(&self.id).join("conclusion.yaml")).ok()
     }
@@ -106,7 +106,7 @@ fn can_ask() -> Value {
 #[test]
 fn a_yes_is_stored_as_said_through_the_client() {
     for era in ERAS {
-        // One that names no form of question means a form.
+        // A client that names no kind of question supports forms.
         for capabilities in [can_ask(), json!({"elicitation": {}})] {
             let sandbox = Sandbox::new();
             let mut client = Client::new(&sandbox, era, capabilities, &["--ask-before-end"]).ready();
@@ -122,7 +122,7 @@ fn a_yes_is_stored_as_said_through_the_client() {
             assert!(!codes(&ended["warnings"]).contains(&"NOT_ACCEPTED".to_owned()), "{ended:#}");
             let file = client.stored().unwrap();
             assert!(file.contains("asked:\n  answer: accepted\n  said: Good enough.\n"), "{file}");
-            // An end that is there is nothing to ask about.
+            // For an existing conclusion, no question is asked.
             assert_eq!(client.call("tot_end", json!({}))["tag"], "ended/1");
             sandbox.assert_sound(&sandbox.repository(&client.id));
         }
@@ -146,7 +146,7 @@ fn a_no_keeps_the_end_away_and_tells_why() {
             assert_eq!(message.contains("“Look at R2.A1 again.”"), no["content"].is_object(), "{message}");
             assert_eq!(client.stored(), None);
             assert_eq!(sandbox.head(&sandbox.repository(&client.id)), head, "nothing is written");
-            // Another end is another question.
+            // A different conclusion is a different question.
             let (_, ended) = client.end(json!({"conclusion": "It sorts."}), &json!({"action": "accept"}));
             assert_eq!(ended["asked"]["answer"], "accepted", "{ended:#}");
         }
@@ -167,7 +167,7 @@ fn without_an_answer_it_ends_and_says_so() {
         let mut client = Client::new(&sandbox, era, can_ask(), &["--ask-before-end"]).ready();
         let (_, ended) = client.end(arguments(), &json!({"action": "cancel"}));
         said(&client, &ended, "cancelled");
-        // A client that can only open an address can't ask either.
+        // A client that can only open URLs can't ask either.
         for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
             let sandbox = Sandbox::new();
             let mut client = Client::new(&sandbox, era, capabilities, &["--ask-before-end"]).ready();
@@ -175,7 +175,7 @@ fn without_an_answer_it_ends_and_says_so() {
             said(&client, &ended, "notOffered");
         }
     }
-    // Where the client holds the question, it may take its time; where the call waits, it has an end.
+    // If the client holds the question, there is no time limit; if the call waits, there is one.
     let sandbox = Sandbox::new();
     let mut client = Client::new(&sandbox, Era::Sessions, can_ask(), &["--ask-before-end=1"]).ready();
     let params = client.params("tot_end", arguments());
@@ -216,12 +216,12 @@ fn an_agent_can_not_say_it_in_its_own_arguments() {
     let mut client = Client::new(&sandbox, Era::Sessions, can_ask(), &["--ask-before-end"]).ready();
     let forged = json!({"conclusion": "It sorts.", "asked": {"answer": "accepted"}});
     assert_eq!(codes(&client.call("tot_end", forged)["errors"]), ["INVALID_ARGUMENT"]);
-    // Nor does the older protocol know answers that come with a call.
+    // The older protocol also has no answers that come with a call.
     let mut params = client.params("tot_end", json!({"conclusion": "It sorts."}));
     params["inputResponses"] = json!({"end": {"action": "accept"}});
     client.server.begin("tools/call", params).unwrap();
     assert_eq!(client.server.receive().unwrap()["method"], "elicitation/create");
-    // A client that goes away has not said no.
+    // A client that disconnects has not declined.
     let id = client.id.clone();
     client.server.finish_listening();
     let file = std::fs::read_to_string(sandbox.repository(&id).join("conclusion.yaml")).unwrap();

@@ -1,4 +1,4 @@
-//! What the server says is true and can be done as it is said, and what an agent plainly means is understood.
+//! The server's messages are true and can be followed literally, and obvious intentions of agents are understood.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::support::{Sandbox, Session, codes, node, result};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
 
-/// A result with all that `review` asks for.
+/// Returns a result with everything that `review` requires.
 fn found(id: &str, state: &str) -> Value {
     json!({"nodeId": id, "state": state, "findings": "It was looked into, and so it is.", "agentId": format!("agent-{id}"),
         "evidence": EVIDENCE, "alternativesConsidered": ["A wrong clock.", "A wrong file."]})
 }
 
-/// An answer under `review`, with what becomes of it.
+/// An answer under `review`, with the subsequent calls.
 fn answered<'a>(sandbox: &'a Sandbox, check: &str) -> Session<'a> {
     let mut session = Session::start(sandbox, json!({"ruleset": "review"}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
@@ -70,7 +70,7 @@ fn each_example_that_an_agent_is_shown_is_accepted() {
     short.grow(&[("R1.A", None)], "EXPLORE");
     short.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     play(&short.id, "tot_end");
-    // What suggestions show: sources, lines, and the answer to an objection.
+    // The contents of suggestions: sources, lines, and the answer to an objection.
     let mut cites = result("R5.A1a1a", "EXPLORE");
     cites["findings"] =
         json!("It is so, and was seen.\n\n## References\n- src/a.rs:42 - why\n- owner/name src/a.rs:42");
@@ -124,7 +124,7 @@ fn a_mistake_that_a_call_repeats_is_one_error() {
         refused["errors"][0]["message"].as_str().unwrap().ends_with(", also in 2 more places"),
         "{refused:#}"
     );
-    // The call to copy is the agent's own.
+    // The call to copy contains the agent's own name.
     assert!(message(&refused).contains(r#""id":"R1.A""#), "{refused:#}");
     session.ok("tot_propose", json!({"nodes": nodes}));
     let results: Vec<Value> = ["R1.A", "R1.B", "R1.C"]
@@ -157,7 +157,7 @@ fn an_objection_is_neither_given_to_who_made_it_nor_its_resolution_to_who_wrote_
     assert!(next(&mut session, "agent-R1.A")["nextCall"].is_null());
     let judge = next(&mut session, "critic")["nextCall"]["arguments"].clone();
     assert_eq!((&judge["kind"], &judge["agentId"]), (&json!("resolution"), &json!("critic")));
-    // Nobody is told to make a name up.
+    // No message tells agents to invent a name.
     assert_eq!(session.ok("tot_next", json!({}))["nextCall"]["arguments"]["agentId"], "<yours>");
 }
 
@@ -178,7 +178,7 @@ fn an_objection_hides_no_task_and_is_told_where_nothing_is_owed() {
     let plan = session.ok("tot_next", json!({"agentId": "critic"}));
     assert_eq!(plan["nextCall"]["tool"], "tot_step", "{plan:#}");
     sandbox.sleep(1);
-    // An objection that the end does not wait for: to what is no answer, or where the rules let it pass.
+    // An objection that does not prevent ending: to a node that is not an answer, or where the rules allow it.
     let mut ended = Session::start(&sandbox, json!({"ruleset": "single-root", "mode": "smoke"}));
     ended.grow(&[("R1.A", None)], "EXPLORE");
     let free = ended.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
@@ -203,7 +203,7 @@ fn where_the_last_answer_is_refuted_nobody_is_asked_to_end() {
     );
     let plan = session.ok("tot_next", json!({}));
     assert_eq!((&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]), (&json!("tot_step"), &json!("R1.B")));
-    // Once another way was tried, the end is for the agent to choose.
+    // After another approach was tried, the agent may choose to end.
     session.ok("tot_step", json!({}));
     sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [found("R1.B", "RULED_OUT")]}));

@@ -1,4 +1,4 @@
-//! Clients that take more than their share: of sessions, connections, memory.
+//! Clients that take more than their share of sessions, connections or memory.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,14 +14,14 @@ use crate::support::{Sandbox, TOT_MCP, open_many_files};
 
 const MIB: u64 = 1024;
 
-/// How long an answer may take that nothing holds up, on a machine that is busy with other tests.
+/// The time limit for an unblocked response, on a machine busy with other tests.
 const SOON: Duration = Duration::from_secs(5);
 
-/// What the server says to a request, sent as it stands. Empty where it hangs up.
+/// Returns the server's response to a raw request, or an empty string if it disconnects.
 fn ask(server: &HttpServer, request: &[u8]) -> String {
     let mut stream = server.connect();
     let mut said = Vec::new();
-    // It may hang up before it has read all, and be right.
+    // It may rightly disconnect before it has read everything.
     let _ = stream.write_all(request);
     let _ = stream.read_to_end(&mut said);
     String::from_utf8(said).unwrap()
@@ -95,12 +95,12 @@ fn of_many_who_begin_at_once_no_more_get_a_session_than_there_are() {
     assert_eq!(answers.filter(|said| said.starts_with("HTTP/1.1 200")).count(), 3);
 }
 
-/// Connections that send half a request, and nothing more.
+/// Connections that send half a request and then nothing.
 fn half(server: &HttpServer, count: usize) -> Vec<TcpStream> {
     open_many_files();
     let half = |_| {
         let mut stream = server.connect();
-        // One that was closed meanwhile, to make room, is part of the play.
+        // A connection may have been closed in the meantime to make room.
         let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc");
         stream
     };
@@ -120,7 +120,7 @@ fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
         assert_eq!(client.call("tot_status", json!({"sessionId": "absent"}))["status"], "REJECTED");
         server.client(&[]).start();
         assert_peak(server.process(), 150);
-        // Read until it is closed: a stream that stays open would time out.
+        // Read until it is closed. A stream that stays open would time out.
         let end = |stream: &mut TcpStream| stream.read_to_end(&mut Vec::new());
         let open = flood.iter_mut().filter_map(|stream| end(stream).err());
         assert_eq!(open.filter(|fault| fault.kind() == std::io::ErrorKind::WouldBlock).count(), 0);
@@ -139,7 +139,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_thr
             let mut stream = server.connect();
             write!(stream, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
                 .unwrap();
-            // All but its last byte, unless it is refused before.
+            // Everything except the last byte, unless it is refused earlier.
             let _ = (1..length / piece.len()).try_for_each(|_| stream.write_all(&piece));
             let _ = stream.write_all(&piece[1..]);
             stream
@@ -159,7 +159,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_thr
     }
 }
 
-/// A list of numbers takes a hundred times as much memory once it is read, and more.
+/// A list of numbers takes a hundred times as much memory or more after parsing.
 #[test]
 #[ignore = "takes 15 seconds; .ci/run tries it"]
 fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
@@ -184,7 +184,7 @@ fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
     client.start();
 }
 
-/// A server over stdio that was greeted, with the ends of its pipes.
+/// A server over stdio after `initialize`, with its pipes.
 fn pipes(sandbox: &Sandbox) -> (std::process::Child, impl Write + Send + 'static, impl std::io::BufRead) {
     let mut command = sandbox.command(TOT_MCP);
     command.arg("--root").arg(sandbox.root());
@@ -207,7 +207,7 @@ fn numbered(method: &str, id: usize) -> String {
 fn a_client_that_reads_no_replies_is_read_from_no_more_and_gets_all_of_them_later() {
     let sandbox = Sandbox::new();
     let (mut child, mut input, output) = pipes(&sandbox);
-    // Answers of some 24 KB each.
+    // Responses of about 24 KB each.
     let all = 4_000;
     let sent = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&sent);
@@ -228,7 +228,7 @@ fn a_client_that_reads_no_replies_is_read_from_no_more_and_gets_all_of_them_late
     }
     assert!(before < all, "all were taken in");
     assert_peak(child.id(), 150);
-    // It hangs up when it has sent all.
+    // It disconnects after sending everything.
     assert_eq!(std::io::BufRead::lines(output).map(Result::unwrap).count(), all);
     writing.join().unwrap();
     assert!(child.wait().unwrap().success());

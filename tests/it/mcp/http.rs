@@ -1,4 +1,4 @@
-//! The server over HTTP: who is let in, what is bounded, and how it ends.
+//! The server over HTTP: access, limits and shutdown.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ fn token_file(sandbox: &Sandbox) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// What the server says when it doesn't even start.
+/// Returns the message of a server that fails to start.
 fn refused(mut command: Command) -> String {
     let output = command.output().unwrap();
     assert!(!output.status.success());
@@ -38,7 +38,7 @@ fn an_investigation_runs_in_both_eras_of_the_protocol() {
     let proposal = json!({"sessionId": id, "nodes": [node("R1.A", None)]});
     assert_eq!(client.call("tot_propose", proposal)["status"], "OK");
 
-    // The stateless one goes on with the same investigation.
+    // The stateless client continues the same investigation.
     let mut message = call("tot_status", json!({"sessionId": id}));
     message["params"]["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -139,7 +139,7 @@ fn web_pages_and_other_host_names_are_kept_out() {
     assert_eq!(status("origin", &own), 200, "the server's own");
     let rebound = [("host", "evil.example"), ("origin", "http://evil.example")];
     assert_eq!(server.post(&rebound, &initialize()).status, 403);
-    // A page of an origin that is let in can also read the answers.
+    // A page from an allowed origin can also read the responses.
     let origin = ("origin", "https://app.example");
     let asked = [origin, ("access-control-request-method", "POST")];
     let before = server.request("OPTIONS", "/mcp", &asked, "");
@@ -162,7 +162,7 @@ fn a_client_without_measure_is_told_to_wait_and_the_others_are_not() {
     let refused = (0..30).map(|_| one.send(&ping)).find(|answer| answer.status != 200).unwrap();
     assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
     assert_eq!(other.send(&ping).status, 200);
-    // A session that is made up has no measure of its own.
+    // An invented session does not get its own limits.
     let made_up = |number: u32| server.post(&[("mcp-session-id", number.to_string().as_str())], &ping).status;
     assert!((0..30).any(|number| made_up(number) == 429));
     assert_eq!(server.request("GET", "/health", &[], "").status, 200);
@@ -190,7 +190,7 @@ fn a_request_that_is_too_long_or_no_message_is_answered() {
     let client = server.client(&[]);
     let long = client.send(&call("tot_start", json!({"query": "x".repeat(4000)})));
     assert_eq!(long.status, 413, "{}", long.text);
-    // In pieces, without a length told before.
+    // In chunks, without a declared length.
     let mut stream = server.connect();
     write!(stream, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n").unwrap();
     write!(stream, "Accept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -223,7 +223,7 @@ fn a_request_that_is_too_long_or_no_message_is_answered() {
 mod at_work {
     use super::*;
 
-    /// Has the right to write to the repository, so that a call that writes there waits.
+    /// Holds the writer lock, so that a writing call waits.
     fn occupy(sandbox: &Sandbox, id: &str) -> File {
         let path = sandbox.repository(id).join(".git/tot-lock");
         let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
@@ -242,7 +242,7 @@ mod at_work {
         let client = server.client(&[]);
         let (slow, quick) = (client.start(), client.start());
         let held = occupy(&sandbox, &slow);
-        // More than there are threads for tools.
+        // More than the number of tool threads.
         let number = |number: u32| {
             let mut message = proposal(&slow, "R1.A");
             message["id"] = json!(number);
@@ -255,7 +255,7 @@ mod at_work {
         }
         let answer = client.send(&proposal(&quick, "R1.A"));
         assert_eq!(reply(&answer.message())["status"], "OK");
-        // Had they waited for the crowd, it would have given up before them, and not be accepted below.
+        // If they had waited for the other calls, those would have timed out first and not been accepted below.
         drop(held);
         let accepted =
             crowd.into_iter().filter(|stream| answer_of(stream).contains("\"isError\":false")).count();
@@ -299,7 +299,7 @@ mod at_work {
         sandbox.assert_sound(&sandbox.repository(&id));
     }
 
-    /// A stream for notices, as clients with a session keep one.
+    /// A stream for notifications, as clients with a session keep one.
     fn listen(client: &Client, server: &HttpServer) -> std::net::TcpStream {
         let mut stream = server.connect();
         write!(
@@ -347,7 +347,7 @@ mod at_work {
             .into();
         std::thread::sleep(Duration::from_millis(200));
         drop(vanishing);
-        // And one that vanishes in the middle of its request.
+        // And one that disconnects during its request.
         let mut half = server.connect();
         write!(half, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{{").unwrap();
         drop(half);

@@ -1,4 +1,4 @@
-//! Start, restart, nonsense and the end of a server.
+//! Starting, restarting and ending a server, and invalid input.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use crate::support::{Sandbox, Session, TOT_MCP, codes, node, result};
 
 #[test]
 fn a_restart_between_any_two_calls_changes_nothing() {
-    // The same calls, once in one server and once with a new server for each.
+    // The same calls on one server, and on a new server for each.
     let heads = [false, true].map(|restart| {
         let sandbox = Sandbox::new();
         let mut session = Session::start(&sandbox, json!({}));
@@ -63,7 +63,7 @@ fn the_number_of_commits_is_the_number_of_accepted_writing_calls() {
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     session.ok("tot_status", json!({}));
     session.ok("tot_end", json!({"conclusion": "Nothing there."}));
-    // An end that was there already answers as before and writes nothing.
+    // Ending again returns the same reply and writes nothing.
     let again = session.ok("tot_end", json!({"conclusion": "Something else."}));
     assert!(again["commit"].is_null());
     assert_eq!(again["tag"], "ended/1");
@@ -148,7 +148,7 @@ fn the_tag_of_an_end_is_written_even_if_it_is_reopened_first() {
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let ended = session.ok("tot_end", json!({}));
     let repository = session.repository();
-    // As a kill between the two leaves it.
+    // The state after a kill between the two.
     sandbox.git(&repository, &["tag", "-d", "ended/1"]);
     session.refused("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
     assert_eq!(sandbox.git(&repository, &["tag"]), "", "a rejected call writes nothing");
@@ -175,7 +175,7 @@ fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     let id = session.id.clone();
     let names: Vec<String> = (1..=NODES).map(|number| format!("R2.A{number}")).collect();
-    // Each is accepted only after the one before.
+    // Each is accepted only after the previous one.
     for (number, name) in names.iter().enumerate() {
         for (step, (tool, arguments)) in [
             ("tot_propose", json!({"sessionId": id, "nodes": [node(name, Some("R1.A"))]})),
@@ -207,7 +207,7 @@ mod at_work {
 
     use super::*;
 
-    /// A call that writes and waits for the right to, which the file holds.
+    /// Starts a call that waits for the writer lock, which the file holds.
     fn waiting(session: &mut Session) -> File {
         let path = session.repository().join(".git/tot-lock");
         let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
@@ -227,7 +227,7 @@ mod at_work {
             assert_eq!(session.server.request("ping", json!({}))["result"], json!({}));
             assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 0);
         }
-        // Had they waited for it, it would have given up and been answered before them.
+        // If they had waited for it, it would have timed out and been answered first.
         assert!(session.server.heard.iter().all(|message| message["id"] != "slow"));
         drop(held);
         let slow = session.server.receive().unwrap();
@@ -241,9 +241,9 @@ mod at_work {
         let mut session = Session::start(&sandbox, json!({}));
         let _held = waiting(&mut session);
         let mut server = std::mem::replace(&mut session.server, sandbox.server());
-        // Lines are read in their order: now the call is taken in.
+        // Lines are read in order, so the call has been received.
         server.request("ping", json!({}));
-        // Two signals at once may count as one.
+        // Two simultaneous signals may count as one.
         while !server.has_ended() {
             server.terminate();
             std::thread::sleep(Duration::from_millis(20));
@@ -278,7 +278,7 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::copy(TOT_MCP, &program).unwrap();
     [sandbox.path(""), folder.clone(), program.clone()].iter().for_each(|path| open_to_all(path));
-    // What the calls are answered, or what is said where it can't start.
+    // Returns the replies to the calls, or the message if the server can't start.
     let talk = |threads: u32,
                 root: &std::path::Path,
                 calls: &[(&str, serde_json::Value)],
@@ -296,7 +296,7 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
             {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}});
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         for message in [greeting, ready].into_iter().chain(calls) {
-            // One that can't start doesn't read.
+            // A server that can't start reads nothing.
             let _ = writeln!(input, "{message}");
         }
         meanwhile();
@@ -327,7 +327,7 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
             }
         }
         answered += 1;
-        // One that waits for another writer has no thread to wait with.
+        // A call that waits for another writer does not occupy a thread.
         let repository = std::fs::read_dir(&root)
             .unwrap()
             .map(|entry| entry.unwrap().path())
