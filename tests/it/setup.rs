@@ -112,7 +112,7 @@ fn a_client_that_reads_the_other_file_of_opencode_finds_it_there() {
     assert!(!sandbox.path("opencode.json").exists());
 }
 
-/// The same text for all, in the folder that each client reads.
+/// All clients get the same text, in the folder that each client reads.
 #[test]
 fn the_skill_goes_where_the_client_looks() {
     let sandbox = Sandbox::new();
