@@ -255,7 +255,7 @@ impl ReplyFields {
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: ReplyMessage::note(first_error(error)),
+            message: ReplyMessage::note(unjudged.error.text()),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
@@ -348,17 +348,6 @@ fn index_in(text: &str) -> Option<(usize, usize)> {
         let is_index = text[from + 1..from + 1 + length].bytes().all(|byte| byte.is_ascii_digit());
         is_index.then_some((from, from + length + 2))
     })
-}
-
-/// Returns the first error with its suggestion, and the number of further errors.
-pub fn first_error(errors: &[Diagnostic]) -> String {
-    let Some(first) = errors.first() else { return String::new() };
-    let more = match errors.len() {
-        0 | 1 => String::new(),
-        2 => " One more error is listed.".into(),
-        many => format!(" {} more errors are listed.", many - 1),
-    };
-    format!("{}{more}", first.text().agent())
 }
 
 impl From<&Transition> for TransitionEntry {

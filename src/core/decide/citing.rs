@@ -140,23 +140,22 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         let message = format!("{about} cites {what}: {}.", all.join("; "));
         Some(Diagnostic::new(code, message).about(about).suggest(how))
     };
+    let amend = Wording::both("tot_amend", "`tot amend`");
     let missing = warning(
         Code::ReferenceNotFound,
         missing,
         "missing sources",
-        Wording::both(
-            "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
-            "Look again, and correct it with `tot amend`; name another repository as `owner/name path:line`.",
-        ),
+        amend.map(|call| {
+            format!(
+                "Look again, and correct it with {call}; name another repository as `owner/name path:line`."
+            )
+        }),
     );
     let misquoted = warning(
         Code::QuoteNotThere,
         misquoted,
         "words that the file does not contain",
-        Wording::both(
-            "Look again, and correct the lines or the words with tot_amend.",
-            "Look again, and correct the lines or the words with `tot amend`.",
-        ),
+        amend.map(|call| format!("Look again, and correct the lines or the words with {call}.")),
     );
     ignored.sort();
     let ignored = warning(

@@ -179,17 +179,15 @@ fn node(
     };
     let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
         let message = format!("There is no node {}.", quoted(named));
-        let how = Wording::both("tot_status lists the nodes.", "`tot show` lists the nodes.");
+        let how = Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes."));
         verdict.refuse(Code::NodeNotFound, "", message, how);
         return None;
     };
     if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
         let about = replied.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let message = format!("The comment {} is on {about}.", replied.id);
-        let how = Wording::both(
-            "Leave out nodeId: an answer is about the same node.",
-            "Leave out the node: an answer is about the same node.",
-        );
+        let how = Wording::both("nodeId", "the node")
+            .map(|node| format!("Leave out {node}: an answer is about the same node."));
         verdict.refuse(Code::InvalidArgument, "", message, how);
     }
     Some(node.id.clone())

@@ -278,20 +278,16 @@ pub(super) fn bound_answers(
         };
         let Some(known) = standing.iter().find(|known| known.as_str() == id.trim()) else {
             let how = match standing.as_slice() {
-                [] => Wording::both(
-                    "There is no current answer: leave `answers` out.",
-                    "There is no current answer: leave --answer out.",
-                ),
+                [] => Wording::both("`answers`", "--answer")
+                    .map(|given| format!("There is no current answer: leave {given} out.")),
                 standing => format!("The current answers: {}.", shortened(standing, NAMED)).into(),
             };
             wrong(id, format!("{} is not a current answer.", quoted(id)).into(), how);
             continue;
         };
         if answers.iter().any(|other| other.id == **known) {
-            let what = Wording::both(
-                format!("{id} is named twice in `answers`."),
-                format!("{id} is named twice as an answer."),
-            );
+            let what = Wording::both("in `answers`", "as an answer")
+                .map(|given| format!("{id} is named twice {given}."));
             wrong(id, what, "Name it once.".into());
             continue;
         }
@@ -300,10 +296,9 @@ pub(super) fn bound_answers(
     let mains = answers.iter().filter(|it| it.role == BoundAs::Main).count();
     let parts = answers.iter().filter(|it| it.role == BoundAs::Part).count();
     if !answers.is_empty() && (mains > 1 || (mains == 1 && parts > 0) || mains + parts == 0) {
-        let what = Wording::both(
-            "`answers` must name one main answer, or parts that together form the conclusion.",
-            "--answer must name one main answer, or parts that together form the conclusion.",
-        );
+        let what = Wording::both("`answers`", "--answer").map(|given| {
+            format!("{given} must name one main answer, or parts that together form the conclusion.")
+        });
         let how = Wording::both(
             "Mark each of several parts with `as: part`, and other answers with `as: rival`.",
             "Give each part with --answer, and others with --rival.",

@@ -140,10 +140,9 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
                 Code::DuplicateInBatch,
                 &id,
                 format!("{id} is proposed and withdrawn in one call."),
-                Wording::both(
-                    "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
-                    "Proposing a pending id already replaces the proposal: leave it out of --withdraw.",
-                ),
+                Wording::both("`withdraw`", "--withdraw").map(|list| {
+                    format!("Proposing a pending id already replaces the proposal: leave it out of {list}.")
+                }),
             ),
             Some(id) => withdrawn.push(id),
             None => verdict.refuse(
@@ -161,17 +160,13 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
 pub(super) fn pending_list(investigation: &Investigation) -> Wording {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
-        0 => Wording::both(
-            "No proposal is pending: propose nodes with tot_propose first.",
-            "No proposal is pending: propose nodes with `tot propose` first.",
-        ),
+        0 => Wording::both("tot_propose", "`tot propose`")
+            .map(|call| format!("No proposal is pending: propose nodes with {call} first.")),
         1..=12 => format!("Pending: {}.", shortened(&pending, 12)).into(),
         _ => {
             let list = shortened(&pending, 10);
-            Wording::both(
-                format!("Pending: {list} (tot_status lists them)."),
-                format!("Pending: {list} (`tot show --all` lists them)."),
-            )
+            Wording::both("tot_status", "`tot show --all`")
+                .map(|call| format!("Pending: {list} ({call} lists them)."))
         }
     }
 }
@@ -266,10 +261,9 @@ fn check_node(
                 } else {
                     (
                         format!("The parent {} is not a committed node.", quoted(text)),
-                        Wording::both(
-                            "Use the id of a committed node, or null for a root in round 1.",
-                            "Use the id of a committed node, or leave it out for a root in round 1.",
-                        ),
+                        Wording::both("null", "leave it out").map(|none| {
+                            format!("Use the id of a committed node, or {none} for a root in round 1.")
+                        }),
                     )
                 };
                 error(Code::ParentNotFound, message, suggestion);

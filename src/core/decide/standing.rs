@@ -246,7 +246,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
                  the current one.",
             )
             .for_people(
-                "Read both results with `tot show`, then set the state that holds with `tot reclassify`, even if it is \
+                "Read both results with `tot show`, then set the correct state with `tot reclassify`, even if it is \
                  the current one.",
             )
     };

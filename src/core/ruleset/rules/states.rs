@@ -247,10 +247,8 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if !children.is_empty() {
         let pending = change.investigation.children(&node.id).filter(|child| child.is_pending()).count();
         let suggestion = match pending == children.len() {
-            true => Wording::both(
-                "They are only proposed: withdraw them first, with `withdraw` in tot_propose.",
-                "They are only proposed: withdraw them first, with `tot propose --withdraw`.",
-            ),
+            true => Wording::both("`withdraw` in tot_propose", "`tot propose --withdraw`")
+                .map(|call| format!("They are only proposed: withdraw them first, with {call}.")),
             false => "A node with committed children stays open: close the leaves below it instead.".into(),
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
