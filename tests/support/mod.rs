@@ -8,9 +8,10 @@ pub mod testing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -84,6 +85,18 @@ impl Sandbox {
         self.command("git").arg("-C").arg(folder).args(arguments).output().unwrap()
     }
 
+    /// Writes a file of a repository and commits all changes, as a person does.
+    pub fn commit_file(&self, repository: &Path, path: &str, text: &str) {
+        std::fs::write(repository.join(path), text).unwrap();
+        self.git(repository, &["add", "-A"]);
+        self.git(repository, &["commit", "-q", "-m", "By hand"]);
+    }
+
+    /// Runs a program in the sandbox's folder, without input.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> Said {
+        self.command(program).args(arguments).stdin(Stdio::null()).output().unwrap().into()
+    }
+
     /// Advances the servers' clock.
     pub fn sleep(&self, seconds: i64) {
         self.set_clock(self.now.fetch_add(seconds * 1_000, Ordering::SeqCst) + seconds * 1_000);
@@ -145,6 +158,31 @@ impl Sandbox {
     /// Returns the commit at HEAD. Most calls check it before and after, so no process is started for it.
     pub fn head(&self, repository: &Path) -> String {
         gix::open(repository).unwrap().head_id().unwrap().to_string()
+    }
+}
+
+/// Waits until the condition is true: much longer than anything takes, even on a busy machine.
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(120), "it never came: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A program's output and exit status, which is -1 if a signal ended it.
+#[derive(Debug)]
+pub struct Said {
+    pub out: String,
+    pub err: String,
+    pub status: i32,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let status = output.status.code().unwrap_or(-1);
+        Said { out: text(output.stdout), err: text(output.stderr), status }
     }
 }
 

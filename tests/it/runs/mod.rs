@@ -6,34 +6,16 @@ mod nightly;
 mod rerun;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 use tree_of_thoughts::domain::run::Ran;
 use tree_of_thoughts::domain::{Run, RunKind};
 use tree_of_thoughts::format::run_file;
 
-use crate::support::{Sandbox, TOT, node};
-
-/// A command's output and exit status.
-#[derive(Debug)]
-struct Said {
-    out: String,
-    err: String,
-    status: i32,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Said {
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Said {
-            out: text(output.stdout),
-            err: text(output.stderr),
-            status: output.status.code().unwrap_or(-1),
-        }
-    }
-}
+use crate::support::{Said, Sandbox, TOT, node};
 
 /// A project, and next to it an investigation with the pending node `R1.A`.
 struct World {
@@ -68,6 +50,12 @@ impl World {
     fn write(&self, file: &str, text: &str) {
         fs::create_dir_all(self.project.join(file).parent().unwrap()).unwrap();
         fs::write(self.project.join(file), text).unwrap();
+    }
+
+    /// Writes a file of the project that can be run.
+    fn write_program(&self, file: &str, script: &str) {
+        self.write(file, &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(self.project.join(file), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn git(&self, arguments: &[&str]) -> String {
@@ -132,15 +120,4 @@ impl World {
 fn is_alive(process: &str) -> bool {
     let state = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
-}
-
-/// Waits until the condition is true.
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    panic!("it never came: {what}");
 }

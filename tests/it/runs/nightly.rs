@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tree_of_thoughts::yaml;
 
-use super::{Said, World};
+use super::World;
 use crate::remote::hub;
-use crate::support::TOT;
+use crate::support::{Said, TOT};
 
 fn recipe(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/evidence").join(name)

@@ -1,15 +1,16 @@
 //! `tot rerun`.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::run::{Ended, Ran, RunVerdict};
 use tree_of_thoughts::domain::{Run, RunKind};
 use tree_of_thoughts::format::run_file;
 
-use super::{Said, World, eventually, is_alive};
+use super::{World, is_alive};
+use crate::support::{Said, TOT, eventually, node, result};
 
 impl World {
     /// Returns the reruns, oldest first: the run that each repeats, where it ran, and how the results compare.
@@ -49,17 +50,31 @@ impl World {
             self.sandbox.sleep(60);
             server.ok(tool, arguments);
         };
-        let result = |id: &str, state: &str| {
-            json!({"results": [{"nodeId": id, "state": state, "findings": "It is so.", "evidence": "Seen.",
-                                "verificationMethod": "Looked again."}]})
-        };
-        let node = |id: &str, parent: &str| json!({"nodes": [{"id": id, "parent": parent, "title": "A title", "plannedAction": "Look."}]});
-        call("tot_commit", result("R1.A", "EXPLORE"));
-        call("tot_propose", node("R2.A1", "R1.A"));
-        call("tot_commit", result("R2.A1", "FOUND"));
-        call("tot_propose", node("R3.A1a", "R2.A1"));
-        call("tot_commit", result("R3.A1a", "VERIFY"));
+        let mut answer = result("R2.A1", "FOUND");
+        answer["evidence"] = json!("Seen.");
+        call("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]}));
+        call("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+        call("tot_commit", json!({"results": [answer]}));
+        call("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+        call("tot_commit", json!({"results": [result("R3.A1a", "VERIFY")]}));
         call("tot_end", json!({"conclusion": "The value is *one*. Nobody knows why."}));
+    }
+
+    /// Stores a run that prints its process id to a file, `pid`, and never ends.
+    fn hang(&self) -> PathBuf {
+        let pid = self.sandbox.path("pid");
+        let script = format!("echo $$ > {}; sleep 600", pid.display());
+        assert_eq!(self.run(&["--timeout", "1"], &script).status, 124);
+        pid
+    }
+
+    /// Starts a rerun, and waits until the run that hangs does. Returns its process id too.
+    fn begin_again(&self, pid: &Path) -> (Child, String) {
+        fs::remove_file(pid).unwrap();
+        let mut command = self.tot_in(&self.project, &["rerun", "--all", "--yes", "--timeout", "600"]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        eventually("its beginning", || fs::read_to_string(pid).is_ok_and(|text| text.ends_with('\n')));
+        (child, fs::read_to_string(pid).unwrap())
     }
 
     /// Edits the only stored run manually.
@@ -127,19 +142,30 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
             "\n1 of 2 same, 1 differs\nThe conclusion no longer holds: The value is *one*.\ncommit "
         )
     );
-    let at: Vec<_> = world.repeated().into_iter().map(|(at, verdict, _)| (at.unwrap(), verdict)).collect();
+    let repeated = world.repeated();
+    let at: Vec<_> = repeated.iter().map(|(at, verdict, _)| (at.as_ref().unwrap(), *verdict)).collect();
     let same = RunVerdict::Same;
-    let all = [(keeps.clone(), same), (keeps, same), (breaks.clone(), RunVerdict::Differs), (breaks, same)];
+    let all = [(&keeps, same), (&keeps, same), (&breaks, RunVerdict::Differs), (&breaks, same)];
     assert_eq!(at, all);
     // All runs of one call are stored in one commit.
     let log = world.sandbox.git(&world.repository(), &["log", "--format=%h", "--", "runs"]);
     assert_eq!(log.lines().count(), 4);
     assert_eq!(world.again(&["--at", "HEAD~1", "--no-store"]).status, 0);
     assert_eq!(world.repeated().len(), 4);
+    // Programs read what came of it.
+    let said = world.again(&["--at", "HEAD", "--json", "R2.A1"]);
+    assert_eq!(said.status, 1);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    let run = &document["runs"][0];
+    let [verdict, at, output] = [&run["verdict"], &run["at"], &run["output"]["text"]];
+    assert_eq!([verdict, at, output], [&json!("differs"), &json!(breaks), &json!("value 3\n")], "{run:#}");
+    assert_eq!((&run["node"], &run["command"][0]), (&json!("R2.A1"), &json!("sh")));
+    assert_eq!(document["noLonger"], "The conclusion no longer holds: The value is *one*.");
+    assert_eq!(document["commit"], world.head());
     // In place, including uncommitted changes.
     world.write("value", "1\n");
     assert_eq!(world.again(&["--at", "here", "R2.A1"]).status, 0);
-    assert_eq!(world.repeated()[4].2.project.as_ref().unwrap().changed, ["value"]);
+    assert_eq!(world.repeated()[5].2.project.as_ref().unwrap().changed, ["value"]);
     world.assert_sound();
 }
 
@@ -157,11 +183,6 @@ fn nothing_starts_without_a_person_or_a_word() {
     let said = world.tot(&["rerun", "--all", "--dry-run"]);
     assert!(said.out.contains(&format!("    sh -c 'touch {}'\n", marker.display())), "{said:?}");
     assert_eq!(said.status, 0);
-    for arguments in
-        [&["check"][..], &["show"], &["show", "R1.A"], &["review", "--print"], &["log"], &["next"]]
-    {
-        world.tot(arguments);
-    }
     assert!(!marker.exists());
     assert_eq!(world.runs().len(), 1);
 }
@@ -200,21 +221,10 @@ fn each_command_is_asked_for_at_a_terminal() {
     let log = world.sandbox.path("log");
     let keys = |keys: &str| {
         fs::write(&log, "").unwrap();
-        let line = format!(
-            "printf '{keys}' | script -q -e -c '{} rerun --all --at here' /dev/null",
-            crate::support::TOT
-        );
-        let mut command = world.tot_in(&world.project, &[]);
-        let set: Vec<_> =
-            command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
-        command = Command::new("sh");
-        let output = command
-            .args(["-c", &line])
-            .env_clear()
-            .envs(set)
-            .env("TERM", "xterm")
-            .current_dir(&world.project);
-        let said = Said::from(output.output().unwrap());
+        let line = format!("printf '{keys}' | script -q -e -c '{TOT} rerun --all --at here' /dev/null");
+        let mut command = world.sandbox.command("sh");
+        command.args(["-c", &line]).current_dir(&world.project).env("TERM", "xterm");
+        let said = Said::from(command.env("TOT_ROOT", world.sandbox.root()).output().unwrap());
         assert_eq!(said.status, 0, "{said:?}");
         (fs::read_to_string(&log).unwrap(), said.out.matches("[r]un [s]kip").count())
     };
@@ -228,8 +238,7 @@ fn each_command_is_asked_for_at_a_terminal() {
 fn what_can_not_run_is_named_and_is_no_difference() {
     let world = World::new();
     world.ended();
-    world.write("tool", "#!/bin/sh\necho 1\n");
-    Command::new("chmod").args(["+x", "tool"]).current_dir(&world.project).status().unwrap();
+    world.write_program("tool", "echo 1");
     world.write("sub/file", "");
     let had = world.commit();
     assert_eq!(world.tot(&["run", "R2.A1", "--", "./tool"]).status, 0);
@@ -265,10 +274,12 @@ fn what_can_not_run_is_named_and_is_no_difference() {
 }
 
 #[test]
-fn changes_that_are_not_stored_are_named_and_nothing_is_run_without_them() {
+fn more_changes_than_are_stored_are_named_and_nothing_is_run_without_them() {
     let world = World::new();
     world.write("value", &"many words\n".repeat(10_000));
     assert_eq!(world.run(&[], "true").status, 0);
+    let project = world.captured().project.unwrap();
+    assert_eq!((project.changed, project.patch), (vec!["value".to_owned()], None));
     let said = world.again(&["--all"]);
     assert!(said.out.contains("uncommitted changes are not stored: value"), "{said:?}");
     assert_eq!(said.status, 1);
@@ -317,10 +328,7 @@ fn no_hook_and_no_filter_of_the_project_starts() {
     world.write(".gitattributes", "value filter=bad\n");
     world.commit();
     assert_eq!(world.run(&[], "cat value").status, 0);
-    let hook = world.project.join(".git/hooks/post-checkout");
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
-    Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
+    world.write_program(".git/hooks/post-checkout", &format!("touch {}", marker.display()));
     let touch = format!("touch {}; cat", marker.display());
     for name in ["filter.bad.smudge", "filter.bad.clean", "core.fsmonitor"] {
         world.git(&["config", name, &touch]);
@@ -334,21 +342,13 @@ fn no_hook_and_no_filter_of_the_project_starts() {
 #[test]
 fn ctrl_c_leaves_nothing_behind_but_what_had_come_to_its_end() {
     let world = World::new();
-    let pid = world.sandbox.path("pid");
     assert_eq!(world.run(&[], "echo first").status, 0);
-    assert_eq!(
-        world.run(&["--timeout", "1"], &format!("echo $$ > {}; sleep 600", pid.display())).status,
-        124
-    );
+    let pid = world.hang();
     let before = world.state();
     for signal in ["-INT", "-TERM"] {
-        fs::remove_file(&pid).unwrap();
-        let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--timeout", "600"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        eventually("its beginning", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+        let (mut child, process) = world.begin_again(&pid);
         Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        let process = fs::read_to_string(&pid).unwrap();
         eventually("its end", || !is_alive(&process));
         world.assert_tidy(&before);
     }
@@ -359,22 +359,12 @@ fn ctrl_c_leaves_nothing_behind_but_what_had_come_to_its_end() {
 #[test]
 fn a_killed_rerun_is_tidied_up_by_the_next() {
     let world = World::new();
-    let pid = world.sandbox.path("pid");
-    assert_eq!(
-        world.run(&["--timeout", "1"], &format!("echo $$ > {}; sleep 600", pid.display())).status,
-        124
-    );
+    let pid = world.hang();
     let before = world.state();
-    fs::remove_file(&pid).unwrap();
-    let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--timeout", "600"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    eventually("its beginning", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+    let (mut child, process) = world.begin_again(&pid);
     child.kill().unwrap();
     child.wait().unwrap();
-    Command::new("kill")
-        .args(["-KILL", "--", &format!("-{}", fs::read_to_string(&pid).unwrap().trim())])
-        .status()
-        .unwrap();
+    Command::new("kill").args(["-KILL", "--", &format!("-{}", process.trim())]).status().unwrap();
     assert_eq!(world.git(&["worktree", "list"]).lines().count(), 2);
     let said = world.again(&["--all", "--no-store"]);
     // It was captured with a time limit.
@@ -385,12 +375,7 @@ fn a_killed_rerun_is_tidied_up_by_the_next() {
 #[test]
 fn a_command_that_takes_too_long_or_removes_its_folder_leaves_nothing() {
     let world = World::new();
-    assert_eq!(
-        world
-            .run(&[], "rm -rf \"$PWD\"/* .git; echo done; [ -e ../project/../stop ] && sleep 600; exit 0")
-            .status,
-        0
-    );
+    assert_eq!(world.run(&[], "rm -rf \"$PWD\"/* .git").status, 0);
     world.git(&["init", "-q"]);
     let said = world.again(&["--all"]);
     assert_eq!(said.status, 1, "its commit is gone: {said:?}");
@@ -458,29 +443,11 @@ fn what_a_difference_means_is_said_with_a_reason() {
 }
 
 #[test]
-fn programs_read_what_came_of_it() {
-    let world = World::new();
-    world.ended();
-    assert_eq!(world.tot(&["run", "R2.A1", "--", "cat", "value"]).status, 0);
-    world.write("value", "2\n");
-    let commit = world.commit();
-    let said = world.again(&["--at", "HEAD", "--json"]);
-    assert_eq!(said.status, 1);
-    let document: Value = serde_json::from_str(&said.out).unwrap();
-    let run = &document["runs"][0];
-    assert_eq!(
-        (&run["node"], &run["verdict"], &run["at"]),
-        (&json!("R2.A1"), &json!("differs"), &json!(commit))
-    );
-    assert_eq!((&run["command"], &run["output"]["text"]), (&json!(["cat", "value"]), &json!("2\n")));
-    assert_eq!(document["noLonger"], "The conclusion no longer holds: The value is *one*.");
-    assert_eq!(document["commit"], world.head());
-}
-
-#[test]
 fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
     let world = World::without_repository();
     assert_eq!(world.run(&[], "echo 1").status, 0);
+    let ran = world.captured();
+    assert_eq!((ran.project, ran.folder), (None, None));
     let said = world.again(&["--all"]);
     assert_eq!(said.status, 0, "{said:?}");
     assert_eq!(world.repeated()[0].0, None);
@@ -497,8 +464,7 @@ fn path_with(world: &World, bwrap: Option<&str>) -> PathBuf {
         let _ = std::os::unix::fs::symlink(found.unwrap(), folder.join(program));
     }
     if let Some(script) = bwrap {
-        fs::write(folder.join("bwrap"), format!("#!/bin/sh\n{script}\n")).unwrap();
-        Command::new("chmod").arg("+x").arg(folder.join("bwrap")).status().unwrap();
+        world.write_program("../programs/bwrap", script);
     }
     folder
 }
