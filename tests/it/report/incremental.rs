@@ -1,41 +1,35 @@
 //! A site written over an earlier one: unchanged files are not rewritten, and the folder equals a full build.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use tree_of_thoughts::report::{Published, SiteTarget, Writing, write};
 
-use crate::support::{Sandbox, Session, TOT_REPORT, files};
+use super::page as page_of;
+use crate::support::{Sandbox, Session, TOT_REPORT, copy_new, files, node, result, testing::folder};
 
-/// Runs the program, and returns its output.
-fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
-    let output =
-        sandbox.command(TOT_REPORT).arg(sandbox.root()).arg("--out").arg(out).args(more).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Writes over the earlier site and into a new folder, compares the two, and returns the number of unchanged files.
+/// Writes over the earlier site and into a new folder, compares the two, and returns the number of unchanged
+/// investigations.
 fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
-    let (site, whole) = (sandbox.path("site"), sandbox.path("whole"));
-    let said = report(sandbox, &site, more);
-    let _ = fs::remove_dir_all(&whole);
-    assert!(!report(sandbox, &whole, more).contains("unchanged"), "a folder that was not there");
-    let (ours, theirs) = (files(&site, true), files(&whole, true));
-    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{what}");
+    let report = |out: &str| {
+        let said = sandbox.run(TOT_REPORT, &[&["investigations", "--out", out], more].concat());
+        assert_eq!(said.status, 0, "{what}: {said:?}");
+        said.out
+    };
+    let said = report("renewed");
+    let _ = fs::remove_dir_all(sandbox.path("whole"));
+    assert!(!report("whole").contains("unchanged"), "a folder that was not there");
+    let [ours, theirs] = ["renewed", "whole"].map(|out| files(&sandbox.path(out), true));
+    assert!(ours.keys().eq(theirs.keys()), "{what}");
     for (path, bytes) in &ours {
         assert!(bytes == &theirs[path], "{what}: {} is another", path.display());
     }
-    said.split(" unchanged")
-        .next()
-        .and_then(|text| text.rsplit(' ').next())
-        .map_or(0, |n| n.parse().unwrap_or(0))
+    let kept = said.split_once(" unchanged").and_then(|(before, _)| before.rsplit(' ').next());
+    kept.map_or(0, |number| number.parse().unwrap())
 }
 
-/// Three investigations. The second has ended and has an unsigned approval.
 fn three(sandbox: &Sandbox) -> Vec<Session<'_>> {
     (0..3)
         .map(|number| {
@@ -58,8 +52,8 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
 
     all[1].grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
     assert_eq!(renew(&sandbox, "a commit", &[]), 2);
-    let page = sandbox.path("site").join(&all[1].id).join("nodes/R3.A1a.html");
-    assert!(page.exists());
+    let new = sandbox.path("renewed").join(&all[1].id).join("nodes/R3.A1a.html");
+    assert!(new.exists());
 
     let second = all[1].repository();
     sandbox.git(&second, &["tag", "here", "HEAD~1"]);
@@ -74,15 +68,12 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     let newest = sandbox.head(&second);
     sandbox.git(&second, &["reset", "-q", "--hard", "HEAD~2"]);
     assert_eq!(renew(&sandbox, "an earlier commit", &[]), 2);
-    assert!(!page.exists());
+    assert!(!new.exists());
     sandbox.git(&second, &["reset", "-q", "--hard", &newest]);
     assert_eq!(renew(&sandbox, "and back", &[]), 2);
 
     // Withheld text is left out as soon as the list is committed.
-    fs::write(second.join("withheld.yaml"), "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: a name\n")
-        .unwrap();
-    sandbox.git(&second, &["add", "withheld.yaml"]);
-    sandbox.git(&second, &["commit", "-q", "-m", "Withhold"]);
+    sandbox.commit_file(&second, "withheld.yaml", "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: a name\n");
     assert_eq!(renew(&sandbox, "a list of what is withheld", &[]), 2);
 
     assert_eq!(renew(&sandbox, "a base URL", &["--base-url", "https://example.org/"]), 0);
@@ -92,7 +83,7 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     let template = sandbox.path("template");
     fs::create_dir(&template).unwrap();
     fs::write(template.join("status.html"), "One.\n").unwrap();
-    let with_template = ["--template", template.to_str().unwrap()];
+    let with_template = ["--template", "template"];
     assert_eq!(renew(&sandbox, "a template", &with_template), 0);
     assert_eq!(renew(&sandbox, "the same template", &with_template), 3);
     fs::write(template.join("status.html"), "Two.\n").unwrap();
@@ -101,16 +92,29 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
 
     fs::rename(&second, sandbox.path("elsewhere")).unwrap();
     assert_eq!(renew(&sandbox, "one that is gone", &[]), 2);
-    assert!(!sandbox.path("site").join(&all[1].id).exists());
+    assert!(!sandbox.path("renewed").join(&all[1].id).exists());
     // A second folder with the same investigation.
-    let first = all[0].repository();
-    sandbox.git(&sandbox.root(), &["clone", "-q", first.to_str().unwrap(), "zz-copy"]);
+    copy_new(&all[0].repository(), &sandbox.root().join("zz-copy"));
     assert_eq!(renew(&sandbox, "a copy", &[]), 2);
-    let index = fs::read_to_string(sandbox.path("site/index.html")).unwrap();
+    let index = page_of(&sandbox.path("renewed"), "index.html");
     assert!(index.contains(&format!("is also in {}", all[0].id)), "{index}");
     fs::remove_dir_all(sandbox.root().join("zz-copy")).unwrap();
     fs::rename(sandbox.path("elsewhere"), &second).unwrap();
     assert_eq!(renew(&sandbox, "one that is back", &[]), 2);
+
+    // A problem may disappear without a commit, for example when a missing object is fetched.
+    sandbox.commit_file(&all[2].repository(), "nodes/R2/R2.A1.yaml", "version: 1\nid: [not, an, id]\n");
+    assert_eq!(renew(&sandbox, "a fault", &[]), 2);
+    assert_eq!(renew(&sandbox, "the same fault", &[]), 2);
+
+    // The only investigation of a site is reused as a whole.
+    all[1..].iter().for_each(|gone| fs::remove_dir_all(gone.repository()).unwrap());
+    assert_eq!(renew(&sandbox, "a site of one", &[]), 0);
+    assert_eq!(renew(&sandbox, "no change to it", &[]), 1);
+    assert_eq!(renew(&sandbox, "its last commit but one", &["--rev", "HEAD~1"]), 0);
+    assert_eq!(renew(&sandbox, "its newest again", &[]), 0);
+    all[0].grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    assert_eq!(renew(&sandbox, "a commit to it", &[]), 0);
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn what_was_damaged_by_hand_is_mended() {
     let sandbox = Sandbox::new();
     let all = three(&sandbox);
     assert_eq!(renew(&sandbox, "the first run", &[]), 0);
-    let site = sandbox.path("site");
+    let site = sandbox.path("renewed");
     let page = site.join(&all[0].id).join("nodes/R1.A.html");
     let bytes = fs::read(&page).unwrap();
 
@@ -148,20 +152,8 @@ fn what_was_damaged_by_hand_is_mended() {
     // A page that is a link is not ours, and nothing is changed.
     fs::remove_file(&page).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &page).unwrap();
-    let output = sandbox.command(TOT_REPORT).arg(sandbox.root()).arg("--out").arg(&site).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("was not written by this program"));
-}
-
-/// A problem may disappear without a commit, for example when a missing object is fetched.
-#[test]
-fn an_investigation_with_a_fault_is_read_each_time() {
-    let sandbox = Sandbox::new();
-    let all = three(&sandbox);
-    let repository = all[2].repository();
-    fs::write(repository.join("nodes/R2/R2.A1.yaml"), "version: 1\nid: [not, an, id]\n").unwrap();
-    sandbox.git(&repository, &["commit", "-q", "-am", "Break a node"]);
-    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
-    assert_eq!(renew(&sandbox, "a fault", &[]), 2);
+    let said = sandbox.run(TOT_REPORT, &["investigations", "--out", "renewed"]);
+    assert!(said.err.contains("was not written by this program"), "{said:?}");
 }
 
 /// The cited project files may change without a commit to the investigation.
@@ -171,26 +163,17 @@ fn evidence_that_has_changed_is_told() {
     let project = sandbox.path("project");
     fs::create_dir(&project).unwrap();
     sandbox.git(&project, &["init", "-q", "-b", "main"]);
-    fs::write(project.join("cache.rs"), "fn cache() {}\n").unwrap();
-    sandbox.git(&project, &["add", "."]);
-    sandbox.git(&project, &["commit", "-q", "-m", "Begin"]);
-    let mut cites = {
-        let server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-        let mut session = Session { sandbox: &sandbox, server, id: String::new() };
-        let started = session.server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}));
-        session.id = started["sessionId"].as_str().unwrap().to_owned();
-        session
-    };
-    let proposal = json!({"id": "R1.A", "title": "The cache", "plannedAction": "Read it."});
-    cites.ok("tot_propose", json!({"nodes": [proposal]}));
+    sandbox.commit_file(&project, "cache.rs", "fn cache() {}\n");
+    let mut cites = Session::start(&sandbox, json!({"mode": "smoke"}));
+    cites.server = sandbox.server_with(&["--project", "project"]);
+    cites.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
     sandbox.sleep(60);
-    let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "one", "findings": "It is empty.",
-        "references": [{"target": "cache.rs:1"}]});
-    cites.ok("tot_commit", json!({"results": [result]}));
-    sandbox.sleep(60);
+    let mut found = result("R1.A", "EXPLORE");
+    found["references"] = json!([{"target": "cache.rs:1"}]);
+    cites.ok("tot_commit", json!({"results": [found]}));
     let _other = Session::begun(&sandbox);
 
-    let of_project = ["--project", project.to_str().unwrap()];
+    let of_project = ["--project", "project"];
     assert_eq!(renew(&sandbox, "the first run", &of_project), 0);
     assert_eq!(renew(&sandbox, "no change", &of_project), 2);
     fs::write(project.join("cache.rs"), "fn cache() { fill() }\n").unwrap();
@@ -199,22 +182,9 @@ fn evidence_that_has_changed_is_told() {
     assert_eq!(renew(&sandbox, "another forge", &of_project), 0);
 }
 
-/// The only investigation of a site is reused as a whole.
-#[test]
-fn a_site_of_one_is_not_made_again_either() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
-    assert_eq!(renew(&sandbox, "no change", &[]), 1);
-    assert_eq!(renew(&sandbox, "another commit", &["--rev", "HEAD~1"]), 0);
-    assert_eq!(renew(&sandbox, "the newest again", &[]), 0);
-    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    assert_eq!(renew(&sandbox, "a commit", &[]), 0);
-}
-
 #[test]
 fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
-    let folder = crate::support::testing::folder();
+    let folder = folder();
     let out = folder.path().join("site");
     let site = |text: &str| [("index.html".to_owned(), text.as_bytes().to_vec())].into();
     write(&site("first"), &out).unwrap();
@@ -231,7 +201,7 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
 /// Otherwise, text that is withheld later would stay in it.
 #[test]
 fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
-    let folder = crate::support::testing::folder();
+    let folder = folder();
     let out = folder.path().join("site");
     let abandoned = |number: u32, within: &str| {
         let abandoned = folder.path().join(format!(".site.tot-0-{number}"));
@@ -257,7 +227,7 @@ fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
     for _ in 0..40 {
         Session::start(&sandbox, json!({"query": "Why is it slow?"})).grow(&[("R1.A", None)], "EXPLORE");
     }
-    let folder = crate::support::testing::folder();
+    let folder = folder();
     let out = folder.path().join("site");
     write(&[("index.html".to_owned(), b"before".to_vec())].into(), &out).unwrap();
     let mut run = sandbox.command(TOT_REPORT);

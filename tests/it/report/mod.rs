@@ -5,8 +5,30 @@ mod hostile;
 mod incremental;
 mod judge;
 mod leaks;
+#[cfg(unix)]
 mod publishing;
 mod serve;
 mod site;
 mod summary;
 mod withheld;
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Sandbox, TOT_REPORT};
+
+/// Runs `tot-report` into an empty folder. Returns the folder, or the error, after which there must be no folder.
+fn published(sandbox: &Sandbox, source: &Path, more: &[&str]) -> Result<PathBuf, String> {
+    let out = sandbox.path("site");
+    let _ = std::fs::remove_dir_all(&out);
+    let said = sandbox.run(TOT_REPORT, &[&[source.to_str().unwrap(), "--out", "site"], more].concat());
+    if said.status == 0 {
+        return Ok(out);
+    }
+    assert!(!out.exists());
+    Err(said.err)
+}
+
+/// Returns a page of a site.
+fn page(site: &Path, path: &str) -> String {
+    std::fs::read_to_string(site.join(path)).unwrap()
+}

@@ -1,17 +1,17 @@
 //! The recipes in `investigations/publishing/`: parsed, with their commands run.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tree_of_thoughts::yaml;
 
+use super::page;
 use crate::support::{Sandbox, Session, TOT_REPORT};
 
 fn recipe(name: &str) -> String {
-    std::fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/publishing").join(name),
-    )
-    .unwrap()
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/publishing");
+    std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
 fn workflow(name: &str) -> Value {
@@ -26,11 +26,24 @@ fn cloned(sandbox: &Sandbox) -> PathBuf {
     clone
 }
 
+/// Writes a file that can be run.
+fn write_program(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Installs the program as `cargo install` would.
+fn install(sandbox: &Sandbox) {
+    let bin = sandbox.path("home/.cargo/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::copy(TOT_REPORT, bin.join("tot-report")).unwrap();
+}
+
 /// Runs a line of a recipe. A fake `cargo` replaces the real one, which would compile for minutes. It checks its
 /// arguments and copies the program to where `cargo install` would put it.
 fn run(sandbox: &Sandbox, folder: &Path, line: &str, variables: &[(&str, &str)]) {
-    let bin = sandbox.path("home/.cargo/bin");
-    std::fs::create_dir_all(&bin).unwrap();
+    let home = sandbox.path("home/.cargo");
     let cargo = format!(
         "#!/bin/bash\nset -eu\n\
          [[ \"$1 $2 $3 $4\" == \"install --locked --git https://\"*/tree-of-thoughts ]]\n\
@@ -38,43 +51,26 @@ fn run(sandbox: &Sandbox, folder: &Path, line: &str, variables: &[(&str, &str)])
          if [[ $1 == --root ]]; then root=$2; shift 2; fi\n\
          [[ \"$*\" == \"--bin tot-report tree-of-thoughts\" ]]\n\
          mkdir -p \"$root/bin\"; cp '{TOT_REPORT}' \"$root/bin/tot-report\"\n",
-        sandbox.path("home/.cargo").display()
+        home.display()
     );
     let fake = sandbox.path("fake");
-    std::fs::create_dir_all(&fake).unwrap();
-    std::fs::write(fake.join("cargo"), cargo).unwrap();
-    make_executable(&fake.join("cargo"));
-    let mut path = std::ffi::OsString::from(&fake);
-    for folder in [bin.as_os_str(), std::env::var_os("PATH").unwrap().as_os_str()] {
-        path.push(":");
-        path.push(folder);
-    }
-    let output = sandbox
-        .command("bash")
-        .args(["-euo", "pipefail", "-c", line])
-        .env("PATH", path)
-        .envs(variables.iter().copied())
-        .current_dir(folder)
-        .output()
-        .unwrap();
+    write_program(&fake.join("cargo"), &cargo);
+    let path = format!("{}:{}/bin:{}", fake.display(), home.display(), std::env::var("PATH").unwrap());
+    let mut command = sandbox.command("bash");
+    command.args(["-euo", "pipefail", "-c", line]).current_dir(folder);
+    let output = command.env("PATH", path).envs(variables.iter().copied()).output().unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 fn assert_site(site: &Path, base: &str) {
-    let page = std::fs::read_to_string(site.join("index.html")).unwrap();
-    assert!(page.contains(&format!("<link rel=\"canonical\" href=\"{base}")), "{page}");
+    let index = page(site, "index.html");
+    assert!(index.contains(&format!("<link rel=\"canonical\" href=\"{base}")), "{index}");
     assert!(site.join("feed.xml").exists());
     // The whole history: the first and the last commit.
-    let history = std::fs::read_to_string(site.join("history.html")).unwrap();
+    let history = page(site, "history.html");
     assert!(history.contains("Start: ") && history.contains("Commit R1.A"), "{history}");
 }
 
-#[cfg(unix)]
 #[test]
 fn the_github_workflow_publishes_a_clone() {
     let flow = workflow("github-pages.yml");
@@ -105,7 +101,6 @@ fn the_github_workflow_publishes_a_clone() {
     assert_site(&clone.join("_site"), "https://owner.github.io/investigation/");
 }
 
-#[cfg(unix)]
 #[test]
 fn the_gitlab_pipeline_publishes_a_clone() {
     let flow = workflow("gitlab-pages.yml");
@@ -126,39 +121,24 @@ fn the_gitlab_pipeline_publishes_a_clone() {
     assert_site(&clone.join("public"), "https://owner.gitlab.io/investigation/");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_push_to_a_bare_repository_with_the_hook_renews_the_site() {
     let sandbox = Sandbox::new();
     let clone = cloned(&sandbox);
     let bare = sandbox.path("bare.git");
     sandbox.git(&clone, &["init", "-q", "--bare", "-b", "main", bare.to_str().unwrap()]);
-    std::fs::write(bare.join("hooks/post-receive"), recipe("post-receive")).unwrap();
-    make_executable(&bare.join("hooks/post-receive"));
-    let bin = sandbox.path("bin");
-    std::fs::create_dir(&bin).unwrap();
-    std::fs::copy(TOT_REPORT, bin.join("tot-report")).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    write_program(&bare.join("hooks/post-receive"), &recipe("post-receive"));
+    install(&sandbox);
     let site = sandbox.path("www");
-    let push = || {
-        let output = sandbox
-            .command("git")
-            .current_dir(&clone)
-            .args(["push", "-q", bare.to_str().unwrap(), "HEAD:main"])
-            .env("PATH", &path)
-            .env("SITE", &site)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
+    let push =
+        || run(&sandbox, &clone, "git push -q ../bare.git HEAD:main", &[("SITE", site.to_str().unwrap())]);
     push();
     assert_site(&site, "https://example.org/investigation/");
     sandbox.git(&clone, &["commit", "-q", "--allow-empty", "-m", "A note by hand"]);
     push();
-    assert!(std::fs::read_to_string(site.join("history.html")).unwrap().contains("A note by hand"));
+    assert!(page(&site, "history.html").contains("A note by hand"));
 }
 
-#[cfg(unix)]
 #[test]
 fn the_commands_for_several_investigations_work_as_they_stand() {
     let readme = recipe("README.md");
@@ -171,11 +151,9 @@ fn the_commands_for_several_investigations_work_as_they_stand() {
     std::fs::create_dir(&work).unwrap();
     let list = format!("{}\n{}\n", clone.display(), other.repository().display());
     std::fs::write(work.join("investigations.txt"), list).unwrap();
-    let bin = sandbox.path("home/.cargo/bin");
-    std::fs::create_dir_all(&bin).unwrap();
-    std::fs::copy(TOT_REPORT, bin.join("tot-report")).unwrap();
+    install(&sandbox);
     run(&sandbox, &work, block, &[("BASE_URL", "https://example.org/")]);
-    let index = std::fs::read_to_string(work.join("_site/index.html")).unwrap();
+    let index = page(&work, "_site/index.html");
     assert!(index.contains("2 investigations, newest first"), "{index}");
 }
 

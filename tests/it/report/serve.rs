@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Sandbox, Session, TOT, TOT_REPORT, open_many_files};
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT, eventually, open_many_files};
 
 /// A running `tot-report --serve`.
 struct Site {
@@ -36,28 +36,29 @@ impl Site {
         Site { child, stderr, address }
     }
 
-    fn get(&self, path: &str) -> Answer {
-        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address))
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
     }
 
+    fn get(&self, path: &str) -> Answer {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost"))
+    }
+
+    /// Sends a request's first lines.
     fn send(&self, request: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut text = Vec::new();
-        stream.read_to_end(&mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
+        let mut stream = self.connect();
+        write!(stream, "{request}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// Returns the state shown on the first page.
-    fn shown(&self) -> String {
-        self.shown_by("/")
-    }
-
-    fn shown_by(&self, page: &str) -> String {
+    /// Returns the state that a page shows.
+    fn shown(&self, page: &str) -> String {
         let page = self.get(page).body;
         page.split("data-shown=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     }
@@ -71,11 +72,11 @@ impl Drop for Site {
 }
 
 #[test]
-fn a_page_learns_that_the_investigation_has_grown() {
+fn a_page_learns_of_new_commits_and_sign_offs() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     let site = Site::start(&sandbox, &session.repository());
-    let before = site.shown();
+    let before = site.shown("/");
     assert_eq!(site.get("/-/shown?not=another").status, 200);
     assert_eq!(site.get("/nodes/R2.A1.html").status, 404);
     let started = Instant::now();
@@ -85,31 +86,14 @@ fn a_page_learns_that_the_investigation_has_grown() {
         waiting.join().unwrap()
     });
     assert_eq!(waiting.status, 200);
-    assert_ne!(site.shown(), before);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_ne!(site.shown("/"), before);
     // Two commits were made. The second may have come after the response.
-    while site.get("/nodes/R2.A1.html").status != 200 {
-        assert!(started.elapsed() < Duration::from_secs(20), "the new node never has a page");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-#[test]
-fn a_sign_off_that_comes_later_is_shown() {
-    let sandbox = Sandbox::new();
-    let session = Session::begun(&sandbox);
-    let site = Site::start(&sandbox, &session.repository());
-    let before = site.shown();
-    let mut command = sandbox.command(TOT);
-    let approved =
-        command.current_dir(session.repository()).args(["approve", "--unsigned"]).output().unwrap();
-    assert!(approved.status.success(), "{approved:?}");
+    eventually("the page of the new node", || site.get("/nodes/R2.A1.html").status == 200);
+    let before = site.shown("/");
+    assert_eq!(sandbox.run(TOT, &["approve", "--unsigned", "--root", "investigations"]).status, 0);
     assert_eq!(site.get(&format!("/-/shown?not={before}")).status, 200);
-    let started = Instant::now();
-    while !site.get("/").body.contains("approved/") {
-        assert!(started.elapsed() < Duration::from_secs(20), "the tag is never shown");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    eventually("the sign-off", || site.get("/").body.contains("approved/"));
 }
 
 /// Each new commit once rendered all investigations again, and reloaded all open pages.
@@ -120,24 +104,18 @@ fn a_commit_changes_the_pages_of_its_investigation_and_the_index_alone() {
     sandbox.sleep(1);
     let stays = Session::start(&sandbox, json!({}));
     let site = Site::start(&sandbox, &sandbox.root());
-    let page = |session: &Session| format!("/{}/", session.id);
-    let shown = || [page(&grows), page(&stays), "/".to_owned()].map(|page| site.shown_by(&page));
-    let before = shown();
-    let page_of_it = page(&grows);
+    let pages = [format!("/{}/", grows.id), format!("/{}/", stays.id), "/".to_owned()];
+    let before = pages.each_ref().map(|page| site.shown(page));
     grows.grow(&[("R1.A", None)], "EXPLORE");
-    while site.shown_by(&page_of_it) == before[0] {
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    eventually("the commit", || site.shown(&pages[0]) != before[0]);
     assert_eq!(site.get(&format!("/-/shown?not={}", before[0])).status, 200);
-    assert_eq!(site.shown_by(&page(&stays)), before[1]);
-    assert_ne!(site.shown_by("/"), before[2]);
+    assert_eq!(site.shown(&pages[1]), before[1]);
+    assert_ne!(site.shown("/"), before[2]);
     // With another one present, each has a different place.
     sandbox.sleep(1);
     let third = Session::start(&sandbox, json!({}));
-    while site.get(&page(&third)).status != 200 {
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    assert_eq!(site.get(&page(&stays)).status, 200);
+    eventually("the third", || site.get(&format!("/{}/", third.id)).status == 200);
+    assert_eq!(site.get(&pages[1]).status, 200);
 }
 
 #[test]
@@ -159,16 +137,14 @@ fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
         ("[::1].evil.example", 421),
         ("", 421),
     ] {
-        let answer = site.send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        let answer = site.send(&format!("GET / HTTP/1.1\r\nHost: {host}"));
         assert_eq!(answer.status, status, "{host}: {}", answer.body);
         assert_eq!(answer.body.contains("sky blue"), status == 200, "{host}");
     }
-    let absolute = "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    assert_eq!(site.send(absolute).status, 421);
-    assert_eq!(site.send("GET / HTTP/1.0\r\n\r\n").status, 421);
+    assert_eq!(site.send("GET http://evil.example/ HTTP/1.1\r\nHost: localhost").status, 421);
+    assert_eq!(site.send("GET / HTTP/1.0").status, 421);
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
-        let answer =
-            site.send(&format!("{method} / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        let answer = site.send(&format!("{method} / HTTP/1.1\r\nHost: localhost"));
         assert_eq!(answer.status, 405, "{method}");
         assert!(answer.head.contains("allow: get, head"));
     }
@@ -190,8 +166,8 @@ fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
     assert_eq!(moved.status, 308);
     assert!(moved.head.contains(&format!("location: /{}/", session.id)));
     assert_eq!(site.get(&format!("/{}/", session.id)).status, 200);
-    let request = "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    assert_eq!((site.send(request).status, site.send(request).body.as_str()), (200, ""));
+    let head = site.send("HEAD / HTTP/1.1\r\nHost: localhost");
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
 }
 
 #[test]
@@ -215,10 +191,7 @@ fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
             assert!(answer.head.contains(header), "{header} is missing for {path}: {}", answer.head);
         }
         let tag = answer.head.split("etag: ").nth(1).unwrap().lines().next().unwrap().to_owned();
-        let again = format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {tag}\r\nConnection: close\r\n\r\n"
-        );
-        let again = site.send(&again);
+        let again = site.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {tag}"));
         assert_eq!((again.status, again.body.as_str()), (304, ""), "{path}");
     }
 }
@@ -232,8 +205,7 @@ fn half_open_connections_keep_out_nobody_and_do_not_stay() {
     open_many_files();
     let mut flood: Vec<_> = (0..1_500)
         .map(|_| {
-            let mut stream = TcpStream::connect(&site.address).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            let mut stream = site.connect();
             // A connection may have been closed in the meantime to make room.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: loc");
             stream
@@ -254,15 +226,11 @@ fn it_ends_well_when_it_is_told_to_even_while_a_page_waits() {
     let session = Session::start(&sandbox, json!({}));
     for signal in ["INT", "TERM"] {
         let mut site = Site::start(&sandbox, &session.repository());
-        let shown = site.shown();
-        let mut waiting = TcpStream::connect(&site.address).unwrap();
+        let shown = site.shown("/");
+        let mut waiting = site.connect();
         write!(waiting, "GET /-/shown?not={shown} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-        let status = sandbox
-            .command("sh")
-            .args(["-c", "kill -$0 $1", signal, &site.child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success());
+        let process = site.child.id().to_string();
+        assert_eq!(sandbox.run("kill", &[&format!("-{signal}"), &process]).status, 0);
         assert!(site.child.wait().unwrap().success(), "{signal}");
         let mut rest = String::new();
         site.stderr.read_to_string(&mut rest).unwrap();
@@ -273,14 +241,14 @@ fn it_ends_well_when_it_is_told_to_even_while_a_page_waits() {
 #[test]
 fn what_others_could_reach_must_be_asked_for() {
     let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    let refused = |arguments: &[&str]| {
-        let output = sandbox.command(TOT_REPORT).arg(session.repository()).args(arguments).output().unwrap();
-        assert!(!output.status.success());
-        String::from_utf8(output.stderr).unwrap()
-    };
-    assert!(refused(&["--serve", "0.0.0.0:0"]).contains("--allow-remote"));
-    assert!(refused(&["--serve", "somewhere"]).contains("127.0.0.1:8420"));
-    assert!(refused(&["--serve", "--out", "x"]).contains("--out"));
-    assert!(refused(&["--allow-remote", "--out", "x"]).contains("cannot be used with"));
+    let _session = Session::start(&sandbox, json!({}));
+    for (arguments, reason) in [
+        (["--serve", "0.0.0.0:0"], "--allow-remote"),
+        (["--serve", "somewhere"], "127.0.0.1:8420"),
+        (["--serve", "--out=x"], "--out"),
+        (["--allow-remote", "--out=x"], "cannot be used with"),
+    ] {
+        let said = sandbox.run(TOT_REPORT, &[&["investigations"], &arguments[..]].concat());
+        assert!(said.status > 0 && said.err.contains(reason), "{arguments:?}: {said:?}");
+    }
 }
