@@ -3,7 +3,6 @@
 pub mod http;
 pub mod memory;
 pub mod stdio;
-pub mod table;
 pub mod testing;
 
 use std::collections::BTreeMap;

@@ -6,15 +6,16 @@ use std::fmt::Write;
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::end::{EarlyStop, End};
+use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
 use tree_of_thoughts::decide::next::{LegalCall, Next, Strategy, SuggestedState, next};
+use tree_of_thoughts::decide::propose::Propose;
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::NextStep;
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, StopReason};
 use tree_of_thoughts::ruleset::{Role, builtin};
 
-use crate::support::table::{EVIDENCE, Table, worded};
+use super::table::{EVIDENCE, Table, worded};
 
 /// How an agent fills in what the plan leaves open.
 struct Agent {
@@ -92,13 +93,13 @@ fn played(ruleset: &str, agent: &Agent) -> String {
             break;
         }
         let accepted = match plan.next_call.clone().unwrap().call {
-            LegalCall::Propose => table.try_propose(plan.proposal().nodes, &[]),
+            LegalCall::Propose => table.propose(plan.proposal()),
             LegalCall::Withdraw(ids) => {
-                let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
-                table.try_propose(Vec::new(), &ids)
+                let withdraw = ids.iter().map(ToString::to_string).collect();
+                table.propose(Propose { nodes: Vec::new(), withdraw })
             }
             LegalCall::Commit(steps) => committed(&mut table, agent, &steps),
-            LegalCall::Reclassify(step) => table.try_reclassify(Reclassify {
+            LegalCall::Reclassify(step) => table.reclassify(Reclassify {
                 node_id: step.node.to_string(),
                 new_state: step.state.to_string(),
                 reason: agent.reason.map(str::to_owned),
@@ -141,7 +142,10 @@ fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision>
     };
     let ways = (agent.ends)().into_iter().filter(|end| may_end || (end.stopped.is_some() && lacks(table)));
     let ways: Vec<End> = ways.collect();
-    ways.into_iter().find_map(|end| table.try_end_naming_all(end).ok())
+    let rules = table.rules();
+    let answers = rules.answers(&table.investigation).map(|node| Bind::Id(node.id.to_string()));
+    let answers: Vec<Bind> = answers.collect();
+    ways.into_iter().find_map(|end| table.end(End { answers: answers.clone(), ..end }).ok())
 }
 
 /// Commits possible answers as answers and confirms the answer above, if any; otherwise follows the plan. The honest
@@ -165,7 +169,7 @@ fn committed(table: &mut Table, agent: &Agent, steps: &[SuggestedState]) -> Resu
             table.run(Some(step.node.as_str()));
         }
     }
-    table.try_commit(results(&claimed)).or_else(|_| table.try_commit(results(steps)))
+    table.commit(results(&claimed)).or_else(|_| table.commit(results(steps)))
 }
 
 /// Returns the role of the node's parent, or `None` for a root.

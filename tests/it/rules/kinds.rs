@@ -2,13 +2,10 @@
 //! which is identical for agents, in the terminal and in the report.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use tree_of_thoughts::decide::comment::Say;
-use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::next::{Next, next};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::{Code, CommentKind, Commenter};
 use tree_of_thoughts::report::{ReportInput, SiteContents, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
@@ -16,9 +13,10 @@ use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
 use tree_of_thoughts::service::project::ProjectEvidence;
 use tree_of_thoughts::service::signoff::SignOffs;
-use tree_of_thoughts::store::{Size, Snapshot};
+use tree_of_thoughts::store::Snapshot;
+use tree_of_thoughts::yaml;
 
-use crate::support::table::{Table, found, said};
+use super::table::Table;
 
 /// A ruleset with minimal requirements.
 const LITTLE: &str = "\
@@ -28,200 +26,46 @@ summary: A method that asks for little.
 states:
 - {name: GO, meaning: Go on, role: open, colour: lightblue, children: [{min: 1}]}
 - {name: WAIT, meaning: Go on later, role: open, colour: gray, children: [{min: 1}]}
-- {name: YES, meaning: An answer, role: solution, colour: green, terminal: true}
-- {name: NO, meaning: Ruled out, role: deadEnd, colour: red, terminal: true}
+- {name: ANSWER, meaning: An answer, role: solution, colour: green, terminal: true}
+- {name: OUT, meaning: Ruled out, role: deadEnd, colour: red, terminal: true}
 checks: {suspicious: \"off\", missingAgent: \"off\", reusedAgent: \"off\", secretSuspected: \"off\"}
 end: {minRounds: 1}
 ";
 
-const WAIT: &str = "WAIT, meaning: Go on later, role: open, colour: gray, children: [{min: 1}]";
-
 /// A kind of rule, and a ruleset in which it fires.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Fixture {
-    kind: &'static str,
-    /// A part of the ruleset above, and its replacement.
-    with: [&'static str; 2],
-    /// The calls, and the expected messages.
-    play: fn(&mut Table) -> String,
-    /// A phrase that occurs only where the rule fires.
-    says: &'static str,
+    kind: String,
+    state: Value,
+    keys: Map<String, Value>,
+    calls: Vec<String>,
+    says: String,
 }
 
-const fn fixture(
-    kind: &'static str,
-    with: [&'static str; 2],
-    play: fn(&mut Table) -> String,
-    says: &'static str,
-) -> Fixture {
-    Fixture { kind, with, play, says }
-}
-
-const FIXTURES: [Fixture; 20] = [
-    fixture("end.minRounds", ["minRounds: 1", "minRounds: 3"], one_closed_root, "MIN_ROUNDS"),
-    fixture(
-        "end.minDepth",
-        ["minRounds: 1", "minRounds: 1, minDepth: 2"],
-        one_closed_root,
-        "DEPTH_TOO_SHALLOW",
-    ),
-    fixture(
-        "states",
-        [WAIT, "WAIT, meaning: Go on later, role: theory, colour: gray, terminal: true"],
-        |table| {
-            table.grow(&[("R1.A", "", "GO")]);
-            table.grow(&[("R2.A1", "R1.A", "YES")]);
-            table.reclassify("R1.A", "WAIT")
-        },
-        "HAS_CHILDREN",
-    ),
-    fixture(
-        "states.children",
-        ["children: [{min: 1}]", "children: [{min: 2}]"],
-        a_child_that_answers,
-        "INSUFFICIENT_CHILDREN",
-    ),
-    fixture(
-        "states.childStates",
-        ["children: [{min: 1}]", "children: [{min: 1}], childStates: [GO, NO]"],
-        a_child_that_answers,
-        "INVALID_CHILD_STATE",
-    ),
-    fixture(
-        "earlyStates",
-        ["end:", "earlyStates: [{states: [YES], toRound: 1, storeAs: GO}]\nend:"],
-        an_answer_at_once,
-        "DEPTH_ENFORCED",
-    ),
-    fixture(
-        "evidence",
-        ["end:", "evidence: {states: [YES], minCharacters: 500}\nend:"],
-        an_answer_at_once,
-        "MISSING_EVIDENCE",
-    ),
-    fixture("runs", ["end:", "runs: {states: [YES]}\nend:"], an_answer_at_once, "NOT_RUN"),
-    fixture(
-        "alternatives",
-        ["end:", "alternatives: {states: [YES], min: 1}\nend:"],
-        an_answer_at_once,
-        "MISSING_ALTERNATIVES",
-    ),
-    fixture(
-        "confirmations",
-        [WAIT, "WAIT, meaning: Go on later, role: awaitingConfirmation, colour: gray, children: [{min: 1}]"],
-        |table| {
-            table.grow(&[("R1.A", "", "WAIT")]);
-            table.grow(&[("R2.A1", "R1.A", "GO")]);
-            table.grow(&[("R3.A1a", "R2.A1", "NO")]);
-            table.blockers()
-        },
-        "AWAITING_CONFIRMATION",
-    ),
-    fixture(
-        "verification",
-        ["end:", "verification: {confirmed: reject}\nend:"],
-        one_closed_root,
-        "UNCONFIRMED_ANSWER",
-    ),
-    fixture(
-        "objections",
-        ["end:", "objections: reject\nend:"],
-        |table| {
-            table.grow(&[("R1.A", "", "YES")]);
-            let objection = Say {
-                node_id: Some("R1.A".into()),
-                kind: CommentKind::Objection,
-                text: "It was not measured.".into(),
-                ..Say::default()
-            };
-            table.say(objection, Commenter::default()).unwrap();
-            table.blockers()
-        },
-        "OBJECTION_OPEN",
-    ),
-    fixture(
-        "terminalRatio",
-        [
-            "end:",
-            "terminalRatio:\n  limits: [{maxPercent: 0}]\n  alsoClosed: [WAIT]\n  notCounted:\n  - {states: [NO], \
-             toRound: 1}\n  - {childrenOf: [WAIT]}\nend:",
-        ],
-        |table| {
-            table.propose(&[("R1.A", "")]);
-            table.commit(&[("R1.A", "WAIT")])
-        },
-        "TERMINAL_RATIO_EXCEEDED",
-    ),
-    fixture("batchLimit", ["end:", "batchLimit: 1\nend:"], two_roots, "BATCH_OVERFLOW"),
-    fixture("roots", ["end:", "roots: {max: 1}\nend:"], two_roots, "TOO_MANY_ROOTS"),
-    fixture("breadth", ["end:", "breadth: {round: 1, recommended: 3}\nend:"], two_roots, "R1_BREADTH"),
-    fixture(
-        "checks",
-        ["missingAgent: \"off\"", "missingAgent: reject"],
-        |table| {
-            table.propose(&[("R1.A", "")]);
-            said(table.try_commit(vec![NodeResult { agent_id: None, ..found("R1.A", "YES") }]))
-        },
-        "MISSING_AGENT",
-    ),
-    fixture(
-        "checks.secretSuspected",
-        ["secretSuspected: \"off\"", "secretSuspected: reject"],
-        |table| {
-            table.propose(&[("R1.A", "")]);
-            let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
-            said(table.try_commit(vec![NodeResult { findings: token, ..found("R1.A", "YES") }]))
-        },
-        "SECRET_SUSPECTED",
-    ),
-    fixture(
-        "end.minQualityPercent",
-        ["minRounds: 1", "minRounds: 1, minQualityPercent: 100"],
-        one_closed_root,
-        "QUALITY_TOO_LOW",
-    ),
-    fixture(
-        "modes",
-        ["end:", "modes: [{name: eager, meaning: More of it, childrenAsked: 3}]\nend:"],
-        |table| {
-            table.grow(&[("R1.A", "", "GO")]);
-            let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
-            format!("{} TASKS", plan.tasks.len())
-        },
-        "3 TASKS",
-    ),
-];
-
-fn an_answer_at_once(table: &mut Table) -> String {
-    table.propose(&[("R1.A", "")]);
-    table.commit(&[("R1.A", "YES")])
-}
-
-fn one_closed_root(table: &mut Table) -> String {
-    table.grow(&[("R1.A", "", "YES")]);
-    table.blockers()
-}
-
-fn a_child_that_answers(table: &mut Table) -> String {
-    table.grow(&[("R1.A", "", "GO")]);
-    table.propose(&[("R2.A1", "R1.A")]);
-    let said = table.commit(&[("R2.A1", "YES")]);
-    format!("{said}\n{}", table.blockers())
-}
-
-fn two_roots(table: &mut Table) -> String {
-    table.propose(&[("R1.A", ""), ("R1.B", "")])
-}
-
-fn little(with: [&str; 2]) -> RulesetFile {
-    assert!(LITTLE.contains(with[0]), "{}", with[0]);
-    let mut text = LITTLE.replacen(with[0], with[1], 1);
-    if with[1].contains("awaitingConfirmation") {
-        text = text.replace(
-            "end:",
-            "confirmations: [{state: WAIT, outcomes: [{child: YES, becomes: YES}, {child: NO, becomes: GO}]}]\nend:",
-        );
+impl Fixture {
+    fn all() -> Vec<Fixture> {
+        yaml::from_text(include_str!("kinds.yaml")).unwrap()
     }
-    RulesetFile::parse(&text).unwrap_or_else(|errors| panic!("{errors:#?}"))
+
+    fn ruleset(&self) -> RulesetFile {
+        let mut ruleset: Value = yaml::from_text(LITTLE).unwrap();
+        let states = ruleset["states"].as_array_mut().unwrap();
+        states
+            .iter_mut()
+            .filter(|it| it["name"] == self.state["name"])
+            .for_each(|it| *it = self.state.clone());
+        ruleset.as_object_mut().unwrap().extend(self.keys.clone());
+        let text = yaml::to_text(&ruleset).unwrap();
+        RulesetFile::parse(&text).unwrap_or_else(|errors| panic!("{}: {errors:#?}", self.kind))
+    }
+
+    /// Returns the last reply to the calls under a ruleset.
+    fn reply(&self, ruleset: RulesetFile) -> String {
+        let mut table = Table::started(ruleset, Start { query: "Why?".into(), ..Start::default() }).unwrap();
+        let replies: Vec<String> = self.calls.iter().map(|call| table.call(call)).collect();
+        replies.last().unwrap().clone()
+    }
 }
 
 /// Returns all descriptions of the rules.
@@ -232,81 +76,48 @@ fn words(rules: &EffectiveRules) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_has_a_fixture() {
-    let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.key).collect();
-    let fixtures: Vec<&str> = FIXTURES.iter().map(|fixture| fixture.kind).collect();
-    assert_eq!(kinds, fixtures);
-}
-
-#[test]
-fn each_kind_fires_where_it_is_asked_for_and_is_silent_elsewhere() {
-    for Fixture { kind, with, play, says } in FIXTURES {
-        let fires = play(&mut Table::of(little(with), Start::default()));
-        assert!(fires.contains(says), "{kind}: {fires}");
-        let silent = play(&mut Table::of(little(["", ""]), Start::default()));
-        assert!(!silent.contains(says), "{kind}: {silent}");
-        // A capitalized word that is not a code is a figure.
-        assert!(says.contains("TASKS") || says.contains("BREADTH") || !is_other(says), "{says} is no code");
-    }
-}
-
-fn is_other(code: &str) -> bool {
-    matches!(Code::parse(code), Code::Other(_))
-}
-
-#[test]
-fn each_kind_says_what_it_asks_for() {
-    let silent = little(["", ""]);
-    let before = words(&EffectiveRules::by_default(&silent.ruleset));
-    for Fixture { kind, with, .. } in FIXTURES {
-        let file = little(with);
-        let after = words(&EffectiveRules::by_default(&file.ruleset));
+fn each_kind_fires_where_it_is_asked_for_and_is_silent_elsewhere_and_says_what_it_asks_for() {
+    let fixtures = Fixture::all();
+    let mut kinds: Vec<&str> = fixtures.iter().map(|fixture| fixture.kind.as_str()).collect();
+    kinds.dedup();
+    assert_eq!(KINDS.iter().map(|kind| kind.key).collect::<Vec<_>>(), kinds);
+    let silent = Fixture::default().ruleset();
+    for fixture in fixtures {
+        let (kind, says, file) = (&fixture.kind, &fixture.says, fixture.ruleset());
+        let [before, after] = [&silent, &file].map(|file| words(&EffectiveRules::by_default(&file.ruleset)));
         assert_ne!(before, after, "{kind} is not told");
+        let reply = fixture.reply(file);
+        assert!(reply.contains(says), "{kind}: {reply}");
+        let reply = fixture.reply(silent.clone());
+        assert!(!reply.contains(says), "{kind}: {reply}");
     }
 }
 
 /// The report once omitted which states count as closed, and which nodes do not count.
 #[test]
-fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the_report() {
-    let mut files: Vec<RulesetFile> = FIXTURES.iter().map(|fixture| little(fixture.with)).collect();
+fn each_rule_is_told_alike_to_agents_at_a_terminal_and_in_the_report() {
+    let mut files: Vec<RulesetFile> = Fixture::all().iter().map(Fixture::ruleset).collect();
     files.extend(builtin::all().iter().cloned());
     let templates = Templates::load(&SiteOptions::default()).unwrap();
     let mut told = String::new();
     for file in files {
-        let table = Table::of(file.clone(), Start::default());
-        let agents = instructions(&table.rules());
+        let rules = EffectiveRules::by_default(&file.ruleset);
         let terminal = plain_text(&file.ruleset, 100).split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = words(&table.rules());
-        let snapshot = Snapshot {
-            path: "investigation".into(),
-            head: "0123456789012345678901234567890123456789".parse().unwrap(),
-            branch: Some("main".into()),
-            investigation: Arc::new(table.investigation),
-            ruleset: Ok(Arc::new(file)),
-            faults: Vec::new(),
-            size: Size::default(),
-            first: None,
+        let investigation = Table::started(file.clone(), Start { query: "Why?".into(), ..Start::default() });
+        let input = ReportInput {
+            snapshot: Snapshot::without_repository(investigation.unwrap().investigation, file.clone()),
+            history: Vec::new(),
+            rev: None,
+            sign_offs: SignOffs::default(),
+            evidence: ProjectEvidence::default(),
+            attachments: Vec::new(),
+            withheld: Default::default(),
+            ends: Vec::new(),
         };
-        let pages: BTreeMap<String, Vec<u8>> = site(
-            &SiteContents::from(
-                &[ReportInput {
-                    snapshot,
-                    history: Vec::new(),
-                    rev: None,
-                    sign_offs: SignOffs::default(),
-                    evidence: ProjectEvidence::default(),
-                    attachments: Vec::new(),
-                    withheld: Default::default(),
-                    ends: Vec::new(),
-                }][..],
-            ),
-            &templates,
-        )
-        .unwrap();
+        let pages: BTreeMap<String, Vec<u8>> = site(&SiteContents::from(&[input][..]), &templates).unwrap();
         let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
-        let (judged, print) = (page("judged.html"), page("print.html"));
-        for sentence in words {
-            for text in [&agents, &terminal, &judged, &print] {
+        for sentence in words(&rules) {
+            for text in [&instructions(&rules), &terminal, &page("judged.html"), &page("print.html")] {
                 assert!(text.contains(&sentence), "`{sentence}` is not in\n{text}");
             }
             told.push_str(&sentence);

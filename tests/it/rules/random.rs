@@ -27,8 +27,8 @@ use tree_of_thoughts::ruleset::{EffectiveRules, Library};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Durability, Snapshot, Store};
 
+use super::table::{EVIDENCE, worded};
 use crate::support::is_named;
-use crate::support::table::{EVIDENCE, worded};
 
 /// One call. The numbers select among the existing nodes.
 #[derive(Clone, Debug)]

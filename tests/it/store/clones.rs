@@ -25,7 +25,7 @@ use tree_of_thoughts::service::{Refusal, Service, Written};
 use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{Durability, Joined, Store};
 
-use crate::support::table::EVIDENCE;
+use crate::rules::table::EVIDENCE;
 use crate::support::testing::{cases_or, tries_all};
 use crate::support::{Sandbox, TOT};
 use crate::support::{copy_new, files};
