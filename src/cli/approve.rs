@@ -83,7 +83,7 @@ pub(super) fn sign(
     decision: SignOffDecision,
     text: &str,
     is_signed: bool,
-) -> Result<ApproveDocument, Box<dyn std::error::Error>> {
+) -> CommandResult<ApproveDocument> {
     let path = &snapshot.path;
     let git = GitProgram::find(super::is_person())?;
     refuse_changed(&git, path)?;

@@ -85,11 +85,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
 }
 
 /// Reads a file and returns its content and its name in the repository.
-pub(super) fn read(
-    file: &str,
-    name: Option<&str>,
-    most: u64,
-) -> Result<attach::NewAttachment, Box<dyn std::error::Error>> {
+pub(super) fn read(file: &str, name: Option<&str>, most: u64) -> CommandResult<attach::NewAttachment> {
     let (path, shown) = (Path::new(file), one_line(file));
     let name = match (name, path.file_name()) {
         (Some(name), _) => name.to_owned(),

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::place::{Common, Location};
-use super::print::say_json;
-use super::{ExitResult, chain, is_repository, misused, passed, say};
+use super::print::say_fields;
+use super::{CommandResult, ExitResult, chain, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
 use crate::service::check::{self, Finding, Objects, Severity};
@@ -53,15 +53,11 @@ Examples:
 #[derive(Serialize)]
 struct CheckReport {
     path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
     findings: Vec<CheckEntry>,
     /// The states of the cited files, if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     references: Option<Vec<CheckedReference>>,
 }
 
@@ -72,25 +68,15 @@ struct CheckedReference {
     node: String,
     /// The path of the cited file. The cited lines are in `lines`.
     path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Lines>,
     state: &'static str,
-    /// The current location of the cited lines, if they moved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    now: Option<Now>,
+    /// The current location of the cited lines, if they moved: `path` and `lines`.
+    now: Option<Value>,
     /// The line printed without `--json`.
     #[serde(skip)]
     shown: String,
     #[serde(skip)]
     is_lost: bool,
-}
-
-/// The current location of moved lines.
-#[derive(Serialize)]
-struct Now {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lines: Option<Lines>,
 }
 
 /// A finding, as JSON.
@@ -135,14 +121,14 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
     match arguments.common.json {
-        true => say_json(&json!({"investigations": reports, "errors": errors, "warnings": warnings}))?,
+        true => say_fields(&json!({"investigations": reports, "errors": errors, "warnings": warnings}))?,
         false => say(&lines(&reports, errors, warnings))?,
     }
     Ok(passed(errors == 0 && !(arguments.strict && is_lost)))
 }
 
 /// Returns the repositories that a path or an id refers to, including unreadable ones, which must be reported.
-fn folders(place: &Location, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+fn folders(place: &Location, path: &Path) -> CommandResult<Vec<PathBuf>> {
     if is_repository(path) {
         return Ok(vec![path.to_owned()]);
     }
@@ -214,7 +200,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
     let reference = |(node, pin): (&Node, &Pin)| {
         let drift = evidence.drift.get(pin)?;
         let now = match drift {
-            Drift::Moved { path, lines } => Some(Now { path: path.clone(), lines: *lines }),
+            Drift::Moved { path, lines } => Some(json!({"path": path, "lines": lines})),
             _ => None,
         };
         let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();

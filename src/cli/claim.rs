@@ -84,7 +84,7 @@ struct ClaimSubject {
 }
 
 impl ClaimSubject {
-    fn of(common: &Common, what: &[String]) -> Result<ClaimSubject, Box<dyn std::error::Error>> {
+    fn of(common: &Common, what: &[String]) -> CommandResult<ClaimSubject> {
         let (id, nodes) = id_and_nodes(what)?;
         if nodes.is_empty() {
             return Err(misused("name at least one node, such as R2.A1"));

@@ -1,16 +1,15 @@
 //! `tot clone`: clones investigations from a remote.
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::place::Common;
-use super::print::{say_json, tell};
+use super::print::{say_fields, tell};
 use super::sync::shown;
 use super::{ExitResult, Progress, passed, remote_address, say};
 use crate::service::remote::GitProgram;
-use crate::service::sync;
 use crate::service::sync::clone::{Cloned, ClonedFolder, clone};
+use crate::service::sync::{self, SyncError};
 use crate::text::one_line;
 
 /// Clone investigations from a remote into the root. The remote contains one investigation, or several, each on its own
@@ -34,22 +33,6 @@ Examples:
   tot clone git@example.org:team/research.git 0196  one of them
   tot clone https://example.org/me/sky.git          a repository with a single investigation";
 
-#[derive(Serialize)]
-struct CloneEntry {
-    branch: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    /// Whether the folder already existed.
-    present: bool,
-    /// Human-readable warnings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-}
-
 pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
@@ -60,8 +43,8 @@ pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     let cloned = cloned.map_err(|error| shown(&error))?;
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
     if arguments.common.json {
-        let investigations: Vec<CloneEntry> = cloned.iter().map(entry).collect();
-        say_json(&json!({"investigations": investigations, "failed": failed}))?;
+        let investigations: Vec<Value> = cloned.iter().map(entry).collect();
+        say_fields(&json!({"investigations": investigations, "failed": failed}))?;
         return Ok(passed(failed == 0));
     }
     for Cloned { branch, outcome } in &cloned {
@@ -88,17 +71,16 @@ pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     Ok(passed(failed == 0))
 }
 
-fn entry(cloned: &Cloned) -> CloneEntry {
-    let (folder, error) = match &cloned.outcome {
-        Ok(folder) => (Some(folder), None),
-        Err(error) => (None, Some(error)),
-    };
-    CloneEntry {
-        branch: cloned.branch.clone(),
-        path: folder.map(|folder| folder.path.display().to_string()),
-        present: folder.is_some_and(|folder| !folder.is_new),
-        notes: folder.iter().flat_map(|folder| folder.left_out.iter().map(sync::note)).collect(),
-        error: error.map(shown),
-        code: error.map(|error| error.code()),
-    }
+/// Returns the outcome for an investigation, as JSON.
+fn entry(cloned: &Cloned) -> Value {
+    let (folder, error) = (cloned.outcome.as_ref().ok(), cloned.outcome.as_ref().err());
+    let notes = folder.map(|folder| folder.left_out.iter().map(sync::note).collect::<Vec<_>>());
+    json!({
+        "branch": cloned.branch,
+        "path": folder.map(|folder| folder.path.display().to_string()),
+        "present": folder.is_some_and(|folder| !folder.is_new),
+        "notes": notes.filter(|notes| !notes.is_empty()),
+        "error": error.map(shown),
+        "code": error.map(SyncError::code),
+    })
 }

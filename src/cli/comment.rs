@@ -143,11 +143,7 @@ pub(super) struct CommentRequest<'a> {
 }
 
 /// Writes the comment in one commit.
-pub(super) fn write(
-    place: &Location,
-    path: &Path,
-    words: &CommentRequest<'_>,
-) -> Result<Written, Box<dyn std::error::Error>> {
+pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -> CommandResult<Written> {
     let CommentRequest { kind, node, reply_to, message } = *words;
     let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
@@ -188,11 +184,7 @@ pub(super) fn write(
 
 /// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections are searched, and `part`
 /// can also be the id of the node objected to.
-fn find(
-    investigation: &Investigation,
-    kind: CommentKind,
-    part: &str,
-) -> Result<Comment, Box<dyn std::error::Error>> {
+fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
     let lower = part.trim().to_ascii_lowercase();
     let is_it = |comment: &Comment| {
         let id = comment.id.to_string();
@@ -226,7 +218,7 @@ fn edited(
     kind: CommentKind,
     node: Option<&NodeId>,
     reply_to: Option<&Comment>,
-) -> Result<Edited, Box<dyn std::error::Error>> {
+) -> CommandResult<Edited> {
     let about = node.or(reply_to.and_then(|it| it.node.as_ref()));
     let node = about.and_then(|node| investigation.node(node));
     let mut help = format!(

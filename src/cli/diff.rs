@@ -1,13 +1,15 @@
 //! `tot diff`: compares two commits, for the terminal or as Markdown.
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::draft::ToolArguments;
 use super::place::{Common, WithholdArgument};
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
+use super::work::fields;
 use super::{CommandResult, misused};
-use crate::domain::{Happening, Node};
+use crate::domain::{AttachmentName, Comment, Happening, NodeId};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
 use crate::report::{self, NoRange, Range, changes, verb_of};
@@ -42,95 +44,6 @@ Examples:
   tot diff --markdown 0196 main..  a summary to post
   tot-report investigations/ID --compare A.. --out site    a page with more detail";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiffDocument {
-    id: String,
-    from: String,
-    to: String,
-    nodes: Vec<NodeDifference>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<ChangedAnswer>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    said: Vec<DiffComment>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    attached: Vec<DiffAttachment>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conclusion: Option<BeforeAfter>,
-    /// Changes to the conclusion's fields other than its text.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    end: Vec<ChangedField>,
-    /// Changes to the start settings, which only manual edits can make.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    facts: Vec<ChangedField>,
-    ruleset_changed: bool,
-}
-
-/// An answer whose verdict changed.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ChangedAnswer {
-    node_id: String,
-    #[serde(flatten)]
-    texts: BeforeAfter,
-}
-
-/// A new or changed comment.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiffComment {
-    /// The node commented on. Absent for a comment on the whole investigation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
-    /// The verb used in the history, such as `objected` or `resolved`.
-    what: String,
-    by: String,
-    text: String,
-}
-
-/// A new or changed attachment.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiffAttachment {
-    node_id: String,
-    what: String,
-    name: String,
-}
-
-/// An added, changed or removed node.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeDifference {
-    node_id: String,
-    /// The kind of change: `added`, `changed` or `gone`.
-    change: &'static str,
-    title: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state_before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state_after: Option<String>,
-    /// The reason given for the new state.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The changed fields. Empty for an added or removed node.
-    fields: Vec<ChangedField>,
-    #[serde(skip)]
-    line: NodeLine,
-}
-
-#[derive(Serialize)]
-struct ChangedField {
-    name: &'static str,
-    #[serde(flatten)]
-    texts: BeforeAfter,
-}
-
-#[derive(Serialize)]
-struct BeforeAfter {
-    before: String,
-    after: String,
-}
-
 pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
     let (id, range) = match arguments.what.as_slice() {
         [range] => (None, range),
@@ -147,147 +60,165 @@ pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
     if arguments.markdown {
         return page(&changes::markdown(&Diff::new(&before, &after), [&from, &to]));
     }
-    let document = document(&Diff::new(&before, &after));
+    let diff = Diff::new(&before, &after);
     match arguments.common.json {
-        true => say_json(&document),
-        false => page(&shown(&document, [&from, &to], Screen { columns: columns() })),
+        true => say_fields(&document(&diff)),
+        false => page(&shown(&diff, [&from, &to], Screen { columns: columns() })),
     }
 }
 
-fn document(diff: &Diff<'_>) -> DiffDocument {
-    let sides = &diff.judged;
-    let changed = |of: &NodeDiff<'_>| {
-        let (change, side) = match (of.before, of.after) {
-            (None, _) => ("added", &sides[1]),
-            (Some(_), Some(_)) => ("changed", &sides[1]),
-            (Some(_), None) => ("gone", &sides[0]),
-        };
+/// Returns the difference as JSON.
+fn document(diff: &Diff<'_>) -> ToolArguments {
+    let node = |of: &&NodeDiff<'_>| {
         let node = of.node()?;
-        let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
-        // Leaves out fields that only report other changes.
-        let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
-        Some(NodeDifference {
-            node_id: node.id.to_string(),
-            change,
-            title: node.name().to_owned(),
-            state_before: state(of.before),
-            state_after: state(of.after),
-            reason: of.steps.last().and_then(|step| step.reason.clone()),
-            fields: of.fields.iter().filter(is_told).map(ChangedField::of).collect(),
-            line: NodeLine::new(side, node),
-        })
+        let fields: Vec<Value> = told(of).map(field).collect();
+        Some(json!({
+            "nodeId": node.id.to_string(),
+            "change": change(of),
+            "title": node.name(),
+            "stateBefore": of.before.and_then(|node| node.state()),
+            "stateAfter": of.after.and_then(|node| node.state()),
+            // The reason given for the new state.
+            "reason": reason(of),
+            "fields": fields,
+        }))
     };
-    let said = |happening: &Happening| {
-        let comment = happening.comment()?;
-        Some(DiffComment {
-            node_id: comment.node.as_ref().map(ToString::to_string),
-            what: verb_of(happening).0.to_lowercase(),
-            by: comment.author.label().to_owned(),
-            text: comment.text.clone(),
-        })
+    let answer =
+        |it: &AnswerDiff| json!({"nodeId": it.id.to_string(), "before": it.before, "after": it.after});
+    let said = |(comment, what): (&Comment, String)| {
+        let by = comment.author.label();
+        json!({"nodeId": comment.node, "what": what, "by": by, "text": comment.text})
     };
-    let attached = |happening: &Happening| {
-        let (node, name) = happening.attachment()?;
-        let what = verb_of(happening).0.to_lowercase();
-        Some(DiffAttachment { node_id: node.to_string(), what, name: name.to_string() })
-    };
-    let mut nodes: Vec<&NodeDiff<'_>> = diff.nodes.iter().collect();
+    let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| json!({"nodeId": node.to_string(), "what": what, "name": name.to_string()});
+    let conclusion = conclusion(diff).map(|it| json!({"before": it.before, "after": it.after}));
+    let mut document = fields([
+        ("id", json!(diff.after.investigation.meta().id.to_string())),
+        ("from", json!(diff.before.head.to_string())),
+        ("to", json!(diff.after.head.to_string())),
+    ]);
+    document.insert("nodes".to_owned(), nodes(diff).iter().filter_map(node).collect());
+    document.extend(fields([
+        ("answers", diff.answers.iter().map(answer).collect()),
+        ("said", comments(diff).map(said).collect()),
+        ("attached", attachments(diff).map(attached).collect()),
+        ("conclusion", json!(conclusion)),
+        // Changes to the conclusion's fields other than its text.
+        ("end", end(diff).map(field).collect()),
+        // Changes to the start settings, which only manual edits can make.
+        ("facts", diff.facts.iter().map(field).collect()),
+        ("rulesetChanged", json!(diff.ruleset.is_some())),
+    ]));
+    document
+}
+
+fn field(field: &FieldDiff) -> Value {
+    json!({"name": field.name, "before": field.before, "after": field.after})
+}
+
+/// Returns the changed nodes, by id.
+fn nodes<'d, 's>(diff: &'d Diff<'s>) -> Vec<&'d NodeDiff<'s>> {
+    let mut nodes: Vec<_> = diff.nodes.iter().collect();
     nodes.sort_by_key(|of| of.node().map(|node| &node.id));
-    let of_end = |is_conclusion: bool| {
-        let fields = diff.end.iter().flat_map(|end| &end.fields);
-        fields.filter(move |field| (field.name == CONCLUSION) == is_conclusion).map(ChangedField::of)
+    nodes
+}
+
+/// Returns the kind of change: `added`, `changed` or `gone`.
+fn change(of: &NodeDiff<'_>) -> &'static str {
+    match (of.before, of.after) {
+        (None, _) => "added",
+        (Some(_), Some(_)) => "changed",
+        (Some(_), None) => "gone",
+    }
+}
+
+/// Returns the reason given for the new state.
+fn reason<'d>(of: &'d NodeDiff<'_>) -> Option<&'d String> {
+    of.steps.last()?.reason.as_ref()
+}
+
+/// Returns the changed fields, without those that only report other changes. Empty for an added or removed node.
+fn told<'d>(of: &'d NodeDiff<'_>) -> impl Iterator<Item = &'d FieldDiff> {
+    of.fields.iter().filter(|field| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name))
+}
+
+/// Returns the new and changed comments with the verbs used in the history, such as `objected` or `resolved`.
+fn comments<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = (&'d Comment, String)> {
+    diff.happenings.iter().filter_map(|it| Some((&**it.comment()?, verb_of(it).0.to_lowercase())))
+}
+
+/// Returns the new and changed attachments.
+fn attachments<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = (&'d NodeId, &'d AttachmentName, String)> {
+    let attached = |it: &'d Happening| {
+        let (node, name) = it.attachment()?;
+        Some((node, name, verb_of(it).0.to_lowercase()))
     };
-    DiffDocument {
-        id: diff.after.investigation.meta().id.to_string(),
-        from: diff.before.head.to_string(),
-        to: diff.after.head.to_string(),
-        nodes: nodes.into_iter().filter_map(changed).collect(),
-        answers: diff.answers.iter().map(ChangedAnswer::of).collect(),
-        said: diff.happenings.iter().filter_map(said).collect(),
-        attached: diff.happenings.iter().filter_map(attached).collect(),
-        conclusion: of_end(true).next().map(|field| field.texts),
-        end: of_end(false).collect(),
-        facts: diff.facts.iter().map(ChangedField::of).collect(),
-        ruleset_changed: diff.ruleset.is_some(),
-    }
+    diff.happenings.iter().filter_map(attached)
 }
 
-impl ChangedField {
-    fn of(field: &FieldDiff) -> ChangedField {
-        ChangedField {
-            name: field.name,
-            texts: BeforeAfter { before: field.before.clone(), after: field.after.clone() },
-        }
-    }
+/// Returns the change to the conclusion's text.
+fn conclusion<'d>(diff: &'d Diff<'_>) -> Option<&'d FieldDiff> {
+    diff.end.as_ref()?.fields.iter().find(|field| field.name == CONCLUSION)
 }
 
-impl ChangedAnswer {
-    fn of(answer: &AnswerDiff) -> ChangedAnswer {
-        let AnswerDiff { id, before, after } = answer;
-        ChangedAnswer {
-            node_id: id.to_string(),
-            texts: BeforeAfter { before: before.clone(), after: after.clone() },
-        }
-    }
+/// Returns the changes to the conclusion's other fields.
+fn end<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = &'d FieldDiff> {
+    diff.end.iter().flat_map(|end| &end.fields).filter(|field| field.name != CONCLUSION)
 }
 
-fn shown(document: &DiffDocument, names: [&str; 2], screen: Screen) -> String {
+fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
     let mut text = String::new();
-    for node in &document.nodes {
-        let (style, sign) = match node.change {
-            "added" => (GOOD, "+"),
-            "gone" => (BAD, "-"),
-            _ => (BOLD, "~"),
+    let nodes = nodes(diff);
+    for (of, node) in nodes.iter().filter_map(|of| Some((of, of.node()?))) {
+        let change = change(of);
+        let (style, sign, side) = match change {
+            "added" => (GOOD, "+", &diff.judged[1]),
+            "gone" => (BAD, "-", &diff.judged[0]),
+            _ => (BOLD, "~", &diff.judged[1]),
         };
-        let was = match (&node.state_before, &node.state_after) {
-            (Some(before), Some(after)) if before != after => format!("{} → ", one_line(before)),
-            (None, Some(_)) if node.change == "changed" => "proposed → ".to_owned(),
+        let before = of.before.and_then(|node| node.state());
+        let was = match (before, of.after.and_then(|node| node.state())) {
+            (Some(before), Some(after)) if before != after => format!("{} → ", one_line(before.as_str())),
+            (None, Some(_)) if change == "changed" => "proposed → ".to_owned(),
             _ => String::new(),
         };
-        let line = node.line.text(screen, 2 + was.chars().count());
+        let line = NodeLine::new(side, node).text(screen, 2 + was.chars().count());
         text.push_str(&format!("{} {}{line}\n", styled(style, sign), styled(QUIET, &was)));
-        if let Some(reason) = &node.reason {
-            text.push_str(&screen.prose(reason, 4));
-        }
-        for field in &node.fields {
-            // `tot show` prints new results; the line already contains the state.
-            if node.state_before.is_none() && field.texts.before.is_empty() {
-                continue;
-            }
-            text.push_str(&shown_field(field));
-        }
+        text.extend(reason(of).map(|reason| screen.prose(reason, 4)));
+        // `tot show` prints new results; the line already contains the state.
+        text.extend(told(of).filter(|it| before.is_some() || !it.before.is_empty()).map(shown_field));
     }
-    let said = |it: &DiffComment| {
-        let about = one_line(it.node_id.as_deref().unwrap_or("the investigation"));
-        let what = format!("{}, {}", it.what, one_line(&it.by));
-        format!("  {} {}\n{}", styled(BOLD, &about), styled(QUIET, &what), screen.prose(&it.text, 4))
+    let said = |(comment, what): (&Comment, String)| {
+        let about = comment.node.as_ref().map_or("the investigation", |node| node.as_str());
+        let what = format!("{what}, {}", one_line(comment.author.label()));
+        format!("  {} {}\n{}", styled(BOLD, about), styled(QUIET, &what), screen.prose(&comment.text, 4))
     };
-    text.push_str(&section("Said", &document.said.iter().map(said).collect::<String>()));
-    let attached = |it: &DiffAttachment| {
-        format!("  {} {} {}\n", styled(BOLD, &it.node_id), styled(QUIET, &it.what), one_line(&it.name))
+    text.push_str(&section("Said", &comments(diff).map(said).collect::<String>()));
+    let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| {
+        let name = one_line(name.as_str());
+        format!("  {} {} {name}\n", styled(BOLD, node.as_str()), styled(QUIET, &what))
     };
-    text.push_str(&section("Files", &document.attached.iter().map(attached).collect::<String>()));
-    let stands = |it: &ChangedAnswer| {
-        let change = format!("{} → {}", it.texts.before, it.texts.after);
-        format!("  {} {}\n", styled(BOLD, &it.node_id), one_line(&change))
+    text.push_str(&section("Files", &attachments(diff).map(attached).collect::<String>()));
+    let stands = |it: &AnswerDiff| {
+        let change = format!("{} → {}", it.before, it.after);
+        format!("  {} {}\n", styled(BOLD, it.id.as_str()), one_line(&change))
     };
-    text.push_str(&section("Answers", &document.answers.iter().map(stands).collect::<String>()));
-    if let Some(conclusion) = &document.conclusion {
-        text.push_str(&section("Conclusion", &texts(conclusion)));
+    text.push_str(&section("Answers", &diff.answers.iter().map(stands).collect::<String>()));
+    if let Some(conclusion) = conclusion(diff) {
+        text.push_str(&section("Conclusion", &texts(&conclusion.before, &conclusion.after)));
     }
-    text.push_str(&section("The end", &document.end.iter().map(shown_field).collect::<String>()));
-    text.push_str(&section("Changed by hand", &document.facts.iter().map(shown_field).collect::<String>()));
-    if document.ruleset_changed {
+    text.push_str(&section("The end", &end(diff).map(shown_field).collect::<String>()));
+    text.push_str(&section("Changed by hand", &diff.facts.iter().map(shown_field).collect::<String>()));
+    if diff.ruleset.is_some() {
         text.push_str("\nThe ruleset differs.\n");
     }
     let [from, to] = names.map(one_line);
     if text.is_empty() {
         return format!("Nothing in the investigation changed from {from} to {to}.\n");
     }
-    let count = |change: &str| document.nodes.iter().filter(|node| node.change == change).count();
+    let count = |kind: &str| nodes.iter().filter(|of| change(of) == kind).count();
     let counts = format!(
         "{}: {} added, {} changed, {} gone",
-        counted(document.nodes.len(), "node"),
+        counted(nodes.len(), "node"),
         count("added"),
         count("changed"),
         count("gone")
@@ -296,16 +227,17 @@ fn shown(document: &DiffDocument, names: [&str; 2], screen: Screen) -> String {
     format!("{}\n\n{text}", styled(QUIET, &format!("{from}..{to}  {counts}")))
 }
 
-fn shown_field(field: &ChangedField) -> String {
-    format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
+fn shown_field(field: &FieldDiff) -> String {
+    format!("    {}\n{}", styled(QUIET, field.name), texts(&field.before, &field.after))
 }
 
 /// Compares two texts line by line, with changed words in brackets, as in git's word diff.
-fn texts(texts: &BeforeAfter) -> String {
-    if texts.before.is_empty() {
-        return coloured("+", &plain_lines(&texts.after, 0));
+fn texts(before: &str, after: &str) -> String {
+    if before.is_empty() {
+        let line = |line: &str| format!("    {}\n", styled(GOOD, &format!("+ {line}")));
+        return plain_lines(after, 0).lines().map(line).collect();
     }
-    let difference = difference(&texts.before, &texts.after);
+    let difference = difference(before, after);
     let mut text = String::new();
     for (at, passage) in difference.passages.iter().enumerate() {
         if at > 0 || passage.skipped > 0 {
@@ -314,11 +246,6 @@ fn texts(texts: &BeforeAfter) -> String {
         passage.lines.iter().for_each(|line| text.push_str(&line_of(line)));
     }
     text
-}
-
-fn coloured(sign: &str, lines: &str) -> String {
-    let style = if sign == "+" { GOOD } else { BAD };
-    lines.lines().map(|line| format!("    {}\n", styled(style, &format!("{sign} {line}")))).collect()
 }
 
 fn line_of(line: &DifferenceLine) -> String {
@@ -345,7 +272,7 @@ mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        let both = texts(&BeforeAfter { before: before.to_owned(), after: after.to_owned() });
+        let both = texts(before, after);
         anstream::adapter::strip_str(&both).to_string()
     }
 

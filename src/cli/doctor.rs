@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::place::{Common, Location};
-use super::print::{say, say_json};
+use super::print::{say, say_fields};
 use super::{ExitResult, chain, is_person, passed, setup};
 use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
@@ -43,7 +43,6 @@ struct DoctorCheck {
     status: CheckStatus,
     message: String,
     /// The suggested fix.
-    #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
 
@@ -67,7 +66,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> ExitResult {
     checks.extend(clients());
     checks.push(root(&arguments.common.place()));
     match arguments.common.json {
-        true => say_json(&json!({"checks": checks}))?,
+        true => say_fields(&json!({"checks": checks}))?,
         false => say(&checks.iter().map(line).collect::<String>())?,
     }
     Ok(passed(checks.iter().all(|check| check.status != CheckStatus::Wrong)))

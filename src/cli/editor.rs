@@ -7,7 +7,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::interrupt::left_to_another;
-use super::is_person;
+use super::{CommandResult, is_person};
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
@@ -60,7 +60,7 @@ impl Edited {
     }
 
     /// Reopens the editor with the reason above the text. Returns whether the text was changed.
-    pub(super) fn again(&mut self, reason: &str) -> Result<bool, Box<dyn std::error::Error>> {
+    pub(super) fn again(&mut self, reason: &str) -> CommandResult<bool> {
         let (written, ran) = self.open(reason)?;
         let is_other = ran.is_ok() && !written.is_empty() && written != self.text;
         if !written.is_empty() {
@@ -71,7 +71,7 @@ impl Edited {
     }
 
     /// Opens the editor. Returns the text and the editor's result.
-    fn open(&self, reason: &str) -> Result<(String, Result<(), RemoteError>), Box<dyn std::error::Error>> {
+    fn open(&self, reason: &str) -> CommandResult<(String, Result<(), RemoteError>)> {
         let reason: String = reason.lines().map(|line| format!("{REASON}{}\n", made_visible(line))).collect();
         let comment: String = self.help.lines().map(commented).collect();
         fs::write(&self.file, format!("{reason}{}\n\n{SCISSORS}\n{comment}", self.text))?;
@@ -96,7 +96,7 @@ pub(super) fn write(
     text: &str,
     help: &str,
     again: String,
-) -> Result<Edited, Box<dyn std::error::Error>> {
+) -> CommandResult<Edited> {
     if !std::io::stdin().is_terminal() {
         return Err("no terminal for an editor: give the text as a file, or - for standard input".into());
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::draft::ToolArguments;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
-use super::{ExitResult, misused, value_name};
+use super::{CommandResult, ExitResult, misused, value_name};
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
 }
 
 /// Checks that the investigation may end, before the user writes a conclusion.
-fn may_end(subject: &WorkTarget, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn may_end(subject: &WorkTarget, stopped: bool) -> CommandResult {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {
         return Err("already ended: `tot amend --conclusion` changes the conclusion".into());

@@ -62,16 +62,9 @@ enum ExportFormat {
     Html,
 }
 
-/// An export error.
-#[derive(Debug, thiserror::Error)]
-enum ExportError {
-    #[error("a bundle is not text for a terminal: name a file with -o, or redirect it with >")]
-    Terminal,
-}
-
 pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
     if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
-        return Err(ExportError::Terminal.into());
+        return Err("a bundle is not text for a terminal: name a file with -o, or redirect it with >".into());
     }
     let place = arguments.root.place();
     let folder = place.folder(arguments.id.as_deref())?;
@@ -110,7 +103,7 @@ fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
     Ok(git.bundle(folder, &branch)?)
 }
 
-fn text(input: &ReportInput, format: ExportFormat) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+fn text(input: &ReportInput, format: ExportFormat) -> CommandResult<Vec<u8>> {
     Ok(match format {
         ExportFormat::Json => export::data(input)?,
         ExportFormat::Html => export::html(input, &SiteOptions::default())?.bytes,
@@ -124,7 +117,7 @@ fn text(input: &ReportInput, format: ExportFormat) -> Result<Vec<u8>, Box<dyn st
 }
 
 /// Formats one row per node, with a column for each field that occurs.
-fn rows(investigation: &Investigation) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+fn rows(investigation: &Investigation) -> CommandResult<Vec<u8>> {
     let row = |node: &Node| -> BTreeMap<&str, String> {
         NodeView::fields(node).map(|field| (field.name, field.value.into_owned())).collect()
     };

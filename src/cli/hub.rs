@@ -3,7 +3,7 @@
 use std::env;
 
 use super::sync::shown;
-use super::{Progress, is_person};
+use super::{CommandResult, Progress, is_person};
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::report::UnreadableInvestigation;
 use crate::service::remote::GitProgram;
@@ -24,7 +24,7 @@ pub(super) struct Hub {
 
 impl Hub {
     /// Clones all investigations at the address.
-    pub(super) fn clone(address: &str, progress: &Progress) -> Result<Hub, Box<dyn std::error::Error>> {
+    pub(super) fn clone(address: &str, progress: &Progress) -> CommandResult<Hub> {
         let git = GitProgram::find(is_person())?;
         let temporary = env::temp_dir();
         remove_abandoned(&temporary, PREFIX, &|_| true);

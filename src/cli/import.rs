@@ -5,17 +5,16 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::place::{Common, Location};
-use super::print::{say_json, tell};
+use super::print::{say_fields, tell};
 use super::{ExitResult, Progress, chain, passed, say};
 use crate::service::import::{self, ImportError};
 use crate::service::remote::GitProgram;
 use crate::service::sync::SyncError;
 use crate::service::sync::import::{Imported, Unbundled, bundle, facts};
-use crate::text::{counted, one_line};
+use crate::text::{causes, counted, one_line};
 
 /// The size limit for JSON files, larger than any readable investigation.
 const MOST: u64 = 1 << 30;
@@ -53,71 +52,34 @@ Examples:
   tot import --dry-run investigations/*.json  files from the TypeScript server, without importing them";
 
 /// The result for a file, or for one investigation in it.
-#[derive(Default, Serialize)]
 struct ImportEntry {
     file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    imported: Option<ImportSummary>,
-    notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
+    /// The imported investigation with notes on it, or the error.
+    outcome: Result<(Imported, Vec<String>), FileError>,
 }
 
-#[derive(Serialize)]
-struct ImportSummary {
-    path: String,
-    id: String,
-    title: String,
-    head: String,
-    nodes: usize,
-    commits: usize,
-    /// Whether the folder already existed.
-    present: bool,
-    findings: Vec<String>,
-}
-
-/// An error from importing a file.
-#[derive(Debug, thiserror::Error)]
-enum FileError {
-    #[error("cannot be read")]
-    Unreadable(#[source] std::io::Error),
-    #[error("has more than {MOST} bytes")]
-    TooLarge,
-    #[error("is neither a git bundle nor UTF-8 text")]
-    NotText,
-    #[error("a bundle keeps its ids: --as-new is only for JSON files")]
-    BundleAsNew,
-    #[error(transparent)]
-    Import(#[from] ImportError),
-    #[error(transparent)]
-    Sync(#[from] SyncError),
+/// An error from importing a file: its code and its message.
+struct FileError {
+    code: &'static str,
+    message: String,
 }
 
 impl FileError {
-    fn code(&self) -> &'static str {
-        match self {
-            FileError::Unreadable(_) | FileError::TooLarge => "UNREADABLE",
-            FileError::NotText | FileError::Import(_) => "NOT_IMPORTED",
-            FileError::BundleAsNew => "INVALID_ARGUMENT",
-            FileError::Sync(error) => error.code(),
-        }
+    fn new(code: &'static str, message: impl Into<String>) -> FileError {
+        FileError { code, message: message.into() }
     }
+}
 
-    fn entry(&self, file: &Path, branch: Option<String>) -> ImportEntry {
-        // A sync error formats its own causes.
-        let said = if let FileError::Sync(error) = self { chain(error) } else { chain(self) };
-        let error = Some(one_line(&said));
-        ImportEntry {
-            file: file.display().to_string(),
-            branch,
-            error,
-            code: Some(self.code()),
-            ..ImportEntry::default()
-        }
+impl From<ImportError> for FileError {
+    fn from(error: ImportError) -> FileError {
+        FileError::new("NOT_IMPORTED", causes(&error))
+    }
+}
+
+impl From<SyncError> for FileError {
+    fn from(error: SyncError) -> FileError {
+        FileError::new(error.code(), chain(&error))
     }
 }
 
@@ -127,14 +89,17 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
     let mut files = Vec::new();
     for file in &arguments.files {
         progress.show(&format!("importing {}", file.display()));
+        let name = file.display().to_string();
         files.extend(
-            import_file(arguments, &place, file).unwrap_or_else(|error| vec![error.entry(file, None)]),
+            import_file(arguments, &place, file)
+                .unwrap_or_else(|error| vec![ImportEntry { file: name, branch: None, outcome: Err(error) }]),
         );
     }
     progress.clear();
-    let failed = files.iter().filter(|entry| entry.error.is_some()).count();
+    let failed = files.iter().filter(|entry| entry.outcome.is_err()).count();
     if arguments.common.json {
-        say_json(&json!({"dryRun": arguments.dry_run, "files": files, "failed": failed}))?;
+        let files: Vec<Value> = files.iter().map(entry).collect();
+        say_fields(&json!({"dryRun": arguments.dry_run, "files": files, "failed": failed}))?;
     } else {
         files.iter().try_for_each(|entry| print(entry, arguments.dry_run))?;
     }
@@ -146,69 +111,88 @@ fn import_file(
     place: &Location,
     path: &Path,
 ) -> Result<Vec<ImportEntry>, FileError> {
-    let mut file = File::open(path).map_err(FileError::Unreadable)?;
+    let unreadable = |error| FileError::new("UNREADABLE", format!("cannot be read: {error}"));
+    let mut file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(FileError::Unreadable)?;
+    file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
     let name = path.display().to_string();
     if bytes == BUNDLE {
         if arguments.as_new {
-            return Err(FileError::BundleAsNew);
+            let message = "a bundle keeps its ids: --as-new is only for JSON files";
+            return Err(FileError::new("INVALID_ARGUMENT", message));
         }
         let git = GitProgram::find(false).map_err(SyncError::from)?;
         let imported = bundle(&place.store, &git, path, arguments.dry_run)?;
         return Ok(imported
             .into_iter()
-            .map(|Unbundled { branch, outcome }| match outcome {
-                Ok(imported) => entry(&name, Some(branch), imported, Vec::new()),
-                Err(error) => FileError::from(error).entry(path, Some(branch)),
+            .map(|Unbundled { branch, outcome }| ImportEntry {
+                file: name.clone(),
+                branch: Some(branch),
+                outcome: outcome.map(|imported| (imported, Vec::new())).map_err(FileError::from),
             })
             .collect());
     }
-    file.take(MOST).read_to_end(&mut bytes).map_err(FileError::Unreadable)?;
+    file.take(MOST).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MOST {
-        return Err(FileError::TooLarge);
+        return Err(FileError::new("UNREADABLE", format!("has more than {MOST} bytes")));
     }
-    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| FileError::new("NOT_IMPORTED", "is neither a git bundle nor UTF-8 text"))?;
     let options = import::ImportOptions { as_new: arguments.as_new, ruleset: arguments.ruleset.as_deref() };
     let read = import::read(text.trim_start_matches('\u{feff}'), options)?;
     let imported = facts(&place.store, &read, arguments.dry_run)?;
-    Ok(vec![entry(&name, None, imported, read.notes)])
+    Ok(vec![ImportEntry { file: name, branch: None, outcome: Ok((imported, read.notes)) }])
 }
 
-fn entry(file: &str, branch: Option<String>, imported: Imported, notes: Vec<String>) -> ImportEntry {
-    let summary = ImportSummary {
-        path: imported.path.display().to_string(),
-        id: imported.id.to_string(),
-        title: imported.title,
-        head: imported.head.to_string(),
-        nodes: imported.nodes,
-        commits: imported.commits,
-        present: imported.is_present,
-        findings: imported.findings.iter().map(ToString::to_string).collect(),
+/// Returns the result as JSON.
+fn entry(ImportEntry { file, branch, outcome }: &ImportEntry) -> Value {
+    let (done, error) = (outcome.as_ref().ok(), outcome.as_ref().err());
+    let summary = |it: &Imported| {
+        json!({
+            "path": it.path.display().to_string(),
+            "id": it.id.to_string(),
+            "title": it.title,
+            "head": it.head.to_string(),
+            "nodes": it.nodes,
+            "commits": it.commits,
+            "present": it.is_present,
+            "findings": it.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
     };
-    ImportEntry { file: file.to_owned(), branch, imported: Some(summary), notes, ..ImportEntry::default() }
+    json!({
+        "file": file,
+        "branch": branch,
+        "imported": done.map(|(imported, _)| summary(imported)),
+        "notes": done.map_or(&[][..], |(_, notes)| notes),
+        "error": error.map(|error| one_line(&error.message)),
+        "code": error.map(|error| error.code),
+    })
 }
 
 fn print(entry: &ImportEntry, dry_run: bool) -> super::CommandResult {
     let branch = entry.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
     let file = one_line(&format!("{}{branch}", entry.file));
-    if let Some(error) = &entry.error {
-        tell(&format!("tot import: {file}: {error}"));
-    }
-    let Some(imported) = &entry.imported else { return Ok(()) };
-    let is = match (imported.present, dry_run) {
+    let (imported, notes) = match &entry.outcome {
+        Ok(done) => done,
+        Err(error) => {
+            tell(&format!("tot import: {file}: {}", one_line(&error.message)));
+            return Ok(());
+        }
+    };
+    let is = match (imported.is_present, dry_run) {
         (true, _) => "was already in",
         (false, true) => "would be imported into",
         (false, false) => "imported into",
     };
     let what = format!("{}, {}", counted(imported.nodes, "node"), counted(imported.commits, "commit"));
-    let mut lines = vec![format!("{file} {is} {}: {what}, at {:.10}", imported.path, imported.head)];
+    let (path, head) = (imported.path.display(), imported.head.to_string());
+    let mut lines = vec![format!("{file} {is} {path}: {what}, at {head:.10}")];
     lines.push(format!("  {}", imported.title));
-    lines.extend(entry.notes.iter().map(|note| format!("  {note}")));
+    lines.extend(notes.iter().map(|note| format!("  {note}")));
     lines.extend(imported.findings.iter().take(FINDINGS).map(|finding| format!("  {finding}")));
     if imported.findings.len() > FINDINGS {
         let rest = counted(imported.findings.len() - FINDINGS, "more finding");
-        lines.push(format!("  and {rest}: see `tot check {}`", imported.path));
+        lines.push(format!("  and {rest}: see `tot check {path}`"));
     }
     let shown = |line: &String| {
         let rest = line.trim_start();

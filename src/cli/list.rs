@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::place::Common;
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
 use super::{CommandResult, is_person};
 use crate::assess::{self, Verdict};
@@ -79,38 +79,28 @@ enum InvestigationState {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedInvestigation {
-    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ruleset: Option<String>,
     /// All states of the investigation.
     states: Vec<InvestigationState>,
     nodes: usize,
     rounds: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
     /// The number of unrefuted answers.
     answers: usize,
     /// The most certain answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<NodeLine>,
     /// The first step required before the investigation can end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<String>,
     open_objections: usize,
     /// The newest sign-off and its validity.
-    #[serde(skip_serializing_if = "Option::is_none")]
     sign_off: Option<String>,
     /// The number of commits to push, as of the last sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<usize>,
     /// The number of commits to pull, as of the last sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }
 
@@ -127,7 +117,7 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
     };
     let investigations: Vec<ListedInvestigation> = found.into_iter().filter(fits).collect();
     if arguments.common.json {
-        return say_json(&json!({"investigations": investigations}));
+        return say_fields(&json!({"investigations": investigations}));
     }
     if investigations.is_empty() {
         let root = place.store.root().display();

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::CommandResult;
 use super::place::Common;
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use crate::domain::node::program_of;
 use crate::domain::{Happening, NodeId};
@@ -44,30 +44,19 @@ struct LogCommit {
     commit: String,
     at: String,
     author: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
     /// The program that made the call, with its version.
-    #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     subject: String,
     tags: Vec<String>,
     merge: bool,
-    changes: Vec<LogChange>,
+    /// The changes to nodes or to the whole investigation: `what`, such as `proposed` or `committed`, and `nodeId`.
+    changes: Vec<Value>,
     warnings: Vec<String>,
     /// Parts of the commit that are unreadable or omitted.
     gaps: Vec<String>,
     #[serde(skip)]
     minute: String,
-}
-
-/// A change to a node or to the whole investigation.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LogChange {
-    /// The verb, such as `proposed` or `committed`.
-    what: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
 }
 
 /// The part of the history to show.
@@ -105,7 +94,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let commits = history.iter().filter(|entry| fits(entry, &of));
     let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of)).collect();
     match arguments.common.json {
-        true => say_json(&json!({"id": snapshot.investigation.meta().id.to_string(), "commits": commits})),
+        true => say_fields(&json!({"id": snapshot.investigation.meta().id.to_string(), "commits": commits})),
         false => page(&shown(&commits, Screen { columns: columns() })),
     }
 }
@@ -150,10 +139,7 @@ fn commit(entry: &HistoryEntry, of: &LogSubject) -> LogCommit {
     let all = |key: &str| -> Vec<String> {
         trailers.iter().filter(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned()).collect()
     };
-    let change = |happening: &Happening| LogChange {
-        what: verb_of(happening).1,
-        node_id: happening.node_id().map(ToString::to_string),
-    };
+    let change = |happening: &Happening| json!({"what": verb_of(happening).1, "nodeId": happening.node_id().map(ToString::to_string)});
     LogCommit {
         commit: entry.commit.to_string(),
         at: entry.at.to_string(),

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::say_fields;
 use super::{CommandResult, say};
 use crate::base::world::World;
 use crate::merge::MergeDecision;
@@ -42,13 +42,11 @@ Examples:
 #[serde(rename_all = "camelCase")]
 struct MergeDocument {
     /// The merge commit. Absent if there was nothing to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// The files whose committed version had conflict markers.
     files: Vec<String>,
     decisions: Vec<MergeDecision>,
     /// The branch that keeps the work tree as it was during the aborted merge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<String>,
 }
 
@@ -78,7 +76,7 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
         document.decisions.extend(decisions);
     }
     if arguments.common.json {
-        return say_json(&document);
+        return say_fields(&document);
     }
     let mut text = match &document.commit {
         Some(commit) => format!("Merged in {commit:.10}\n"),

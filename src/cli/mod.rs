@@ -72,7 +72,7 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 use place::ClockArgument;
 use print::say;
 use ruleset::{RulesetArguments, RulesetFolder};
-use serde::Serialize;
+use serde_json::json;
 use serving::{HttpArguments, LogOptions};
 
 use crate::domain::Diagnostic;
@@ -86,7 +86,7 @@ use crate::service::sync::SyncError;
 use crate::service::withhold::WithheldError;
 use crate::service::{Refusal, Service};
 use crate::store::{Durability, FindError, StoreError};
-use crate::text::{causes, made_visible, one_line, shorten};
+use crate::text::{causes, counted, made_visible, one_line, shorten};
 
 /// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]
@@ -315,10 +315,11 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-type CommandResult = Result<(), Box<dyn std::error::Error>>;
+/// The result of a command or of a part of it.
+type CommandResult<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// The exit status of a command, or its error.
-type ExitResult = Result<ExitCode, Box<dyn std::error::Error>>;
+type ExitResult = CommandResult<ExitCode>;
 
 /// Returns the exit status for a command that either succeeds or fails with an error.
 fn done(result: CommandResult) -> ExitResult {
@@ -409,10 +410,9 @@ fn finish(name: &str, outcome: CommandResult) -> ExitCode {
     if print::is_json() {
         let code =
             error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
-        let suggestion = hint(error);
-        let document = Failed { error: ErrorDetails { message: causes(error), suggestion, code } };
+        let error = json!({"message": causes(error), "suggestion": hint(error), "code": code});
         // If nobody reads stdout, the exit status still reports the failure.
-        let _ = print::say_json(&document);
+        let _ = print::say_fields(&json!({"error": error}));
     }
     ExitCode::FAILURE
 }
@@ -423,23 +423,6 @@ fn usage(name: &str, reason: &str) -> clap::Error {
     all.build();
     let named = name.split(' ').skip(1).try_fold(&all, |it, word| it.find_subcommand(word));
     named.unwrap_or(&all).clone().error(ErrorKind::ValueValidation, made_visible(reason))
-}
-
-/// An error, as JSON.
-#[derive(Serialize)]
-struct Failed {
-    error: ErrorDetails,
-}
-
-#[derive(Serialize)]
-struct ErrorDetails {
-    /// The error with its causes.
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    suggestion: Option<String>,
-    /// The code of the rule that refused the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<String>,
 }
 
 /// The error for a refused call: each reason with its suggestion, naming commands instead of tools.
@@ -576,10 +559,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
         played.calls,
         played.runs,
         played.commits,
-        match played.rejected {
-            1 => "1 call".to_owned(),
-            many => format!("{many} calls"),
-        },
+        counted(played.rejected, "call"),
         site.join("index.html").display(),
         dir.join("investigations").display(),
         played.a_node,

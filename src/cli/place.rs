@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Misused;
+use super::{CommandResult, Misused};
 use crate::base::world::World;
 use crate::domain::{IdError, NodeId};
 use crate::format::layout;
@@ -84,7 +84,7 @@ pub(super) struct WithholdArgument {
 impl Location {
     /// Returns the folder for an id or part of one. Without an id, returns the investigation around the current folder, the one
     /// chosen by `tot use`, the only one, or the only open one.
-    pub(super) fn folder(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    pub(super) fn folder(&self, id: Option<&str>) -> CommandResult<PathBuf> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let (folders, is_all) = self.folders(&ids)?;
         // The choice is ignored if that investigation was removed.
@@ -162,7 +162,7 @@ impl Location {
 
     /// Returns the folders for these ids or parts of ids. Without ids, returns the investigation around the current folder, or
     /// all in the root if there is none. The second value is true in the latter case.
-    pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
+    pub(super) fn folders(&self, ids: &[String]) -> CommandResult<(Vec<PathBuf>, bool)> {
         self.existing()?;
         if !ids.is_empty() {
             let found: Result<Vec<PathBuf>, FindError> = ids.iter().map(|id| self.store.find(id)).collect();

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::interrupt::left_to_another;
 use super::{CommandResult, is_person};
+use crate::mcp::bounded::present;
 use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
@@ -84,6 +85,11 @@ pub(super) fn say_json(document: &impl Serialize) -> CommandResult {
     }
     text.push('\n');
     say(&text)
+}
+
+/// Prints a JSON document without its `null` fields.
+pub(super) fn say_fields(document: &impl Serialize) -> CommandResult {
+    say_json(&present(document)?)
 }
 
 /// Prints to stdout, through the user's pager if stdout is a terminal, as git does.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::draft::{self, ToolArguments};
 use super::editor::Unchanged;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, is_file, list, piped, word};
-use super::{ExitResult, misused};
+use super::{CommandResult, ExitResult, misused};
 use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
@@ -128,7 +128,7 @@ fn node_of(task: Task) -> Value {
 }
 
 /// Returns the required tasks.
-fn planned(subject: &WorkTarget) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
+fn planned(subject: &WorkTarget) -> CommandResult<Vec<Task>> {
     let now = subject.service().now().map_err(super::refused)?;
     let request = Next { strategy: Strategy::Owed, ..Next::default() };
     let plan = next(subject.investigation(), &subject.standing.rules(), &request, now);
@@ -151,11 +151,7 @@ fn nothing_owed(subject: &WorkTarget) -> String {
 
 /// Fills in the parents of nodes with an id, and the ids of nodes without one. A node without an id is placed below `below`, or
 /// in the default place if that is `None`.
-fn complete(
-    subject: &WorkTarget,
-    call: &mut ToolArguments,
-    below: Option<&NodeId>,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn complete(subject: &WorkTarget, call: &mut ToolArguments, below: Option<&NodeId>) -> CommandResult {
     let investigation = subject.investigation();
     let mut ids = Ids::new(investigation);
     let Some(nodes) = call.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(()) };
@@ -186,10 +182,7 @@ fn complete(
 }
 
 /// Returns the default parent for a new node, or `None` if the node becomes a root.
-pub(super) fn place(
-    subject: &WorkTarget,
-    state: Option<&StateName>,
-) -> Result<Option<NodeId>, Box<dyn std::error::Error>> {
+pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandResult<Option<NodeId>> {
     let now = subject.service().now().map_err(super::refused)?;
     let place = place_of_next(subject.investigation(), &subject.standing.rules(), state, now);
     let place = place.map_err(|rejection| super::refused(rejection.into()))?;

@@ -1,5 +1,6 @@
 //! `tot report` and `tot-report`: write or serve a site.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
@@ -8,7 +9,7 @@ use super::hub::Hub;
 use super::interrupt::Interrupt;
 use super::place::{Location, RootArgument, WithholdArgument};
 use super::print::tell;
-use super::serve::{self, ServeAddress};
+use super::serve;
 use super::verify::signers;
 use super::{CommandResult, Progress, is_repository, say};
 use crate::base::platform::limit_memory;
@@ -19,6 +20,7 @@ use crate::report::{
 };
 use crate::service::project::{Forge, Project};
 use crate::store::{FindError, Store};
+use crate::text::counted;
 
 /// The memory limit for custom templates. A stranger's template could double a string until memory is exhausted, and minijinja
 /// counts steps, not bytes. Beyond the limit, the allocator ends the program before any part of the site is written. A site with
@@ -87,8 +89,9 @@ struct ReportArguments {
     source_url: Option<Forge>,
     /// Serve the site on this machine instead of writing it, and show new commits immediately. Default address: 127.0.0.1:8420, or
     /// another free port. Ctrl-C stops the server
-    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
-    serve: Option<Option<ServeAddress>>,
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out",
+          value_parser = serve::address)]
+    serve: Option<Option<SocketAddr>>,
     /// Let --serve listen on addresses that other machines can reach: they can then read the investigations
     #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
@@ -205,7 +208,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
     };
     source.check()?;
     if let Some(address) = &arguments.serve {
-        return serve::run(source, options, address.as_ref(), arguments.allow_remote);
+        return serve::run(source, options, *address, arguments.allow_remote);
     }
     if let Some(file) = &arguments.single_file {
         return single_file(&source, &options, file, &progress);
@@ -215,15 +218,12 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
     let published = publish_into(out, source.all(&source.folders()?), &options, &watched)?;
     progress.clear();
     note_unreadable(&published.unreadable);
-    let counted = |number| match number {
-        1 => "1 investigation".to_owned(),
-        number => format!("{number} investigations"),
-    };
     let kept = match published.kept {
         0 => String::new(),
         kept => format!(", {kept} unchanged"),
     };
-    say(&format!("{}{kept}: {}\n", counted(published.shown()), out.join("index.html").display()))
+    let shown = counted(published.shown(), "investigation");
+    say(&format!("{shown}{kept}: {}\n", out.join("index.html").display()))
 }
 
 /// Writes one investigation as one file.
@@ -319,7 +319,7 @@ impl SiteSource {
     }
 
     /// Returns the investigation folders.
-    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    pub(super) fn folders(&self) -> CommandResult<Vec<PathBuf>> {
         let mut folders = Vec::new();
         for path in &self.paths {
             let found = folders_of(path);

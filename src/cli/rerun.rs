@@ -8,7 +8,6 @@
 mod chosen;
 mod words;
 
-use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,20 +15,20 @@ use std::time::Duration;
 
 use chosen::{Wanted, no_longer};
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::{ClockArgument, Common, id_and_nodes};
-use super::print::{columns, say_json, tell, wrapped};
+use super::print::{columns, say_fields, tell, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::{ExitResult, is_person, misused, refused, say};
+use super::{CommandResult, ExitResult, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
-use crate::domain::{Event, NodeId, Run, RunId, RunKind};
+use crate::domain::{Event, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
@@ -119,42 +118,6 @@ enum Where {
     At(String),
 }
 
-/// The JSON output of `tot rerun`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RerunDocument<'a> {
-    id: String,
-    runs: Vec<RerunEntry<'a>>,
-    /// A sentence that begins with `The conclusion no longer holds: `. Absent if nothing contradicts the conclusion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    no_longer: Option<String>,
-    /// The commit with the reruns. Absent if nothing was stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RerunEntry<'a> {
-    run: RunId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node: Option<&'a NodeId>,
-    command: &'a [String],
-    /// The verdict. Absent for a run that was only shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<RunVerdict>,
-    /// The commit at which the command ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<&'a str>,
-    /// An earlier judgment of the same difference: `holds` or `fails`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    judged: Option<&'a str>,
-    /// The differences from the first run.
-    reasons: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<&'a Output>,
-}
-
 /// A rerun of a captured command.
 struct RerunResult<'a> {
     run: &'a Run,
@@ -177,7 +140,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let world = arguments.clock.world();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;
-    let record = |runs, known: &[RunId]| -> Result<String, Box<dyn Error>> {
+    let record = |runs, known: &[RunId]| -> CommandResult<String> {
         let request = NewRuns { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
         for warning in &written.decision.warnings {
@@ -222,10 +185,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     if arguments.dry_run {
         let shown = chosen.iter().map(|it| words::description(it.run, it.ran, &again.place));
         if arguments.common.json {
-            let entries = chosen.iter().map(|it| entry(it.run, it.ran)).collect();
-            let document =
-                RerunDocument { id: session.clone(), runs: entries, no_longer: None, commit: None };
-            say_json(&document)?;
+            let runs: Vec<Value> = chosen.iter().map(|it| entry(it.run, it.ran, None)).collect();
+            say_fields(&json!({"id": session, "runs": runs}))?;
         } else {
             say(&shown.collect::<String>())?;
         }
@@ -271,7 +232,7 @@ fn judged(
     named: &str,
     judgement: &str,
     reason: Option<String>,
-) -> Result<NewRun, Box<dyn Error>> {
+) -> CommandResult<NewRun> {
     let holds = match judgement {
         "holds" => true,
         "fails" => false,
@@ -288,11 +249,11 @@ fn print_results(
     repeated: &[RerunResult<'_>],
     no_longer: Option<String>,
     commit: Option<String>,
-) -> Result<(), Box<dyn Error>> {
+) -> CommandResult {
     if arguments.common.json {
         let id = standing.investigation().meta().id.to_string();
-        let runs = repeated.iter().map(RerunResult::entry).collect();
-        return say_json(&RerunDocument { id, runs, no_longer, commit });
+        let runs: Vec<Value> = repeated.iter().map(|it| entry(it.run, &it.again, Some(it))).collect();
+        return say_fields(&json!({"id": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
     }
     let mut text = String::new();
     if !repeated.is_empty() {
@@ -317,7 +278,7 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
-    fn new(arguments: &'a RerunArguments, world: World) -> Result<Again<'a>, Box<dyn Error>> {
+    fn new(arguments: &'a RerunArguments, world: World) -> CommandResult<Again<'a>> {
         let project = Project::here();
         let project = project.map(|it| GitProgram::find(is_person()).map(|git| (git, it))).transpose()?;
         let place = match (arguments.at.as_str(), &project) {
@@ -356,7 +317,7 @@ impl<'a> Again<'a> {
         mut asks: bool,
         is_quiet: bool,
         repeated: &mut Vec<RerunResult<'r>>,
-    ) -> Result<bool, Box<dyn Error>> {
+    ) -> CommandResult<bool> {
         if let Some((git, project)) = &self.project {
             remove_leftovers(git, project.root());
         }
@@ -385,7 +346,7 @@ impl<'a> Again<'a> {
         Ok(false)
     }
 
-    fn key(&self) -> Result<char, Box<dyn Error>> {
+    fn key(&self) -> CommandResult<char> {
         say("[r]un [s]kip [a]ll [q]uit? ")?;
         loop {
             let key = pressed()?;
@@ -397,7 +358,7 @@ impl<'a> Again<'a> {
     }
 
     /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted it.
-    fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
+    fn once(&self, first: &Ran) -> CommandResult<(Option<String>, Ran, bool)> {
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
             let took = first.seconds.milliseconds.div_ceil(1_000);
@@ -513,31 +474,22 @@ impl<'a> RerunResult<'a> {
         };
         NewRun { node: self.run.node.clone(), note: None, what }
     }
-
-    fn entry(&self) -> RerunEntry<'_> {
-        RerunEntry {
-            verdict: Some(self.verdict),
-            at: self.at.as_deref(),
-            judged: self.known.map(|(judgement, _)| judgement.outcome()),
-            reasons: match self.verdict {
-                RunVerdict::Same => Vec::new(),
-                _ => words::reasons(self.first, &self.again),
-            },
-            output: Some(&self.again.output),
-            ..entry(self.run, &self.again)
-        }
-    }
 }
 
-fn entry<'a>(run: &'a Run, ran: &'a Ran) -> RerunEntry<'a> {
-    RerunEntry {
-        run: run.id,
-        node: run.node.as_ref(),
-        command: &ran.command,
-        verdict: None,
-        at: None,
-        judged: None,
-        reasons: Vec::new(),
-        output: None,
-    }
+/// Returns a run as JSON, with its result unless it was only shown.
+fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
+    let differs = result.filter(|it| it.verdict != RunVerdict::Same);
+    json!({
+        "run": run.id,
+        "node": run.node,
+        "command": ran.command,
+        "verdict": result.map(|it| it.verdict),
+        // The commit at which the command ran.
+        "at": result.and_then(|it| it.at.as_deref()),
+        // An earlier judgment of the same difference: `holds` or `fails`.
+        "judged": result.and_then(|it| it.known).map(|(judgement, _)| judgement.outcome()),
+        // The differences from the first run.
+        "reasons": differs.map_or_else(Vec::new, |it| words::reasons(it.first, &it.again)),
+        "output": result.map(|it| &it.again.output),
+    })
 }

@@ -7,12 +7,12 @@ use anstyle::Style;
 use clap::Args;
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
 use crossterm::terminal;
-use serde::Serialize;
+use serde_json::json;
 
 use super::approve::sign;
 use super::comment::{CommentRequest, write};
 use super::place::{Common, Location};
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
 use super::{CommandResult, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
@@ -57,20 +57,6 @@ Examples:
   tot review 0196 --since ended/1   what is new since it first ended
   tot review 0196 --mark --print    print what is new, and mark it as seen";
 
-/// The JSON output of `tot review`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReviewDocument<'a> {
-    id: String,
-    /// The earlier commit; absent if the whole investigation is new.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<String>,
-    head: String,
-    /// The certainty of the conclusion, or of the best answer so far, such as `Conclusion, stopped early`.
-    verdict: String,
-    items: &'a [ReviewEntry],
-}
-
 pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.folder(arguments.id.as_deref())?;
@@ -93,14 +79,13 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence, screen };
     let items = look.items();
     if arguments.common.json {
-        let document = ReviewDocument {
-            id: after.investigation.meta().id.to_string(),
-            since: before.as_ref().map(|before| before.head.to_string()),
-            head: after.head.to_string(),
-            verdict: assessed(&after).top().to_string(),
-            items: &items,
-        };
-        say_json(&document)?;
+        say_fields(&json!({
+            "id": after.investigation.meta().id.to_string(),
+            "since": before.as_ref().map(|before| before.head.to_string()),
+            "head": after.head.to_string(),
+            "verdict": assessed(&after).top().to_string(),
+            "items": items,
+        }))?;
     } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let each: Vec<String> = items.iter().map(|item| block(item, look.screen)).collect();
         say(&format!("{}\n{}", look.head(&items), each.concat()))?;
@@ -214,7 +199,7 @@ impl Look<'_> {
     }
 
     /// Signs off the reviewed commit if nothing has been committed since. Returns the message to show.
-    fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
+    fn approve(&self) -> CommandResult<String> {
         let now = self.place.store.load(self.path)?;
         let has_moved = now.head != self.after.head;
         if has_moved
@@ -294,7 +279,7 @@ fn block(item: &ReviewEntry, screen: Screen) -> String {
 }
 
 /// Asks a question and returns whether the answer was `y`.
-fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
+fn agrees(question: &str) -> CommandResult<bool> {
     say(&format!("{question} [y/n]? "))?;
     let key = pressed()?;
     say(&format!("{}\n", visible(key)))?;

@@ -11,6 +11,7 @@ use crate::ruleset::library::{ENDING, FileProblem};
 use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
 use crate::ruleset::schema::json_schema;
 use crate::ruleset::{Library, RulesetError, RulesetFile};
+use crate::text::counted;
 
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -60,7 +61,7 @@ pub(super) struct RulesetFolder {
 
 impl RulesetFolder {
     /// Returns the built-in rulesets and those in the folder.
-    pub(super) fn library(&self) -> Result<Library, Box<dyn std::error::Error>> {
+    pub(super) fn library(&self) -> CommandResult<Library> {
         self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
     }
 }
@@ -101,8 +102,7 @@ fn check(files: &[PathBuf]) -> CommandResult {
     }
     match faults {
         0 => Ok(()),
-        1 => Err("1 error".into()),
-        many => Err(format!("{many} errors").into()),
+        _ => Err(counted(faults, "error").into()),
     }
 }
 
@@ -118,7 +118,7 @@ fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
 }
 
 /// Reads the built-in rulesets and every `*.yaml` file in the folder. Returns the errors in all files if there are any.
-fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
+fn library(folder: &Path) -> CommandResult<Library> {
     let unreadable = |error| format!("can't read the ruleset folder {}: {error}", folder.display());
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

@@ -1,6 +1,5 @@
 //! `tot run`: runs a command as evidence.
 
-use std::error::Error;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -142,7 +141,7 @@ struct Prepared {
 }
 
 /// Prepares the run. All errors are reported before the command starts, because it may run for a long time.
-fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
+fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)> {
     let (id, node) = id_and_node(&arguments.what)?;
     if !arguments.attach.is_empty() && node.is_none() {
         return Err(misused("--attach needs a node: name it before --"));
@@ -176,7 +175,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     Ok((Prepared { session, caller, service, root, node, folder, project, started_at, signals }, expected))
 }
 
-fn state(project: &Project) -> Result<ProjectState, Box<dyn Error>> {
+fn state(project: &Project) -> CommandResult<ProjectState> {
     project_state(&GitProgram::find(is_person())?, project)
 }
 
@@ -190,7 +189,7 @@ pub(super) fn system() -> System {
 }
 
 impl Prepared {
-    fn store(&self, arguments: &RunArguments, captured: Captured) -> Result<(), Box<dyn Error>> {
+    fn store(&self, arguments: &RunArguments, captured: Captured) -> CommandResult {
         for reason in unmet(&captured, arguments.exit) {
             tell(&format!("tot run: {reason}"));
         }
@@ -230,12 +229,7 @@ impl Prepared {
         self.record(arguments, ran, Vec::new())
     }
 
-    fn record(
-        &self,
-        arguments: &RunArguments,
-        ran: Ran,
-        attachments: Vec<NewAttachment>,
-    ) -> Result<(), Box<dyn Error>> {
+    fn record(&self, arguments: &RunArguments, ran: Ran, attachments: Vec<NewAttachment>) -> CommandResult {
         let run =
             NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
         let request = NewRuns { runs: vec![run], attachments };

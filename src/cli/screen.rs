@@ -94,11 +94,9 @@ pub(super) fn role_style(role: Option<Role>) -> Style {
 pub(super) struct NodeLine {
     pub node_id: String,
     /// The state. Absent for a pending node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub title: String,
     /// The certainty of an answer: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`. Absent for other nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sure: Option<&'static str>,
     /// True if the node's results differ, or the node is a contested answer.
     pub contested: bool,

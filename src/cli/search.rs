@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::place::Common;
-use super::print::{columns, page, say_json, tell};
+use super::print::{columns, page, say_fields, tell};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, styled};
 use super::{ExitResult, chain, misused, passed};
 use crate::base::parallel;
@@ -41,30 +40,25 @@ Examples:
   tot search checkpoint starvation
   tot search WAL --json | jq -r '.matches[].nodeId'";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct SearchMatch {
     id: String,
     /// The investigation's title.
     title: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
+    node: Option<NodeLine>,
     /// The name of the field, as shown on the node's page.
     field: &'static str,
     excerpt: String,
     /// The byte ranges of the words in the excerpt.
-    #[serde(skip)]
     marked: Vec<(usize, usize)>,
-    #[serde(skip)]
-    node: Option<NodeLine>,
 }
 
-#[derive(Serialize)]
-struct UnreadableEntry {
-    path: String,
-    reason: String,
+impl SearchMatch {
+    /// Returns the match as JSON.
+    fn entry(&self) -> Value {
+        let (id, title, field, excerpt) = (&self.id, &self.title, self.field, &self.excerpt);
+        let (node, state) = self.node.as_ref().map(|node| (&node.node_id, &node.state)).unzip();
+        json!({"id": id, "title": title, "nodeId": node, "state": state, "field": field, "excerpt": excerpt})
+    }
 }
 
 pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
@@ -86,21 +80,22 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
     }
     let is_whole = unreadable.is_empty();
     if arguments.common.json {
-        say_json(&json!({"matches": matches, "unreadable": unreadable}))?;
+        let matches: Vec<Value> = matches.iter().map(SearchMatch::entry).collect();
+        let unreadable = unreadable.iter().map(|(path, reason)| json!({"path": path, "reason": reason}));
+        say_fields(&json!({"matches": matches, "unreadable": unreadable.collect::<Vec<_>>()}))?;
         return Ok(passed(is_whole));
     }
     page(&shown(&matches, folders.len(), Screen { columns: columns() }))?;
-    for it in &unreadable {
-        tell(&format!("tot search: {}: {}", it.path, one_line(&it.reason)));
+    for (path, reason) in &unreadable {
+        tell(&format!("tot search: {path}: {}", one_line(reason)));
     }
     Ok(passed(is_whole))
 }
 
-fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<SearchMatch>, UnreadableEntry> {
-    match store.load(path) {
-        Ok(snapshot) => Ok(matches(&snapshot, words)),
-        Err(error) => Err(UnreadableEntry { path: path.display().to_string(), reason: chain(&error) }),
-    }
+/// Returns the matches in one investigation, or its path and the reason why it can't be read.
+fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<SearchMatch>, (String, String)> {
+    let snapshot = store.load(path).map_err(|error| (path.display().to_string(), chain(&error)))?;
+    Ok(matches(&snapshot, words))
 }
 
 /// Returns the matches in one investigation: first in the question and the conclusion, then in the nodes in tree order.
@@ -114,12 +109,10 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
         found.push(SearchMatch {
             id: meta.id.to_string(),
             title: meta.title.clone(),
-            node_id: node.map(|node| node.node_id.clone()),
-            state: node.and_then(|node| node.state.clone()),
+            node: node.cloned(),
             field,
             excerpt,
             marked,
-            node: node.cloned(),
         });
     };
     let said = |comment: &Comment| format!("{}: {}", comment.author.label(), comment.text);
@@ -205,18 +198,21 @@ fn shown(matches: &[SearchMatch], folders: usize, screen: Screen) -> String {
             before = (Some(&it.id), None);
         }
         if let Some(node) = &it.node
-            && before.1 != it.node_id.as_deref()
+            && before.1 != Some(node.node_id.as_str())
         {
             text.push_str(&format!("  {}\n", node.text(screen, 2)));
-            before.1 = it.node_id.as_deref();
+            before.1 = Some(node.node_id.as_str());
         }
         let indent = if it.node.is_some() { 4 } else { 2 };
         let line = screen.rest(&it.excerpt, indent + it.field.len() + 2);
         let excerpt = highlighted(&line, &it.marked);
         text.push_str(&format!("{}{}: {excerpt}\n", " ".repeat(indent), styled(QUIET, it.field)));
     }
-    let nodes =
-        matches.iter().map(|it| (&it.id, &it.node_id)).collect::<std::collections::BTreeSet<_>>().len();
+    let nodes = matches
+        .iter()
+        .map(|it| (&it.id, it.node.as_ref().map(|node| &node.node_id)))
+        .collect::<std::collections::BTreeSet<_>>()
+        .len();
     if matches.is_empty() {
         return format!("No matches in {}.\n", counted(folders, "investigation"));
     }

@@ -7,7 +7,6 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,32 +22,22 @@ const PORT: u16 = 8420;
 /// The interval between checks; longer if a check takes more than a tenth of it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// An address to listen on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ServeAddress(SocketAddr);
-
-/// An invalid address.
-#[derive(Debug, thiserror::Error)]
-#[error("expected an address like 127.0.0.1:8420 or [::1]:8420; name investigations before --serve")]
-pub(super) struct NoAddress;
-
-impl FromStr for ServeAddress {
-    type Err = NoAddress;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers = match text.strip_prefix("localhost:") {
-            Some(port) => format!("127.0.0.1:{port}"),
-            None => text.to_owned(),
-        };
-        numbers.parse().map(ServeAddress).map_err(|_| NoAddress)
-    }
+/// Parses an address to listen on.
+pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let numbers = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    numbers.parse().map_err(
+        |_| "expected an address like 127.0.0.1:8420 or [::1]:8420; name investigations before --serve",
+    )
 }
 
 /// Serves the site until Ctrl-C.
 pub(super) fn run(
     source: SiteSource,
     options: SiteOptions,
-    address: Option<&ServeAddress>,
+    address: Option<SocketAddr>,
     allow_remote: bool,
 ) -> CommandResult {
     let listener = listen(address, allow_remote)?;
@@ -70,11 +59,8 @@ pub(super) fn run(
     Ok(serve(listener, &publisher)?)
 }
 
-fn listen(
-    address: Option<&ServeAddress>,
-    allow_remote: bool,
-) -> Result<TcpListener, Box<dyn std::error::Error>> {
-    let wanted = address.map_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), |address| address.0);
+fn listen(address: Option<SocketAddr>, allow_remote: bool) -> CommandResult<TcpListener> {
+    let wanted = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
     if !wanted.ip().is_loopback() && !allow_remote {
         return Err(format!(
             "{wanted} can be reached from other machines, and anyone there could read the investigations: \
@@ -102,7 +88,7 @@ struct LiveSite {
 
 impl LiveSite {
     /// Returns a key that represents the state of all repositories.
-    fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
+    fn look(&self) -> CommandResult<String> {
         let mut hasher = DefaultHasher::new();
         for folder in self.source.folders()? {
             folder.hash(&mut hasher);
@@ -113,12 +99,7 @@ impl LiveSite {
         Ok(format!("{:016x}", hasher.finish()))
     }
 
-    fn render(
-        &mut self,
-        state: &str,
-        before: &Served,
-        waiting: &dyn Waiting,
-    ) -> Result<Served, Box<dyn std::error::Error>> {
+    fn render(&mut self, state: &str, before: &Served, waiting: &dyn Waiting) -> CommandResult<Served> {
         state.clone_into(&mut self.state);
         let folders = self.source.folders()?;
         let sources = Sources { store: Some(&self.store), ..self.source.all(&folders) };

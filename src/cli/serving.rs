@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::CommandResult;
 use crate::base::platform::is_open_to_others;
 use crate::domain::SessionId;
 use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
@@ -142,7 +143,7 @@ pub(super) struct HttpArguments {
 
 impl HttpArguments {
     /// Returns the HTTP options if `--http` was given.
-    pub(super) fn options(self, log: &Log) -> Result<Option<HttpOptions>, Box<dyn std::error::Error>> {
+    pub(super) fn options(self, log: &Log) -> CommandResult<Option<HttpOptions>> {
         let Some(address) = self.http else { return Ok(None) };
         let token = match (&self.token_file, std::env::var("TOT_TOKEN")) {
             (Some(file), _) => {

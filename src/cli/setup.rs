@@ -224,7 +224,7 @@ fn change(
     file: &Path,
     replace: bool,
     what: &str,
-    put: impl Fn(bool) -> Result<Edit, Box<dyn std::error::Error>>,
+    put: impl Fn(bool) -> CommandResult<Edit>,
     said: &str,
 ) -> CommandResult {
     let mut edit = put(replace)?;
@@ -328,7 +328,7 @@ fn hint(client: Client) -> &'static str {
 }
 
 /// Returns the entry with which the client starts the server.
-fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<dyn std::error::Error>> {
+fn entry(arguments: &SetupArguments, client: Client) -> CommandResult<ServerEntry> {
     let shared = matches!(client.place(), ConfigFile::Project(_));
     let (command, mut words) = program(shared)?;
     let root = match &arguments.root {
@@ -348,7 +348,7 @@ fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<
 
 /// Returns the program to start and its arguments. In a shared file, the program is a bare name if it is on PATH. Otherwise, it
 /// is a path, because desktop programs do not inherit the shell's PATH.
-fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
+fn program(shared: bool) -> CommandResult<(String, Vec<String>)> {
     let server = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
     if shared && on_path("tot-mcp").is_some() {
         return Ok(("tot-mcp".to_owned(), Vec::new()));
@@ -410,7 +410,7 @@ fn ask(question: &str, default: bool) -> std::io::Result<bool> {
 }
 
 /// Asks whether to replace `what`. Without a terminal, returns an error that names the options.
-fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
+fn may_replace(what: &str) -> CommandResult<bool> {
     if !can_ask() {
         return Err(format!(
             "{what}\nNothing was changed. Replace it with --replace, or use another name with --name"

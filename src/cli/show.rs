@@ -3,18 +3,20 @@
 mod node;
 mod tree;
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::CommandResult;
 use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
-use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
-use crate::assess::{self, Assessment, Verdict};
+use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
+use crate::assess::{Answer, Assessment, Verdict};
 use crate::decide::standing;
-use crate::domain::{BoundAnswer, Timestamp};
+use crate::domain::{BoundAnswer, Diagnostic, Node};
+use crate::mcp::bounded::present;
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -50,61 +52,6 @@ Examples:
   tot show 0196 R2.A1       one node
   tot show --json | jq -r '.answers[].title'";
 
-/// An investigation, for JSON and the terminal.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShowDocument<'a> {
-    id: String,
-    title: &'a str,
-    query: &'a str,
-    ruleset: &'a str,
-    mode: &'a str,
-    started_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
-    head: String,
-    /// `running`, `ended`, `stoppedEarly` or `continued`.
-    outcome: assess::Outcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stopped: Option<&'static str>,
-    /// The certainty of the conclusion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<Cow<'static, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conclusion: Option<&'a str>,
-    /// The results of the commands that the conclusion rests on, or a note on other evidence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
-    /// The answers that the conclusion rests on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    rests_on: Vec<BoundAnswer>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    not_covered: &'a [String],
-    /// The answers that the conclusion rests on, then the other answers, most certain first.
-    answers: Vec<ShowAnswer<'a>>,
-    open_objections: Vec<String>,
-    blockers: Vec<ShowBlocker>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<String>,
-    faults: Vec<String>,
-    nodes: Vec<ShowEntry>,
-}
-
-/// An answer with the nodes that confirm or refute it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShowAnswer<'a> {
-    #[serde(flatten)]
-    line: NodeLine,
-    #[serde(skip)]
-    words: Cow<'static, str>,
-    evidence: String,
-    #[serde(skip)]
-    has_runs: bool,
-    confirmed_by: Vec<ShowConfirmation<'a>>,
-    refuted_by: Vec<String>,
-}
-
 /// A node that confirms an answer, with the weight of that confirmation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,24 +65,6 @@ struct ShowConfirmation<'a> {
     caveats: &'a [String],
     #[serde(skip)]
     verdict: Verdict,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShowBlocker {
-    code: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
-    message: String,
-}
-
-/// A node in the tree.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShowEntry {
-    #[serde(flatten)]
-    line: NodeLine,
-    parent: Option<String>,
 }
 
 /// The maximum number of answers shown on the terminal.
@@ -156,79 +85,78 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
             false => page(&node::shown(&assessment, found, screen)),
         };
     }
-    let document = document(&assessment, &snapshot);
     if arguments.common.json {
-        return say_json(&document);
+        return say_json(&document(&assessment, &snapshot)?);
     }
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
-        &(shown(&document, &assessment, screen)
+        &(shown(&assessment, &snapshot, screen)
             + &section("Tree", &tree::shown(&assessment, extent, screen))),
     )
 }
 
-fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> ShowDocument<'a> {
+/// Returns the investigation as JSON.
+fn document(assessment: &Assessment<'_>, snapshot: &Snapshot) -> serde_json::Result<Value> {
     let investigation = assessment.investigation;
     let meta = investigation.meta();
-    let end = assessment.end();
-    let next = assessment.rules.map(|rules| standing::outlook(investigation, &rules).next_step);
-    let blockers = assessment.rules.map_or_else(Vec::new, |rules| standing::blockers(investigation, &rules));
-    ShowDocument {
-        id: meta.id.to_string(),
-        title: &meta.title,
-        query: &meta.query,
-        ruleset: &meta.ruleset,
-        mode: &meta.mode,
-        started_at: meta.started_at.to_string(),
-        ended_at: investigation.end_in_force().map(|end| end.ended_at.to_string()),
-        head: snapshot.head.to_string(),
-        outcome: assessment.outcome,
-        stopped: end.and_then(|end| end.stopped.as_ref()).map(|stopped| stopped.reason.label()),
-        verdict: assessment.words(),
-        conclusion: end.and_then(|end| end.conclusion.as_deref()),
-        evidence: assessment.whole_evidence(),
-        rests_on: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
-        not_covered: end.map_or(&[], |end| end.not_covered.as_slice()),
-        answers: assessment
-            .answers
-            .iter()
-            .map(|answer| ShowAnswer {
-                line: NodeLine::new(assessment, answer.node),
-                words: answer.words(),
-                evidence: assessment.evidence_words(answer),
-                has_runs: !answer.runs.is_empty(),
-                confirmed_by: confirmed_by(assessment, Some(answer)),
-                refuted_by: refuted_by(Some(answer)),
-            })
-            .collect(),
-        open_objections: assessment.open.iter().map(|objection| objection.message()).collect(),
-        blockers: blockers
-            .into_iter()
-            .map(|it| ShowBlocker {
-                code: it.code.to_string(),
-                node_id: it.node,
-                message: it.message.person().to_owned(),
-            })
-            .collect(),
-        next_action: next
-            .filter(|_| investigation.end_in_force().is_none())
-            .map(|next| next.wording(None).agent().to_owned()),
-        faults: snapshot.all_faults().map(ToString::to_string).collect(),
-        nodes: investigation
-            .preorder()
-            .into_iter()
-            .map(|node| ShowEntry {
-                line: NodeLine::new(assessment, node),
-                parent: node.parent.as_ref().map(ToString::to_string),
-            })
-            .collect(),
-    }
+    let (end, in_force) = (assessment.end(), investigation.end_in_force());
+    let next = assessment.rules.filter(|_| in_force.is_none());
+    let next = next.map(|rules| standing::outlook(investigation, &rules).next_step);
+    let line = |node: &Node| present(&NodeLine::new(assessment, node));
+    let answer = |answer: &Answer<'_>| {
+        let mut entry = line(answer.node)?;
+        entry["evidence"] = json!(assessment.evidence_words(answer));
+        entry["confirmedBy"] = json!(confirmed_by(assessment, Some(answer)));
+        entry["refutedBy"] = json!(refuted_by(Some(answer)));
+        Ok(entry)
+    };
+    let blocker =
+        |it: &Diagnostic| json!({"code": it.code, "nodeId": it.node, "message": it.message.person()});
+    let bound = assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role });
+    let not_covered = end.map(|end| &end.not_covered).filter(|texts| !texts.is_empty());
+    let mut document = present(&json!({
+        "id": meta.id.to_string(),
+        "title": meta.title,
+        "query": meta.query,
+        "ruleset": meta.ruleset,
+        "mode": meta.mode,
+        "startedAt": meta.started_at.to_string(),
+        "endedAt": in_force.map(|end| end.ended_at.to_string()),
+        "head": snapshot.head.to_string(),
+        // `running`, `ended`, `stoppedEarly` or `continued`.
+        "outcome": assessment.outcome,
+        "stopped": end.and_then(|end| Some(end.stopped.as_ref()?.reason.label())),
+        // The certainty of the conclusion.
+        "verdict": assessment.words(),
+        "conclusion": end.map(|end| &end.conclusion),
+        // The results of the commands that the conclusion rests on, or a note on other evidence.
+        "evidence": assessment.whole_evidence(),
+        // The answers that the conclusion rests on.
+        "restsOn": Some(bound.collect::<Vec<_>>()).filter(|bound| !bound.is_empty()),
+        "notCovered": not_covered,
+        // The answers that the conclusion rests on, then the other answers, most certain first.
+        "answers": assessment.answers.iter().map(answer).collect::<serde_json::Result<Vec<_>>>()?,
+        "openObjections": assessment.open.iter().map(|it| it.message()).collect::<Vec<_>>(),
+        "blockers": blockers(assessment).iter().map(blocker).collect::<Vec<_>>(),
+        "nextAction": next.map(|next| next.wording(None).agent().to_owned()),
+        "faults": snapshot.all_faults().map(ToString::to_string).collect::<Vec<_>>(),
+    }))?;
+    // A root's parent is `null`.
+    let node = |node: &Arc<Node>| {
+        let mut entry = line(node)?;
+        entry["parent"] = json!(node.parent.as_ref().map(ToString::to_string));
+        Ok(entry)
+    };
+    document["nodes"] = investigation.preorder().into_iter().map(node).collect::<serde_json::Result<_>>()?;
+    Ok(document)
 }
 
-fn confirmed_by<'a>(
-    assessment: &Assessment<'a>,
-    answer: Option<&assess::Answer<'_>>,
-) -> Vec<ShowConfirmation<'a>> {
+fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
+    let rules = assessment.rules.as_ref();
+    rules.map_or_else(Vec::new, |rules| standing::blockers(assessment.investigation, rules))
+}
+
+fn confirmed_by<'a>(assessment: &Assessment<'a>, answer: Option<&Answer<'_>>) -> Vec<ShowConfirmation<'a>> {
     let by = answer.iter().flat_map(|answer| answer.confirming.iter().map(|by| (&**answer.node, by)));
     let confirmation = |(answer, by): (_, &Confirming)| ShowConfirmation {
         node_id: by.node.to_string(),
@@ -243,21 +171,22 @@ fn confirmed_by<'a>(
     by.map(confirmation).collect()
 }
 
-fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
+fn refuted_by(answer: Option<&Answer<'_>>) -> Vec<String> {
     answer.iter().flat_map(|answer| &answer.refuted_by).map(ToString::to_string).collect()
 }
 
 /// Formats everything except the tree.
-fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
-    let investigation = assessment.investigation;
-    let minute = |at: Timestamp| at.to_minute();
+fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> String {
+    let (investigation, end) = (assessment.investigation, assessment.end());
+    let meta = investigation.meta();
+    let outcome = assessment.outcome.label();
     let mut facts = vec![
-        one_line(&format!("{}, mode {}", document.ruleset, document.mode)),
-        format!("started {}", minute(investigation.meta().started_at)),
+        one_line(&format!("{}, mode {}", meta.ruleset, meta.mode)),
+        format!("started {}", meta.started_at.to_minute()),
     ];
-    facts
-        .extend(assessment.end().map(|end| format!("{} {}", document.outcome.label(), minute(end.ended_at))));
-    facts.extend(document.stopped.map(ToOwned::to_owned));
+    facts.extend(end.map(|end| format!("{outcome} {}", end.ended_at.to_minute())));
+    let stopped = end.and_then(|end| end.stopped.as_ref());
+    facts.extend(stopped.map(|stopped| stopped.reason.label().to_owned()));
     facts.push(format!(
         "{} in {}",
         counted(investigation.len(), "node"),
@@ -265,47 +194,52 @@ fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Scree
     ));
     let mut text = format!(
         "{}\n{}\n{}\n",
-        styled(BOLD, &screen.rest(document.title, 0)),
-        styled(QUIET, &document.id),
+        styled(BOLD, &screen.rest(&meta.title, 0)),
+        styled(QUIET, &meta.id.to_string()),
         styled(QUIET, &screen.rest(&facts.join(" · "), 0)),
     );
-    for fault in &document.faults {
-        text.push_str(&format!("{}\n", styled(super::screen::BAD, &screen.rest(fault, 0))));
+    for fault in snapshot.all_faults() {
+        text.push_str(&format!("{}\n", styled(BAD, &screen.rest(&fault.to_string(), 0))));
     }
-    text.push_str(&section("Question", &screen.prose(document.query, 2)));
+    text.push_str(&section("Question", &screen.prose(&meta.query, 2)));
     let limits: Vec<String> = assessment.limits().iter().map(ToString::to_string).collect();
-    if let Some(conclusion) = document.conclusion {
-        let how = document.verdict.as_deref().unwrap_or(document.outcome.label());
+    let conclusion = end.and_then(|end| end.conclusion.as_deref());
+    if let Some(conclusion) = conclusion {
+        let how = assessment.words().unwrap_or(outcome.into());
         text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
-        let bound = document.rests_on.iter().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
-        let evidence = document.evidence.iter().map(|evidence| format!("Evidence: {evidence}"));
+        let bound = assessment.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
+        let evidence = assessment.whole_evidence();
+        let evidence = evidence.iter().map(|evidence| format!("Evidence: {evidence}"));
         for line in bound.chain(evidence).chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
     }
-    let answer = |answer: &ShowAnswer<'_>| {
-        let mut text = format!("  {}\n", answer.line.text(screen, 2));
+    let answer = |answer: &Answer<'_>| {
+        let line = NodeLine::new(assessment, answer.node);
+        let confirmed_by = confirmed_by(assessment, Some(answer));
+        let mut text = format!("  {}\n", line.text(screen, 2));
         // A verdict is added to confirmations that are weaker than the answer's verdict.
-        let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {
+        let by = confirmed_by.iter().map(|by| match Some(by.verdict) == line.verdict {
             true => by.node_id.clone(),
             false => format!("{} ({})", by.node_id, by.verdict.label()),
         });
         let by: Vec<String> = by.collect();
-        let words = &answer.words;
-        let line = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
-        let style = answer.line.verdict.map_or(QUIET, verdict_style);
-        text.push_str(&format!("    {}\n", styled(style, &screen.rest(&line, 4))));
-        for best in answer.confirmed_by.iter().take(1).filter(|best| best.verdict > Verdict::NotChecked) {
+        let words = answer.words();
+        let said = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
+        let style = line.verdict.map_or(QUIET, verdict_style);
+        text.push_str(&format!("    {}\n", styled(style, &screen.rest(&said, 4))));
+        for best in confirmed_by.iter().take(1).filter(|best| best.verdict > Verdict::NotChecked) {
             let line = format!("{}: {}", best.node_id, best.distance);
             text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
         }
-        if answer.has_runs {
-            text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&answer.evidence, 4))));
+        if !answer.runs.is_empty() {
+            let evidence = screen.rest(&assessment.evidence_words(answer), 4);
+            text.push_str(&format!("    {}\n", styled(QUIET, &evidence)));
         }
         text
     };
-    let mut answers: String = document.answers.iter().take(ANSWERS).map(answer).collect();
-    if let Some(more @ 1..) = document.answers.len().checked_sub(ANSWERS) {
+    let mut answers: String = assessment.answers.iter().take(ANSWERS).map(answer).collect();
+    if let Some(more @ 1..) = assessment.answers.len().checked_sub(ANSWERS) {
         answers.push_str(&format!("  and {more} more\n"));
     }
     let none = if assessment.rules.is_some() {
@@ -313,11 +247,11 @@ fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Scree
     } else {
         "  Unknown, because the ruleset can't be read.\n"
     };
-    for line in limits.iter().filter(|_| document.conclusion.is_none()) {
+    for line in limits.iter().filter(|_| conclusion.is_none()) {
         answers.push_str(&format!("  {}\n", screen.rest(line, 2)));
     }
     text.push_str(&section("Answers", if answers.is_empty() { none } else { &answers }));
-    let list = |lines: Vec<&str>| {
+    let list = |lines: Vec<String>| {
         let shown =
             lines.iter().take(LISTED).map(|line| format!("  {}\n", styled(DOUBT, &screen.rest(line, 2))));
         let mut text: String = shown.collect();
@@ -326,10 +260,8 @@ fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Scree
         }
         text
     };
-    let objections = list(document.open_objections.iter().map(String::as_str).collect());
+    let objections = list(assessment.open.iter().map(|it| it.message()).collect());
     text.push_str(&section("Open objections", &objections));
-    text + &section(
-        "Required before the end",
-        &list(document.blockers.iter().map(|it| it.message.as_str()).collect()),
-    )
+    let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());
+    text + &section("Required before the end", &blockers)
 }

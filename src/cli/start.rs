@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::print::{ask, tell};
 use super::ruleset::RulesetFolder;
 use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
-use super::{ExitResult, editor};
+use super::{CommandResult, ExitResult, editor};
 use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::text::one_line;
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
 }
 
 /// Asks for the ruleset. Returns `None` for the default.
-fn method() -> Result<Option<String>, Box<dyn std::error::Error>> {
+fn method() -> CommandResult<Option<String>> {
     for (name, what, ruleset) in METHODS {
         tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));
     }

@@ -1,16 +1,15 @@
 //! `tot sync`: fetches the work of others and pushes local work.
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::place::Common;
-use super::print::{say_json, tell};
+use super::print::{say_fields, tell};
 use super::{ExitResult, Progress, passed, say};
 use crate::base::world::World;
-use crate::merge::MergeDecision;
 use crate::service::remote::{GitProgram, shown_address};
 use crate::service::sync::index::Index;
-use crate::service::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
+use crate::service::sync::{SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line};
 
 /// Sync investigations with their remotes: receive the work of others, and send yours.
@@ -46,60 +45,6 @@ Examples:
   tot sync --index         also update the list that a forge shows first
   tot sync --rejoin        after someone rewrote the remote, and you know why";
 
-/// The JSON output of `tot sync`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SyncDocument<'a> {
-    dry_run: bool,
-    investigations: Vec<SyncEntry<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    indexes: Vec<IndexEntry>,
-    failed: usize,
-}
-
-/// The list of investigations in a shared repository.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct IndexEntry {
-    url: String,
-    listed: usize,
-    written: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<SyncFailure>,
-}
-
-/// The result for one investigation.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SyncEntry<'a> {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remote: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    branch: Option<&'a str>,
-    came: usize,
-    went: usize,
-    tags_came: &'a [String],
-    tags_went: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merge: Option<String>,
-    decisions: &'a [MergeDecision],
-    notices: &'a [Notice],
-    notes: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<SyncFailure>,
-}
-
-#[derive(Serialize)]
-struct SyncFailure {
-    code: &'static str,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    suggestion: Option<String>,
-}
-
 pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     let place = arguments.common.place();
     let (folders, all) = place.folders(&arguments.ids)?;
@@ -123,9 +68,14 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     let unsynced = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
     let failed = unsynced + indexes.iter().filter(|index| index.error.is_some()).count();
     if arguments.common.json {
-        let investigations = outcomes.iter().map(entry).collect();
-        let indexes = indexes.iter().map(index_entry).collect();
-        say_json(&SyncDocument { dry_run, investigations, indexes, failed })?;
+        let investigations: Vec<Value> = outcomes.iter().map(entry).collect();
+        let indexes: Vec<Value> = indexes.iter().map(index_entry).collect();
+        say_fields(&json!({
+            "dryRun": dry_run,
+            "investigations": investigations,
+            "indexes": (!indexes.is_empty()).then_some(indexes),
+            "failed": failed,
+        }))?;
         return Ok(passed(failed == 0));
     }
     if outcomes.is_empty() {
@@ -154,17 +104,14 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     Ok(passed(failed == 0))
 }
 
-fn index_entry(index: &Index) -> IndexEntry {
-    IndexEntry {
-        url: shown_address(&index.address),
-        listed: index.listed,
-        written: index.is_new,
-        error: index.error.as_ref().map(failure),
-    }
+/// Returns the outcome for the list of investigations in a shared repository, as JSON.
+fn index_entry(index: &Index) -> Value {
+    let (url, error) = (shown_address(&index.address), index.error.as_ref().map(failure));
+    json!({"url": url, "listed": index.listed, "written": index.is_new, "error": error})
 }
 
-fn failure(error: &SyncError) -> SyncFailure {
-    SyncFailure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
+fn failure(error: &SyncError) -> Value {
+    json!({"code": error.code(), "message": error.to_string(), "suggestion": error.hint()})
 }
 
 fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run: bool) -> String {
@@ -221,21 +168,22 @@ pub(super) fn shown(error: &SyncError) -> String {
     }
 }
 
-fn entry(outcome: &SyncOutcome) -> SyncEntry<'_> {
+/// Returns the outcome for an investigation, as JSON.
+fn entry(outcome: &SyncOutcome) -> Value {
     let (done, upstream) = (&outcome.done, outcome.upstream.as_ref());
-    SyncEntry {
-        path: outcome.path.display().to_string(),
-        remote: upstream.map(|upstream| upstream.remote.as_str()),
-        url: upstream.map(|upstream| shown_address(&upstream.address)),
-        branch: upstream.map(|upstream| upstream.place.branch.as_str()),
-        came: done.came,
-        went: done.went,
-        tags_came: &done.tags_came,
-        tags_went: &done.tags_went,
-        merge: done.joined.as_ref().map(|(commit, _)| commit.to_string()),
-        decisions: done.joined.as_ref().map_or(&[], |(_, decisions)| decisions.as_slice()),
-        notices: &done.notices,
-        notes: &done.notes,
-        error: outcome.error.as_ref().map(failure),
-    }
+    json!({
+        "path": outcome.path.display().to_string(),
+        "remote": upstream.map(|upstream| &upstream.remote),
+        "url": upstream.map(|upstream| shown_address(&upstream.address)),
+        "branch": upstream.map(|upstream| &upstream.place.branch),
+        "came": done.came,
+        "went": done.went,
+        "tagsCame": done.tags_came,
+        "tagsWent": done.tags_went,
+        "merge": done.joined.as_ref().map(|(commit, _)| commit.to_string()),
+        "decisions": done.joined.as_ref().map_or(&[][..], |(_, decisions)| decisions),
+        "notices": done.notices,
+        "notes": done.notes,
+        "error": outcome.error.as_ref().map(failure),
+    })
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{columns, say_json};
 use super::screen::{Screen, assessed};
-use super::{ExitResult, passed, say};
+use super::{CommandResult, ExitResult, passed, say};
 use crate::domain::Timestamp;
 use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
@@ -44,7 +44,7 @@ Examples:
   tot verify --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
 
 /// Returns git and the file with the allowed keys.
-pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
+pub(super) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
     if let Some(file) = allowed {
         // An unreadable file would otherwise make all sign-offs appear unchecked.
         std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::ExitResult;
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
 use super::place::{ClockArgument, Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
+use super::{CommandResult, ExitResult};
 use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
 use crate::format::layout;
@@ -72,10 +72,7 @@ impl LocalTools {
     }
 
     /// Opens the root with additional rulesets. New investigations are shared as configured in git.
-    pub(super) fn starting(
-        arguments: &WorkArguments,
-        rulesets: &RulesetFolder,
-    ) -> Result<LocalTools, Box<dyn std::error::Error>> {
+    pub(super) fn starting(arguments: &WorkArguments, rulesets: &RulesetFolder) -> CommandResult<LocalTools> {
         let root = arguments.common.place().store.root().to_owned();
         let service = Service::new(root, arguments.clock.world(), None).with_rulesets(rulesets.library()?);
         Ok(LocalTools::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
@@ -90,7 +87,7 @@ impl LocalTools {
     }
 
     /// Returns the investigation with this id or part of an id. Without an id, returns the default investigation.
-    pub(super) fn subject(self, id: Option<&str>) -> Result<WorkTarget, Box<dyn std::error::Error>> {
+    pub(super) fn subject(self, id: Option<&str>) -> CommandResult<WorkTarget> {
         let path = self.place.folder(id)?;
         let session = self.place.store.id(&path)?.to_string();
         let standing = self.service.read(&session).map_err(super::refused)?;
@@ -168,11 +165,11 @@ impl WorkTarget {
     }
 
     /// Returns the user's name in git, if set.
-    pub(super) fn author(&self) -> Result<Option<String>, Box<dyn std::error::Error>> {
+    pub(super) fn author(&self) -> CommandResult<Option<String>> {
         Ok(self.work.place.store.author(&self.path)?)
     }
 
-    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> Result<ToolReply, Box<dyn std::error::Error>> {
+    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> CommandResult<ToolReply> {
         arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
         Ok(self.work.ask(tool, arguments, caller(&self.work.place.store, &self.path)?)?)
     }
@@ -231,7 +228,7 @@ impl WorkTarget {
         name: &str,
         text: &str,
         help: &str,
-    ) -> Result<Edited, Box<dyn std::error::Error>> {
+    ) -> CommandResult<Edited> {
         editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
     }
 
