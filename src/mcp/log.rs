@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::bounded::present;
 use super::wire::ReplyFields;
 use crate::base::world::World;
 use crate::domain::Code;
@@ -112,27 +113,26 @@ impl Log {
         let outcome = if rejected { "rejected" } else { "ok" };
         let milliseconds = (time.as_secs_f64() * 10_000.0).round() / 10.0;
         let commit = commit.as_deref().and_then(|id| id.get(..10));
-        let mut text = tool.to_owned();
-        let mut fields = json!({"tool": tool});
         let session = named.or_else(|| session.map(|id| end_of(&id.to_string())));
-        if let Some(session) = &session {
-            text.push_str(&format!(" {session}"));
-            fields["session"] = json!(session);
-        }
-        text.push_str(&format!(" {outcome}"));
-        fields["outcome"] = json!(outcome);
-        if rejected {
-            let names: Vec<String> = codes.iter().map(ToString::to_string).collect();
-            text.push_str(&format!(" {}", names.join(",")));
-            fields["codes"] = json!(names);
-        }
-        text.push_str(&format!(" {milliseconds:.1} ms"));
-        fields["ms"] = json!(milliseconds);
-        if let Some(commit) = commit {
-            text.push_str(&format!(" commit {commit}"));
-            fields["commit"] = json!(commit);
-        }
-        self.line(level, &text, fields);
+        let codes = rejected.then(|| codes.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let text = [
+            Some(tool.to_owned()),
+            session.clone(),
+            Some(outcome.to_owned()),
+            codes.as_ref().map(|codes| codes.join(",")),
+            Some(format!("{milliseconds:.1} ms")),
+            commit.map(|commit| format!("commit {commit}")),
+        ];
+        let text: Vec<String> = text.into_iter().flatten().collect();
+        let fields = json!({
+            "tool": tool,
+            "session": session,
+            "outcome": outcome,
+            "codes": codes,
+            "ms": milliseconds,
+            "commit": commit,
+        });
+        self.line(level, &text.join(" "), present(&fields).unwrap_or_default());
     }
 
     /// Logs only the location of panics, since their messages may contain investigation text.

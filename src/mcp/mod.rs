@@ -40,4 +40,4 @@ pub mod wire;
 pub use http::serve_http;
 pub use server::{ClientSession, Server};
 pub use stdio::{ServeError, serve_stdio};
-pub use tool::{About, Tool, ToolAnswer, ToolReply};
+pub use tool::{About, Tool, ToolReply};

@@ -15,7 +15,7 @@ use super::prompts::quoted;
 use super::tools::list::verdict;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::decide::standing::{blockers, outlook};
-use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
 use crate::ruleset::rules::objections;
@@ -253,10 +253,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
         }
         (None, Ok(_)) => {}
     }
-    if !snapshot.faults.is_empty() {
-        let faults = snapshot.faults.iter().map(|fault| one_line(&fault.to_string()));
-        listing(&mut text, "Errors", faults, snapshot.faults.len());
-    }
+    listing(&mut text, "Errors", snapshot.faults.iter().map(|fault| one_line(&fault.to_string())));
     tree(&mut text, investigation, links);
     text
 }
@@ -316,7 +313,6 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
         };
         format!("{node}: {}, {}{by}{evidence}", one_line(answer.node.name()), answer.words())
     };
-    let limits = assessment.limits().iter().map(|limit| one_line(&limit.to_string())).collect::<Vec<_>>();
     if let Some(words) = assessment.words() {
         let _ = write!(text, "\nVerdict: {words}.\n");
     }
@@ -326,9 +322,9 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     for bound in assessment.bound() {
         let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
     }
-    listing(text, "Limits", limits.iter().cloned(), limits.len());
-    listing(text, "Answers", assessment.answers.iter().map(told), assessment.answers.len());
-    listing(text, "Refuted", assessment.refuted.iter().map(told), assessment.refuted.len());
+    listing(text, "Limits", assessment.limits().iter().map(|limit| one_line(&limit.to_string())));
+    listing(text, "Answers", assessment.answers.iter().map(told));
+    listing(text, "Refuted", assessment.refuted.iter().map(told));
     if investigation.conclusion().is_some() {
         return;
     }
@@ -336,7 +332,7 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_step.wording(None).agent());
     let blockers = blockers(investigation, &rules);
     let said = blockers.iter().map(|blocker| one_line(blocker.message.agent()));
-    listing(text, "Blockers of the end", said, blockers.len());
+    listing(text, "Blockers of the end", said);
 }
 
 fn tree(text: &mut String, investigation: &Investigation, links: Links) {
@@ -411,7 +407,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
             TextBody::One(body) => section(&mut text, backing.heading, body.as_deref().unwrap_or_default()),
             TextBody::List(entries) => {
                 let lines = entries.iter().map(|entry| one_line(entry));
-                listing(&mut text, backing.heading, lines, entries.len());
+                listing(&mut text, backing.heading, lines);
             }
         }
     }
@@ -422,17 +418,15 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     }
     let (runs, more_runs) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
     let told = runs.iter().map(|run| ran(&run.entry(RUN_TEXT, RUN_ENTRIES)));
-    listing(&mut text, "Recorded commands", told, runs.len());
+    listing(&mut text, "Recorded commands", told);
     more(&mut text, more_runs);
     let linked =
         view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
-    listing(&mut text, view::LINKS, linked, view.links.len());
+    listing(&mut text, view::LINKS, linked);
     let changes = view.reclassified.iter();
     let later = changes.clone().flat_map(|change| change.warnings);
-    let warnings: Vec<String> =
-        view.warnings.iter().chain(later).map(|warning| one_line(&warning.line())).collect();
-    let number = warnings.len();
-    listing(&mut text, "Warnings", warnings.into_iter(), number);
+    let warnings = view.warnings.iter().chain(later).map(|warning| one_line(&warning.line()));
+    listing(&mut text, "Warnings", warnings);
     let changes = changes.map(|change| {
         let by = match &change.by {
             Some(ChangeOrigin::Child(child)) => {
@@ -450,28 +444,27 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         }
         line
     });
-    listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
+    listing(&mut text, view::CHANGES_OF_STATE, changes);
     let files = investigation.attachments_of(&node.id).iter();
     let files = files.map(|(name, bytes)| {
         format!("{} ({})", layout::attachment(&node.id, name), counted(*bytes as usize, "byte"))
     });
-    listing(&mut text, "Attachments", files, investigation.attachments_of(&node.id).len());
-    let said: Vec<&Arc<Comment>> = investigation.comments_on(&node.id).collect();
+    listing(&mut text, "Attachments", files);
     let open = objections::open(investigation);
-    let lines = said.iter().map(|comment| {
+    let lines = investigation.comments_on(&node.id).map(|comment| {
         let is_open = open.iter().any(|objection| objection.comment.id == comment.id);
         let open = if is_open { " (open)" } else { "" };
         let (kind, by) = (comment.kind.label(), one_line(comment.author.label()));
         format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, one_line(&comment.text))
     });
-    listing(&mut text, "Comments", lines, said.len());
+    listing(&mut text, "Comments", lines);
     let amended = view.amended.iter().map(|amendment| one_line(&amendment.line()));
-    listing(&mut text, view::CHANGES_OF_TEXTS, amended, view.amended.len());
+    listing(&mut text, view::CHANGES_OF_TEXTS, amended);
     for other in &view.other_results {
         section(&mut text, view::OTHER_RESULTS, &indented(&other.text()));
     }
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child, links));
-    listing(&mut text, "Children", children, view.children.len());
+    listing(&mut text, "Children", children);
     text
 }
 
@@ -523,15 +516,16 @@ fn section(text: &mut String, heading: &str, body: &str) {
 }
 
 /// Writes a list under a heading, unless it is empty.
-fn listing(text: &mut String, heading: &str, entries: impl Iterator<Item = String>, number: usize) {
-    if number == 0 {
+fn listing(text: &mut String, heading: &str, entries: impl Iterator<Item = String>) {
+    let entries: Vec<String> = entries.collect();
+    if entries.is_empty() {
         return;
     }
     let _ = write!(text, "\n## {heading}\n\n");
-    for entry in entries.take(LINES) {
+    for entry in entries.iter().take(LINES) {
         let _ = writeln!(text, "- {entry}");
     }
-    more(text, number.saturating_sub(LINES));
+    more(text, entries.len().saturating_sub(LINES));
 }
 
 fn more(text: &mut String, number: usize) {

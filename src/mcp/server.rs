@@ -321,7 +321,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::tool::{About, Nothing, ToolAnswer};
+    use crate::mcp::tool::About;
     use crate::mcp::wire::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
@@ -333,10 +333,8 @@ mod tests {
 
     fn writing() -> Tool {
         let about = About { name: "tot_write", title: "A title", description: "It writes.", ..About::PLAIN };
-        Tool::new(about, |input: WriteInput, _: &Caller, _| ToolAnswer::Done {
-            shared: ReplyFields::apart(input.session_id),
-            body: Nothing {},
-            advice: Nothing {},
+        Tool::new(about, |input: WriteInput, _: &Caller, _| {
+            ToolReply::done(ReplyFields::apart(input.session_id), &(), &(), 1_500)
         })
     }
 

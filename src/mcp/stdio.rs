@@ -42,18 +42,17 @@ use crate::service::background;
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // A runtime with a single protocol thread starts fastest.
     let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
-    serve_until_signal(runtime, server, ServeError::Interrupted, |server, stop| {
+    serve_until_signal(runtime, server, |server, stop| {
         let (input, output) = rmcp::transport::stdio_pipes();
         serve(server, input, output, stop.arrived(1))
     })
 }
 
 /// Runs `serve`, which completes after the first signal, and then finishes the background work. Returns the error
-/// `interrupted` after a second signal.
-pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
+/// [`ServeError::Interrupted`] after a second signal.
+pub(super) fn serve_until_signal<E: From<ServeError>, F: Future<Output = Result<(), E>>>(
     runtime: Runtime,
     server: Server,
-    interrupted: E,
     serve: impl FnOnce(Server, Signals) -> F,
 ) -> Result<(), E> {
     let (log, whole) = (server.log.clone(), server.clone());
@@ -68,7 +67,7 @@ pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
         };
         tokio::select! {
             outcome = serving => outcome,
-            () = signals.clone().arrived(2) => Err(interrupted),
+            () = signals.clone().arrived(2) => Err(ServeError::Interrupted.into()),
         }
     });
     // After a second signal, calls may still be running.
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
     use crate::domain::Caller;
     use crate::mcp::drain::AT_WORK;
-    use crate::mcp::tool::{About, Nothing, Tool, ToolAnswer};
+    use crate::mcp::tool::{About, Tool, ToolReply};
     use crate::mcp::wire::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
@@ -200,20 +199,20 @@ mod tests {
         About { name, title: "A title", description: "A description.", read_only: true, ..About::PLAIN }
     }
 
-    fn done(said: &str) -> ToolAnswer<EchoOutput> {
+    fn done(said: &str) -> ToolReply {
         let body = EchoOutput { said: said.to_owned() };
-        ToolAnswer::Done { shared: ReplyFields::apart("Said.".to_owned()), body, advice: Nothing {} }
+        ToolReply::done(ReplyFields::apart("Said.".to_owned()), &body, &(), 1_500)
     }
 
     fn echo() -> Tool {
         Tool::new(about("tot_echo"), |input: EchoInput, _: &Caller, _| match input.text.as_str() {
-            "forbidden" => ToolAnswer::Rejected { shared: ReplyFields::default() },
+            "forbidden" => ToolReply::rejected(ReplyFields::default(), 1_500),
             text => done(&text.repeat(input.times.unwrap_or(1) as usize)),
         })
     }
 
     fn panicking() -> Tool {
-        Tool::new(about("tot_panic"), |_: NoInput, _: &Caller, _| -> ToolAnswer<EchoOutput> {
+        Tool::new(about("tot_panic"), |_: NoInput, _: &Caller, _| -> ToolReply {
             panic!("on purpose, by a test")
         })
     }

@@ -1,6 +1,6 @@
 //! A tool (its description, input schema and function) and the reply to a call.
 //!
-//! Every reply is a [`ToolAnswer`]: the fields common to all replies ([`ReplyFields`]), a body with the result of the
+//! Every [`ToolReply`] has the fields common to all replies ([`ReplyFields`]), a body with the result of the
 //! call, and advice. The body is sent in full. Advice is cut if the reply exceeds the tool's budget.
 //!
 //! # Why replies are text, without `structuredContent`
@@ -49,20 +49,15 @@ type ToolCall = Arc<
 
 impl Tool {
     /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
-    pub fn new<I, B, A>(
+    pub fn new<I: DeserializeOwned + JsonSchema + Send + 'static>(
         about: About,
-        call: impl Fn(I, &Caller, Asking) -> ToolAnswer<B, A> + Send + Sync + 'static,
-    ) -> Tool
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize,
-        A: Serialize,
-    {
+        call: impl Fn(I, &Caller, Asking) -> ToolReply + Send + Sync + 'static,
+    ) -> Tool {
         let call = Arc::new(call);
         let tool = Tool::with::<I, _>(about, move |schema, arguments, caller, asking| {
             let call = Arc::clone(&call);
             blocking(move || match understand(&about, &schema, arguments) {
-                Ok(input) => ToolReply::of(call(input, &caller, asking), about.budget),
+                Ok(input) => call(input, &caller, asking),
                 Err(misfitting) => *misfitting,
             })
         });
@@ -71,19 +66,17 @@ impl Tool {
 
     /// Returns a tool whose function waits asynchronously and never blocks. The tool does not write to
     /// investigations, so it does not wait for calls that do.
-    pub fn waiting<I, B, A, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
+    pub fn waiting<I, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize,
-        A: Serialize,
-        F: Future<Output = ToolAnswer<B, A>> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let call = Arc::new(call);
         Tool::with::<I, _>(about, move |schema, arguments, _, _| {
             let call = Arc::clone(&call);
             async move {
                 match blocking(move || understand(&about, &schema, arguments)).await {
-                    Ok(input) => ToolReply::of(call(input).await, about.budget),
+                    Ok(input) => call(input).await,
                     Err(misfitting) => *misfitting,
                 }
             }
@@ -254,31 +247,6 @@ pub(super) fn plain_list(codes: &[Code]) -> String {
     codes.iter().map(Code::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The result of a tool's function.
-#[derive(Debug)]
-pub enum ToolAnswer<B, A = Nothing> {
-    /// The call succeeded.
-    Done {
-        /// The fields common to all replies.
-        shared: ReplyFields,
-        /// The result of the call, which is sent in full.
-        body: B,
-        /// The parts that are cut if the reply is too long.
-        advice: A,
-    },
-    /// The call was rejected for the reasons in `shared`, and nothing was written.
-    Rejected {
-        /// The fields common to all replies.
-        shared: ReplyFields,
-    },
-    /// A person must be asked this question first. Nothing was written.
-    Asks(String),
-}
-
-/// A body or advice without fields.
-#[derive(Debug, Default, Serialize)]
-pub struct Nothing {}
-
 /// A reply as sent to the client.
 #[derive(Clone, Debug)]
 pub struct ToolReply {
@@ -291,32 +259,42 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// Returns the reply for an answer, cut to `budget` bytes (counted as sent).
-    fn of<B: Serialize, A: Serialize>(answer: ToolAnswer<B, A>, budget: usize) -> ToolReply {
-        let (shared, content) = match answer {
-            ToolAnswer::Asks(question) => {
-                let (content, shared) = Default::default();
-                return ToolReply { content, shared, question: Some(question) };
-            }
-            ToolAnswer::Done { shared, body, advice } => {
-                let content = ToolReply::content(&shared, &body, &advice, budget - ENVELOPE);
-                (shared, content)
-            }
-            ToolAnswer::Rejected { shared } => {
-                let content = fields(&shared).map(|content| bounded(content, budget - ENVELOPE));
-                (shared, content)
-            }
-        };
+    /// Returns the reply to a call that succeeded, cut to `budget` bytes (counted as sent). The body is sent in full, and
+    /// the advice is cut if the reply is too long.
+    pub fn done(
+        shared: ReplyFields,
+        body: &impl Serialize,
+        advice: &impl Serialize,
+        budget: usize,
+    ) -> ToolReply {
+        let content = ToolReply::content(&shared, body, advice, budget - ENVELOPE);
+        ToolReply::with(shared, content)
+    }
+
+    /// Returns the reply to a call that was rejected for the reasons in `shared`, cut to `budget` bytes. Nothing was
+    /// written.
+    pub fn rejected(shared: ReplyFields, budget: usize) -> ToolReply {
+        let content = fields(&shared).map(|content| bounded(content, budget - ENVELOPE));
+        ToolReply::with(shared, content)
+    }
+
+    /// Returns the reply to a call before which a person must be asked this question. Nothing was written.
+    pub fn asks(question: String) -> ToolReply {
+        let (content, shared) = Default::default();
+        ToolReply { content, shared, question: Some(question) }
+    }
+
+    fn with(shared: ReplyFields, content: serde_json::Result<Map<String, Value>>) -> ToolReply {
         match content {
             Ok(content) => ToolReply { content: Value::Object(content), shared, question: None },
             Err(error) => internal_error(&format!("cannot write the reply as JSON: {error}")),
         }
     }
 
-    fn content<B: Serialize, A: Serialize>(
+    fn content(
         shared: &ReplyFields,
-        body: &B,
-        advice: &A,
+        body: &impl Serialize,
+        advice: &impl Serialize,
         budget: usize,
     ) -> serde_json::Result<Map<String, Value>> {
         let mut content = fields(shared)?;
@@ -360,7 +338,7 @@ const ENVELOPE: usize = 240;
 /// Returns a rejection for a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
     let shared = ReplyFields { message: ReplyMessage::note(message), errors, ..ReplyFields::default() };
-    ToolReply::of::<Nothing, Nothing>(ToolAnswer::Rejected { shared }, REJECTION)
+    ToolReply::rejected(shared, REJECTION)
 }
 
 /// The maximum size of a rejection for a call that did not reach a tool's function, in bytes.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::decide::quality::Quality;
 use crate::decide::standing::{self, NextStep, Outlook, Weakened, weakened};
-use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition, Wording};
+use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
 use crate::markdown;
 use crate::ruleset::rules::shortened;
 use crate::service::{Refusal, Standing, Unjudged, Written};
@@ -176,6 +176,18 @@ pub struct GraphNode {
     pub state: Option<String>,
     /// The node's title.
     pub title: String,
+}
+
+impl GraphNode {
+    /// Returns the entry for a node.
+    pub fn of(node: &Node) -> GraphNode {
+        GraphNode {
+            node_id: node.id.to_string(),
+            parent: node.parent.as_ref().map(ToString::to_string),
+            state: node.state().map(ToString::to_string),
+            title: node.title.clone(),
+        }
+    }
 }
 
 impl ReplyFields {

@@ -43,7 +43,7 @@ use tokio::net::TcpListener;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{serve_until_signal, start};
+use super::stdio::{ServeError, serve_until_signal, start};
 use crate::base::connections::{self, ConnectionEvent, Limits};
 use gate::HttpGate;
 pub use token::{BearerToken, TokenError};
@@ -55,7 +55,6 @@ pub const PATH: &str = "/mcp";
 pub const HEALTH: &str = "/health";
 
 /// The server's address, access rules and limits.
-#[derive(Debug)]
 pub struct HttpOptions {
     /// The address to listen on. With port 0, the system chooses the port.
     pub address: SocketAddr,
@@ -106,12 +105,9 @@ pub enum HttpError {
         /// The cause.
         source: io::Error,
     },
-    /// The runtime could not be created.
-    #[error("cannot start the server")]
-    Start(#[source] io::Error),
-    /// A second signal arrived while calls were in progress.
-    #[error("interrupted before all calls were answered")]
-    Interrupted,
+    /// The runtime could not be created, or a second signal arrived while calls were in progress.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
 }
 
 /// The default time limit for sending a body and for reading a piece of an answer.
@@ -137,10 +133,8 @@ pub fn serve_http(server: Server, options: HttpOptions) -> Result<(), HttpError>
     }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime =
-        start(builder.enable_all().max_blocking_threads(calls_at_once())).map_err(HttpError::Start)?;
-    serve_until_signal(runtime, server, HttpError::Interrupted, |server, stop| {
-        serve(server, options, stop.arrived(1))
-    })
+        start(builder.enable_all().max_blocking_threads(calls_at_once())).map_err(ServeError::Start)?;
+    serve_until_signal(runtime, server, |server, stop| serve(server, options, stop.arrived(1)))
 }
 
 /// Returns the number of calls to run at once. Calls beyond what the processor and the disk can handle only slow each

@@ -1,13 +1,12 @@
 //! The token that clients send: `Authorization: Bearer …`.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
-/// A secret token. It is never printed.
+/// A secret token. It can't be printed: it implements neither `Debug` nor `Display`.
 pub struct BearerToken(String);
 
 /// The reason why a token is invalid.
@@ -78,12 +77,6 @@ impl BearerToken {
     }
 }
 
-impl fmt::Debug for BearerToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
@@ -97,7 +90,7 @@ mod tests {
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        BearerToken::new(SECRET).unwrap().is_sent_in(&headers)
+        BearerToken::new(SECRET).is_ok_and(|token| token.is_sent_in(&headers))
     }
 
     #[test]
@@ -114,14 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_or_unfit_token_is_refused_and_none_is_printed() {
+    fn a_weak_or_unfit_token_is_refused() {
         for unfit in ["", " \n", "tiny", "two words of sixteen", "ümlaut-ümlaut-ümlaut"] {
-            let error = BearerToken::new(unfit).unwrap_err().to_string();
+            let error = BearerToken::new(unfit).err().unwrap().to_string();
             assert!(error.contains("openssl rand"), "{error}");
             assert!(unfit.trim().is_empty() || !error.contains(unfit), "{error}");
         }
         assert!(BearerToken::new(&"x".repeat(MOST + 1)).is_err());
-        let token = BearerToken::new(&format!("  {SECRET}\n")).unwrap();
-        assert!(!format!("{token:?}").contains(SECRET));
+        assert!(BearerToken::new(&format!("  {SECRET}\n")).is_ok());
     }
 }

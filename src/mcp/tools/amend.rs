@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::ReplyFields;
 use super::{ToolOutcome, with_model};
 use crate::decide::amend::{self, Amend};
@@ -70,5 +70,5 @@ pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> Tool
             Vec::new()
         }
     };
-    Ok((shared, AmendBody { node_id, amended }, Nothing {}))
+    Ok((shared, AmendBody { node_id, amended }, ()))
 }

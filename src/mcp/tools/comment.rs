@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::ReplyFields;
 use super::{ToolOutcome, with_model};
 use crate::decide::comment::{self, Say};
@@ -54,5 +54,5 @@ pub(super) fn run(service: &Service, input: CommentInput, caller: &Caller) -> To
             None
         }
     };
-    Ok((shared, CommentBody { comment_id }, Nothing {}))
+    Ok((shared, CommentBody { comment_id }, ()))
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::Decision;
@@ -66,11 +66,7 @@ struct StoredNode {
 pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> ToolOutcome<StoredResults> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.standing, input.graph);
-    Ok((
-        ReplyFields { graph, ..ReplyFields::written(&written) },
-        StoredResults::of(&written.decision),
-        Nothing {},
-    ))
+    Ok((ReplyFields { graph, ..ReplyFields::written(&written) }, StoredResults::of(&written.decision), ()))
 }
 
 impl StoredResults {

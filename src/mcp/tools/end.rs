@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::ask::Asking;
-use super::super::tool::{About, Tool, ToolAnswer};
+use super::super::tool::{About, Tool, ToolReply};
 use super::super::wire::{Graph, GraphForm, ReplyFields, figures, summary};
-use super::{answer, graph_of, with_model};
+use super::{ToolOutcome, answer, graph_of, with_model};
 use crate::assess::{self, Assessment};
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::references::{Reference, references};
 use crate::domain::{BoundAnswer, Caller, Node, PersonsAnswer};
 use crate::ruleset::rules::verification::Grade;
-use crate::service::{Refusal, Service, Standing};
+use crate::service::{Service, Standing};
 use crate::text::shorten;
 use crate::view::NO_SIGN_OFF;
 
@@ -147,12 +147,12 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
             Asking::Nobody => {}
             Asking::First => match service.would_end(&input.session_id, &input.request) {
                 Ok(None) => {}
-                Ok(Some(standing)) => return ToolAnswer::Asks(question(&standing, &input.request)),
-                Err(refusal) => return answer(&service, Err(refusal)),
+                Ok(Some(standing)) => return ToolReply::asks(question(&standing, &input.request)),
+                Err(refusal) => return answer(&service, ToolOutcome::<()>::Err(refusal), ABOUT.budget),
             },
             Asking::Done(asked) => input.request.asked = Some(asked),
         }
-        answer(&service, run(&service, input, caller))
+        answer(&service, run(&service, input, caller), ABOUT.budget)
     })
 }
 
@@ -174,11 +174,7 @@ fn question(standing: &Standing, request: &End) -> String {
     )
 }
 
-fn run(
-    service: &Service,
-    input: EndInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, EndBody, EndAdvice), Refusal> {
+fn run(service: &Service, input: EndInput, caller: &Caller) -> ToolOutcome<EndBody, EndAdvice> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::ReplyFields;
 use super::{ToolOutcome, invalid_cursor};
 use crate::assess::Assessment;
@@ -109,7 +109,7 @@ pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> ToolOutcom
         total: listing.total,
         next_cursor: listing.next,
     };
-    Ok((ReplyFields::apart(message), body, Nothing {}))
+    Ok((ReplyFields::apart(message), body, ()))
 }
 
 impl InvestigationEntry {

@@ -39,9 +39,9 @@ use tokio::runtime::Builder;
 use super::address::ResourceAddress;
 use super::bounded::sent;
 use super::stdio;
-use super::tool::{About, Nothing, Tool, ToolAnswer, ToolReply, plain_list};
+use super::tool::{About, Tool, ToolReply, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, ReplyFields};
-use crate::domain::{Caller, Code, Diagnostic, Node};
+use crate::domain::{Caller, Code, Diagnostic};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::{Refusal, Service, Standing};
@@ -146,7 +146,7 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
 }
 
 /// The outcome of a tool's function: the reply, or a refusal.
-type ToolOutcome<B, A = Nothing> = Result<(ReplyFields, B, A), Refusal>;
+type ToolOutcome<B, A = ()> = Result<(ReplyFields, B, A), Refusal>;
 
 /// Returns a tool that calls `run`.
 fn tool<I, B, A>(
@@ -160,11 +160,15 @@ where
     A: Serialize,
 {
     let service = Arc::clone(service);
-    Tool::new(about, move |input, caller, _| answer(&service, run(&service, input, caller)))
+    Tool::new(about, move |input, caller, _| answer(&service, run(&service, input, caller), about.budget))
 }
 
-/// Turns the outcome of a call into an answer.
-fn answer<B, A>(service: &Service, outcome: ToolOutcome<B, A>) -> ToolAnswer<B, A> {
+/// Turns the outcome of a call into a reply of at most `budget` bytes.
+fn answer<B: Serialize, A: Serialize>(
+    service: &Service,
+    outcome: ToolOutcome<B, A>,
+    budget: usize,
+) -> ToolReply {
     // Every reply about an investigation reports moved history. Rejections have no warnings, so they report it as an
     // error.
     let moves =
@@ -173,13 +177,13 @@ fn answer<B, A>(service: &Service, outcome: ToolOutcome<B, A>) -> ToolAnswer<B, 
         Ok((mut shared, body, advice)) => {
             let moves = moves(&shared);
             shared.warnings.splice(0..0, moves);
-            ToolAnswer::Done { shared, body, advice }
+            ToolReply::done(shared, &body, &advice, budget)
         }
         Err(refusal) => {
             let mut shared = ReplyFields::refused(&refusal);
             let moves = moves(&shared);
             shared.errors.extend(moves);
-            ToolAnswer::Rejected { shared }
+            ToolReply::rejected(shared, budget)
         }
     }
 }
@@ -211,13 +215,7 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         }
         GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(&standing.assessment())),
         GraphForm::Json => {
-            let node = |node: &Arc<Node>| GraphNode {
-                node_id: node.id.to_string(),
-                parent: node.parent.as_ref().map(ToString::to_string),
-                state: node.state().map(ToString::to_string),
-                title: node.title.clone(),
-            };
-            fields.graph = Some(investigation.nodes().map(node).collect());
+            fields.graph = Some(investigation.nodes().map(|node| GraphNode::of(node)).collect());
         }
     }
     fields

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::address::ResourceAddress;
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
@@ -116,7 +116,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
     if !more.is_empty() {
         shared.message = ReplyMessage::note(more.join(" "));
     }
-    Ok((shared, ReadBody { nodes: read.nodes, rest }, Nothing {}))
+    Ok((shared, ReadBody { nodes: read.nodes, rest }, ()))
 }
 
 fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
@@ -71,5 +71,5 @@ pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) ->
         }
     };
     shared.graph = graph_of(&written.standing, input.graph);
-    Ok((shared, ReclassifyBody { node_id: id, previous_state, new_state, transitions }, Nothing {}))
+    Ok((shared, ReclassifyBody { node_id: id, previous_state, new_state, transitions }, ()))
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
-use super::super::tool::{About, Nothing, Tool, blocking};
+use super::super::tool::{About, Tool, blocking};
 use super::super::wire::{ReplyFields, ReplyMessage};
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
@@ -78,8 +78,8 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
         let reports = Arc::clone(&reports);
         async move {
             let outcome = reports.report(input.session_id).await;
-            let outcome = outcome.map(|(shared, body)| (shared, body, Nothing {}));
-            blocking(move || answer(&reports.service, outcome)).await
+            let outcome = outcome.map(|(shared, body)| (shared, body, ()));
+            blocking(move || answer(&reports.service, outcome, ABOUT.budget)).await
         }
     })
 }
@@ -129,7 +129,10 @@ impl Reports {
 
     /// Waits for the report lock, up to a time limit.
     async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
-        let file = self.blocking(move |service| open_lock(service, id)).await?;
+        let open = move |service: &Service| {
+            report::lock_file(service.site(), id).map_err(|error| folder_error(service.site(), &error))
+        };
+        let file = self.blocking(open).await?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -166,10 +169,6 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     shared.message = ReplyMessage::note(format!("Report written: open {index} in a browser."));
     let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
     Ok(WrittenReport { began, reply })
-}
-
-fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
-    report::lock_file(service.site(), id).map_err(|error| folder_error(service.site(), &error))
 }
 
 fn lock_held_error(id: SessionId) -> Refusal {
@@ -231,7 +230,7 @@ mod tests {
 
         /// Takes the lock, as another process would.
         fn occupy(&self) -> File {
-            let file = open_lock(&self.reports.service, self.id).unwrap_or_else(|_| panic!("no lock"));
+            let file = report::lock_file(self.reports.service.site(), self.id).unwrap();
             file.lock().unwrap();
             file
         }
@@ -288,7 +287,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         // From here on, nobody else can write a report.
-        let lock = open_lock(&fixture.reports.service, fixture.id).unwrap_or_else(|_| panic!("no lock"));
+        let lock = report::lock_file(fixture.reports.service.site(), fixture.id).unwrap();
         let _held = blocking(move || lock.lock().map(|()| lock)).await.unwrap();
         for call in calls {
             assert_eq!(call.await.unwrap()["nodes"], 0);

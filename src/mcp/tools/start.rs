@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::ReplyFields;
 use super::ToolOutcome;
 use crate::decide::start::Start;
@@ -71,5 +71,5 @@ pub(super) fn run(service: &Service, input: StartInput, caller: &Caller) -> Tool
     };
     // The instructions already state the requirements for ending the investigation.
     let shared = ReplyFields::done(&standing, Some(standing.snapshot.head), &warnings);
-    Ok((ReplyFields { owed: Vec::new(), ..shared }, body, Nothing {}))
+    Ok((ReplyFields { owed: Vec::new(), ..shared }, body, ()))
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::{GraphForm, ReplyFields, figures, pending};
+use super::super::wire::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use super::{ToolOutcome, graph_of, invalid_cursor};
 use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
@@ -144,7 +145,7 @@ pub(super) struct StatusFacts {
     /// Open nodes that lack children, one line each.
     incomplete: Option<Vec<String>>,
     /// All nodes, if `detail` is `full`.
-    listed: Option<Vec<ListedNode>>,
+    listed: Option<Vec<GraphNode>>,
     /// The cursor for the next page; absent on the last page.
     next_cursor: Option<String>,
     /// The sync status for the remote; absent if there is no remote.
@@ -157,18 +158,6 @@ pub(super) struct StatusFacts {
     /// The number of omitted lines in each list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     omitted: BTreeMap<&'static str, usize>,
-}
-
-/// A node in the list.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedNode {
-    /// The node's id.
-    node_id: String,
-    /// The node's state; absent while the node is only proposed.
-    state: Option<String>,
-    /// The node's title.
-    title: String,
 }
 
 pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> ToolOutcome<StatusBody, StatusFacts> {
@@ -299,7 +288,12 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
     let (listed, next_cursor) = match input.detail {
         StatusDetail::Full => {
             let room = LISTED.saturating_sub(sync.as_ref().map_or(0, sent));
-            let (listed, next) = page(investigation.nodes().map(|node| ListedNode::of(node)), start, room);
+            let entry = |node: &Arc<Node>| GraphNode {
+                parent: None,
+                title: shorten(node.name(), TITLE),
+                ..GraphNode::of(node)
+            };
+            let (listed, next) = page(investigation.nodes().map(entry), start, room);
             (Some(listed), next)
         }
         StatusDetail::Digest | StatusDetail::Concise => (None, None),
@@ -348,14 +342,4 @@ fn page<T: Serialize>(
         page.extend(entries.next());
     }
     (page, None)
-}
-
-impl ListedNode {
-    fn of(node: &Node) -> Self {
-        ListedNode {
-            node_id: node.id.to_string(),
-            state: node.state().map(ToString::to_string),
-            title: shorten(node.name(), TITLE),
-        }
-    }
 }

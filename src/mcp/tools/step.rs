@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::bounded::sent;
-use super::super::tool::{About, Nothing};
+use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields};
 use super::commit::StoredResults;
 use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
@@ -109,5 +109,5 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     };
     let room = (ABOUT.budget - REST).saturating_sub(sent(&body));
     body.tasks = tasks(&[], &to_research, room, asked.brief);
-    Ok((shared, body, Nothing {}))
+    Ok((shared, body, ()))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::Caller;
 use tree_of_thoughts::mcp::server::MAX_INSTRUCTIONS;
-use tree_of_thoughts::mcp::tool::{About, Nothing, Tool, ToolAnswer};
+use tree_of_thoughts::mcp::tool::{About, Tool, ToolReply};
 use tree_of_thoughts::mcp::wire::ReplyFields;
 use tree_of_thoughts::mcp::{coercion, schema};
 
@@ -129,11 +129,7 @@ fn what_cannot_fit_is_reported() {
 #[test]
 fn what_clients_stumble_over_is_found() {
     let about = |name, title| About { name, title, description: "Does.", read_only: true, ..About::PLAIN };
-    let done = |_: NoInput, _: &Caller, _| ToolAnswer::Done {
-        shared: ReplyFields::default(),
-        body: Nothing {},
-        advice: Nothing {},
-    };
+    let done = |_: NoInput, _: &Caller, _| ToolReply::done(ReplyFields::default(), &(), &(), 1_500);
     let tool = |about| Tool::new(about, done);
     let good = || tool(about("tot_good", "Good"));
     assert_eq!(faults("Read me.", &[good()]), Vec::<String>::new());
