@@ -6,7 +6,7 @@
 //!    tool could also use belongs in [`crate::service`].
 //! 2. `src/cli/mod.rs`: declare the module, and add the variant and its call.
 //! 3. `src/cli/help.rs`: the group in which `tot help` lists it.
-//! 4. `tests/it/look/each.rs`: a call in the session that runs every command.
+//! 4. `tests/it/sessions/each_command_says_what_it_did.md`: a call in the session that runs every command.
 
 mod amend;
 mod approve;

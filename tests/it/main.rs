@@ -7,6 +7,7 @@ mod demo;
 mod evidence;
 mod fuzz;
 mod html;
+#[cfg(unix)]
 mod look;
 mod mcp;
 mod packaging;
@@ -18,13 +19,12 @@ mod rules;
 mod rulesets;
 #[cfg(unix)]
 mod runs;
-mod setup;
+#[cfg(unix)]
+mod sessions;
 #[path = "../specimens/mod.rs"]
 mod specimens;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;
 mod surfaces;
-mod terminal;
 mod tidy;
-mod work;
