@@ -154,6 +154,12 @@ impl Sandbox {
         assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
     }
 
+    /// Starts a server in the default root with a command that ends in its program, such as `strace tot-mcp`.
+    pub fn serve(&self, mut command: Command) -> Server {
+        command.arg("--root").arg(self.root()).arg("--clock-file").arg(self.path("clock"));
+        Server::start(command)
+    }
+
     /// Returns the commit at HEAD. Most calls check it before and after, so no process is started for it.
     pub fn head(&self, repository: &Path) -> String {
         gix::open(repository).unwrap().head_id().unwrap().to_string()
@@ -237,6 +243,8 @@ pub fn result(id: &str, state: &str) -> Value {
 /// An investigation, with the server that it is worked on through.
 pub struct Session<'a> {
     pub sandbox: &'a Sandbox,
+    /// The server's root.
+    pub root: PathBuf,
     pub server: Server,
     pub id: String,
 }
@@ -248,7 +256,20 @@ impl<'a> Session<'a> {
         let mut arguments = arguments;
         arguments["query"] = json!("Why is the sky blue?");
         let id = server.ok("tot_start", arguments)["sessionId"].as_str().unwrap().to_owned();
-        Session { sandbox, server, id }
+        Session::of(sandbox, server, &id)
+    }
+
+    /// An investigation in the default root, with its server.
+    pub fn of(sandbox: &'a Sandbox, server: Server, id: &str) -> Self {
+        Session { sandbox, root: sandbox.root(), server, id: id.to_owned() }
+    }
+
+    /// A clone of the investigation in another root of the sandbox, with a server of its own.
+    pub fn cloned(&self, root: &str) -> Self {
+        let (sandbox, root) = (self.sandbox, self.sandbox.path(root));
+        std::fs::create_dir_all(&root).unwrap();
+        sandbox.git(&root, &["clone", "--quiet", self.repository().to_str().unwrap()]);
+        Session { sandbox, server: sandbox.server_in(&root, &[]), root, id: self.id.clone() }
     }
 
     /// Starts an investigation with a root, `R1.A`, that can soon end.
@@ -290,7 +311,37 @@ impl<'a> Session<'a> {
 
     /// Returns the repository's folder.
     pub fn repository(&self) -> PathBuf {
-        self.sandbox.repository(&self.id)
+        self.root.join(&self.id)
+    }
+
+    /// Runs git in the repository, and returns its output.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        self.sandbox.git(&self.repository(), arguments)
+    }
+
+    /// Returns a file of the work tree.
+    pub fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.repository().join(path)).unwrap()
+    }
+
+    /// Writes a file of the work tree by hand.
+    pub fn write(&self, path: &str, text: &str) {
+        let file = self.repository().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    /// Writes a file and commits all changes, as a person does.
+    pub fn edit(&self, path: &str, text: &str) {
+        self.sandbox.commit_file(&self.repository(), path, text);
+    }
+
+    /// Returns the output of `tot check`, which fails exactly if it finds an error.
+    pub fn check(&self) -> String {
+        let said = self.sandbox.run(TOT, &["check", self.repository().to_str().unwrap()]);
+        let text = said.out + &said.err;
+        assert_eq!(said.status == 0, !text.contains(": error "), "{text}");
+        text
     }
 }
 

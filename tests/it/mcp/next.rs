@@ -88,7 +88,7 @@ fn a_plan_is_small_and_complete() {
     let ids: Vec<&Value> = tasks.iter().map(|task| &task["id"]).collect();
     let full = session.ok("tot_next", json!({"brief": "full"}));
     assert!(full["tasks"][0]["prompt"].as_str().unwrap().contains("Report in Markdown"), "{full:#}");
-    let mut twin = Session { sandbox: &sandbox, server: sandbox.server(), id: session.id.clone() };
+    let mut twin = Session::of(&sandbox, sandbox.server(), &session.id);
     let turn = twin.ok("tot_step", plan["nextCall"]["arguments"].clone());
     assert_eq!(turn["approvedNodes"].as_array().unwrap().iter().collect::<Vec<_>>(), ids);
     let proposed: Vec<&Value> = turn["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();

@@ -133,7 +133,7 @@ fn investigations_are_listed_and_looked_for() {
             .to_owned()
     };
     let (sky, sea) = (start("Why is the sky blue?"), start("Why is the sea salty?"));
-    let mut session = Session { sandbox: &sandbox, server: sandbox.server(), id: sky.clone() };
+    let mut session = Session::of(&sandbox, sandbox.server(), &sky);
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     session.ok("tot_end", json!({}));

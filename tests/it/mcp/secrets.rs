@@ -80,8 +80,7 @@ fn an_operator_may_have_them_refused() {
     assert!(Store::new(sandbox.root()).folders().is_empty());
     let started = server.ok("tot_start", json!({"query": "q", "mode": "smoke"}));
     assert!(started["instructions"].as_str().unwrap().contains("credential is refused."), "{started:#}");
-    let id = started["sessionId"].as_str().unwrap().to_owned();
-    let mut session = Session { sandbox: &sandbox, server, id };
+    let mut session = Session::of(&sandbox, server, started["sessionId"].as_str().unwrap());
     let proposed = json!({"id": "R1.A", "parent": null, "title": text, "plannedAction": ""});
     assert_eq!(session.refused("tot_propose", json!({"nodes": [proposed]})), ["SECRET_SUSPECTED"]);
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));

@@ -45,8 +45,7 @@ fn the_example_runs_from_start_to_report_as_written() {
     let instructions = start["instructions"].as_str().unwrap();
     assert!(instructions.contains("Look for what would"), "{instructions}");
     assert!(instructions.contains("A child in EVIDENCE makes it CONFIRMED."), "{instructions}");
-    let id = start["sessionId"].as_str().unwrap().to_owned();
-    let mut session = Session { sandbox: &sandbox, server, id };
+    let mut session = Session::of(&sandbox, server, start["sessionId"].as_str().unwrap());
     grow(&mut session, &[("R1.A", None, "HYPOTHESIS")]);
     let second = grow(
         &mut session,

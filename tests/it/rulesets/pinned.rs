@@ -222,7 +222,7 @@ fn an_investigation_is_judged_the_same_without_the_folder() {
         let mut server = sandbox.server_with(&["--rulesets", "rules"]);
         let start = json!({"query": "q", "ruleset": "post-mortem"});
         let id = server.ok("tot_start", start)["sessionId"].as_str().unwrap().to_owned();
-        let mut session = Session { sandbox: &sandbox, server, id };
+        let mut session = Session::of(&sandbox, server, &id);
         if !with_folder {
             std::fs::remove_dir_all(&folder).unwrap();
             std::mem::replace(&mut session.server, sandbox.server()).finish();

@@ -1,16 +1,9 @@
 //! Consequences that a problem in one file must never have. Each test is named after what it prevents.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
+use super::fed;
 use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
-
-/// Edits a file manually and commits it.
-fn edit(sandbox: &Sandbox, repository: &Path, file: &str, text: &str) {
-    std::fs::write(repository.join(file), text).unwrap();
-    sandbox.git(repository, &["commit", "-qam", "By hand"]);
-}
 
 fn grown(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::begun(sandbox);
@@ -19,24 +12,20 @@ fn grown(sandbox: &Sandbox) -> Session<'_> {
 }
 
 #[test]
-fn an_unreadable_node_is_not_overwritten_nor_passed_over_at_the_end() {
+fn an_unreadable_file_is_not_overwritten_nor_passed_over_at_the_end() {
     let sandbox = Sandbox::new();
     let mut session = grown(&sandbox);
-    edit(&sandbox, &session.repository(), "nodes/R2/R2.A1.yaml", "id: [\n");
+    session.edit("nodes/R2/R2.A1.yaml", "id: [\n");
     let codes_of = session.refused("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     assert_eq!(codes_of, ["DUPLICATE_ID"]);
     let plan = session.ok("tot_next", json!({"strategy": "exhaustive"}));
     assert!(!plan["tasks"].to_string().contains("\"R2.A1\""), "{plan}");
     assert_eq!(codes(&session.ok("tot_status", json!({}))["owed"]), ["UNREADABLE_NODE"]);
     assert_eq!(session.refused("tot_end", json!({})), ["UNREADABLE_NODE"]);
-}
-
-#[test]
-fn an_unreadable_conclusion_is_not_overwritten() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    // Nor is an unreadable conclusion.
+    session.git(&["reset", "-q", "--hard", "HEAD~1"]);
     session.ok("tot_end", json!({"conclusion": "It was the cable."}));
-    edit(&sandbox, &session.repository(), "conclusion.yaml", "version: 1\nended: [\n");
+    session.edit("conclusion.yaml", "version: 1\nended: [\n");
     let reply = session.call("tot_end", json!({"conclusion": "Something else."}));
     assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"], "{reply}");
     assert!(reply["errors"][0]["message"].as_str().unwrap().contains("conclusion.yaml"), "{reply}");
@@ -49,13 +38,11 @@ fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
-    let repository = session.repository();
-    sandbox.git(&repository, &["rm", "-q", "nodes/R2/R2.A1.yaml"]);
-    sandbox.git(&repository, &["commit", "-qm", "By hand"]);
+    session.git(&["rm", "-q", "nodes/R2/R2.A1.yaml"]);
+    session.git(&["commit", "-qm", "By hand"]);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    let id = session.id.clone();
     let here = session.ok("tot_status", json!({}));
-    let there = sandbox.server().ok("tot_status", json!({"sessionId": id}));
+    let there = Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
     assert_eq!(here, there);
     assert_eq!(here["totalNodes"], 3);
     assert!(here["faults"].is_null(), "{here}");
@@ -67,16 +54,11 @@ fn nothing_is_acknowledged_that_no_other_server_could_read() {
     let mut session = Session::start(&sandbox, json!({}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
     sandbox.sleep(60);
-    let with = |field: &str, value: Value| {
-        let mut entry = result("R1.A", "EXPLORE");
-        entry[field] = value;
-        entry
-    };
-    let many = with("alternativesConsidered", json!(vec!["a"; 300_000]));
+    let (mut many, mut long) = (result("R1.A", "EXPLORE"), result("R1.A", "EXPLORE"));
+    many["alternativesConsidered"] = json!(vec!["a"; 300_000]);
     // Each of these becomes four bytes in the file.
-    let escaped = "\u{7f}".repeat(1 << 20);
-    let mut long = with("findings", json!(escaped));
-    long["evidence"] = json!(escaped);
+    long["findings"] = json!("\u{7f}".repeat(1 << 20));
+    long["evidence"] = long["findings"].clone();
     for entry in [many, long] {
         assert_eq!(session.refused("tot_commit", json!({"results": [entry]})), ["TEXT_TOO_LONG"]);
     }
@@ -90,8 +72,7 @@ fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first()
     let two = Session::start(&sandbox, json!({}));
     let elsewhere = sandbox.path("elsewhere");
     let clone = |from: &Session| {
-        let (from, to) = (from.repository(), elsewhere.join("foo"));
-        sandbox.git(&sandbox.path("home"), &["clone", "-q", from.to_str().unwrap(), to.to_str().unwrap()]);
+        sandbox.git(&elsewhere, &["clone", "-q", from.repository().to_str().unwrap(), "foo"]);
     };
     // A folder that is still being cloned is read again.
     std::fs::create_dir_all(elsewhere.join("foo")).unwrap();
@@ -105,17 +86,6 @@ fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first()
     assert_eq!(server.refused("tot_propose", proposal), ["SESSION_NOT_FOUND"]);
     assert_eq!(server.ok("tot_status", json!({"sessionId": two.id}))["sessionId"], json!(two.id));
     one.ok("tot_status", json!({}));
-}
-
-#[test]
-fn a_conclusion_cannot_forge_a_trailer_in_the_tag() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
-    let conclusion = "So it is.\n\nReviewed-by: Nobody <nobody@localhost>\nTool: forged";
-    session.ok("tot_end", json!({"conclusion": conclusion}));
-    let format = "--format=%(contents:trailers)";
-    let trailers = sandbox.git(&session.repository(), &["for-each-ref", format, "refs/tags"]);
-    assert_eq!(trailers.trim(), "Tool: tot_end");
 }
 
 #[test]
@@ -134,26 +104,14 @@ fn a_revision_in_no_language_is_an_error_and_no_panic() {
 fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
-    let repository = session.repository();
     // Enough files of the user's own that only a few more nodes fit.
-    let make = |command: &str, input: &str| {
-        use std::io::Write;
-        let mut git = sandbox.command("git");
-        git.arg("-C").arg(&repository).args(command.split(' '));
-        git.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut git = git.spawn().unwrap();
-        git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let output = git.wait_with_output().unwrap();
-        assert!(output.status.success());
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
+    let make = |command: &str, input: &str| fed(&session, &command.split(' ').collect::<Vec<_>>(), input);
     let blob = make("hash-object -w --stdin", "mine\n");
     let many: String = (0..197_980).map(|number| format!("100644 blob {blob}\t{number:06}\n")).collect();
     let folder = make("mktree", &many);
-    let root = sandbox.git(&repository, &["ls-tree", "HEAD"]);
-    let root = make("mktree", &format!("{root}040000 tree {folder}\tmine\n"));
-    let commit = sandbox.git(&repository, &["commit-tree", "-p", "HEAD", "-m", "By hand", &root]);
-    sandbox.git(&repository, &["update-ref", "HEAD", commit.trim()]);
+    let root = make("mktree", &format!("{}040000 tree {folder}\tmine\n", session.git(&["ls-tree", "HEAD"])));
+    let commit = session.git(&["commit-tree", "-p", "HEAD", "-m", "By hand", &root]);
+    session.git(&["update-ref", "HEAD", commit.trim()]);
 
     let mut ids = Vec::new();
     let refusal = loop {
@@ -171,11 +129,10 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let error = &refusal["errors"][0];
     let told = format!("{} {}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
     insta::assert_snapshot!(
-        told.replace(&repository.display().to_string(), "[REPOSITORY]"),
+        told.replace(&session.repository().display().to_string(), "[REPOSITORY]"),
         @"The investigation in [REPOSITORY] is full: it would exceed 198000 files and folders and could not be read back. Conclude it with tot_end, then start another one for the open questions."
     );
-    let id = session.id.clone();
-    let status = sandbox.server().ok("tot_status", json!({"sessionId": id}));
+    let status = Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
     assert_eq!((&status["pending"], &status["faults"]), (&json!(ids), &Value::Null), "{status:#}");
     // Less fits.
     session.ok("tot_propose", json!({"withdraw": ids}));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tree_of_thoughts::store::{ListFilter, ListState, Listing, Store};
 
-use crate::support::{Sandbox, Server, node, result};
+use crate::support::{Sandbox, Session, node};
 
 fn all() -> ListFilter {
     ListFilter { state: ListState::All, text: None, after: None, limit: 100 }
@@ -14,29 +14,30 @@ fn titles(listing: &Listing) -> Vec<&str> {
     facts.map(|facts| facts.map_or("-", |facts| &facts.title)).collect()
 }
 
-/// Starts an investigation a minute after the previous one, and returns its id.
-fn start(sandbox: &Sandbox, server: &mut Server, query: &str) -> String {
-    sandbox.sleep(60);
-    let started = server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
-    started["sessionId"].as_str().unwrap().to_owned()
+/// Starts investigations, each a minute after the previous one.
+fn started<'a>(sandbox: &'a Sandbox, queries: &[&str]) -> Vec<Session<'a>> {
+    let start = |query: &&str| {
+        sandbox.sleep(60);
+        let mut server = sandbox.server();
+        let started = server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
+        Session::of(sandbox, server, started["sessionId"].as_str().unwrap())
+    };
+    queries.iter().map(start).collect()
 }
 
 #[test]
 fn the_newest_stand_first_with_what_is_to_know_of_each() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    let first = start(&sandbox, &mut server, "Why is the sky blue?");
-    start(&sandbox, &mut server, "Why is grass green?");
-    server.ok("tot_propose", json!({"sessionId": first, "nodes": [node("R1.A", None)]}));
-    server.ok("tot_commit", json!({"sessionId": first, "results": [result("R1.A", "EXPLORE")]}));
-    server.ok("tot_propose", json!({"sessionId": first, "nodes": [node("R2.A1", Some("R1.A"))]}));
+    let first = &mut started(&sandbox, &["Why is the sky blue?", "Why is grass green?"])[0];
+    first.grow(&[("R1.A", None)], "EXPLORE");
+    first.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     let store = Store::new(sandbox.root());
     for look in ["the first", "one from memory"] {
         let listing = store.list(&all()).unwrap();
         assert_eq!((listing.total, &listing.next), (2, &None), "{look}");
         assert_eq!(titles(&listing), ["Why is grass green?", "Why is the sky blue?"], "{look}");
         let sky = &listing.entries[1];
-        assert_eq!(sky.id.unwrap().to_string(), first);
+        assert_eq!(sky.id.unwrap().to_string(), first.id);
         assert_eq!(sky.fault, None);
         let facts = sky.facts.as_ref().unwrap();
         assert_eq!((facts.nodes, facts.round, facts.ended), (2, 2, false), "a proposal is a node");
@@ -47,38 +48,30 @@ fn the_newest_stand_first_with_what_is_to_know_of_each() {
 #[test]
 fn what_changed_since_the_last_look_is_seen() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    let id = start(&sandbox, &mut server, "Why?");
+    let session = started(&sandbox, &["Why?"]).remove(0);
     let store = Store::new(sandbox.root());
-    let ended = ListFilter { state: ListState::Ended, ..all() };
-    assert_eq!(store.list(&ended).unwrap().total, 0);
-    let repository = sandbox.repository(&id);
-    std::fs::write(repository.join("conclusion.yaml"), "version: 1\nendedAt: 2026-01-05T10:00:00.000Z\n")
-        .unwrap();
-    assert_eq!(store.list(&ended).unwrap().total, 0, "the work tree is not what is committed");
-    sandbox.git(&repository, &["add", "."]);
-    sandbox.git(&repository, &["commit", "-qm", "End by hand"]);
-    assert_eq!(store.list(&ended).unwrap().total, 1);
-    sandbox.git(&repository, &["gc", "-q"]);
-    assert_eq!(store.list(&ended).unwrap().total, 1);
-    assert_eq!(store.list(&ListFilter { state: ListState::Open, ..all() }).unwrap().total, 0);
-    start(&sandbox, &mut server, "And why else?");
-    assert_eq!(store.list(&all()).unwrap().total, 2);
-    std::fs::remove_dir_all(&repository).unwrap();
+    let total = |state| store.list(&ListFilter { state, ..all() }).unwrap().total;
+    let end = "version: 1\nendedAt: 2026-01-05T10:00:00.000Z\n";
+    session.write("conclusion.yaml", end);
+    assert_eq!(total(ListState::Ended), 0, "the work tree is not what is committed");
+    session.edit("conclusion.yaml", end);
+    assert_eq!(total(ListState::Ended), 1);
+    session.git(&["gc", "-q"]);
+    assert_eq!((total(ListState::Ended), total(ListState::Open)), (1, 0));
+    started(&sandbox, &["And why else?"]);
+    assert_eq!(total(ListState::All), 2);
+    std::fs::remove_dir_all(session.repository()).unwrap();
     assert_eq!(titles(&store.list(&all()).unwrap()), ["And why else?"]);
 }
 
 #[test]
 fn pages_follow_each_other_while_investigations_are_added() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    for n in 0..5 {
-        start(&sandbox, &mut server, &format!("Question {n}?"));
-    }
+    started(&sandbox, &["Question 0?", "Question 1?", "Question 2?", "Question 3?", "Question 4?"]);
     let store = Store::new(sandbox.root());
     let page = store.list(&ListFilter { limit: 2, ..all() }).unwrap();
     assert_eq!((titles(&page), page.total), (vec!["Question 4?", "Question 3?"], 5));
-    start(&sandbox, &mut server, "Question 5?");
+    started(&sandbox, &["Question 5?"]);
     let page = store.list(&ListFilter { limit: 2, after: page.next, ..all() }).unwrap();
     assert_eq!((titles(&page), page.total), (vec!["Question 2?", "Question 1?"], 6));
     let page = store.list(&ListFilter { limit: 2, after: page.next, ..all() }).unwrap();
@@ -92,10 +85,8 @@ fn pages_follow_each_other_while_investigations_are_added() {
 #[test]
 fn words_are_looked_for_in_id_title_question_and_ruleset() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
     let long = format!("Why is the sky blue?{} INDIGO", " Say more.".repeat(500));
-    let id = start(&sandbox, &mut server, &long);
-    start(&sandbox, &mut server, "Why is grass green?");
+    let sessions = started(&sandbox, &[&long, "Why is grass green?"]);
     let store = Store::new(sandbox.root());
     let total = |text: &str| store.list(&ListFilter { text: Some(text.into()), ..all() }).unwrap().total;
     for (text, expected) in [
@@ -104,8 +95,7 @@ fn words_are_looked_for_in_id_title_question_and_ruleset() {
         ("blue sky", 1),
         ("sky green", 0),
         ("indigo", 1),
-        ("indigo", 1),
-        (&id[20..], 1),
+        (&sessions[0].id[20..], 1),
         ("nowhere", 0),
     ] {
         assert_eq!(total(text), expected, "{text}");
@@ -115,19 +105,16 @@ fn words_are_looked_for_in_id_title_question_and_ruleset() {
 #[test]
 fn damage_is_listed_and_keeps_nothing_out() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    let ids: Vec<String> = (0..4).map(|n| start(&sandbox, &mut server, &format!("Question {n}?"))).collect();
-    let folder = |n: usize| sandbox.repository(&ids[n]);
+    let sessions = started(&sandbox, &["Question 0?", "Question 1?", "Question 2?", "Question 3?"]);
     // A file that can't be read, a missing one, and a folder that is no longer a repository.
-    std::fs::write(folder(0).join("investigation.yaml"), "version: 1\nid: [\n").unwrap();
-    sandbox.git(&folder(0), &["commit", "-qam", "By hand"]);
-    sandbox.git(&folder(1), &["rm", "-q", "investigation.yaml"]);
-    sandbox.git(&folder(1), &["commit", "-qm", "By hand"]);
-    std::fs::remove_file(folder(2).join(".git/HEAD")).unwrap();
+    sessions[0].edit("investigation.yaml", "version: 1\nid: [\n");
+    sessions[1].git(&["rm", "-q", "investigation.yaml"]);
+    sessions[1].git(&["commit", "-qm", "By hand"]);
+    std::fs::remove_file(sessions[2].repository().join(".git/HEAD")).unwrap();
     // Entries that are not investigations: a file, a folder, another repository, and a clone in progress.
     std::fs::write(sandbox.root().join("notes.txt"), "x").unwrap();
     std::fs::create_dir(sandbox.root().join("folder")).unwrap();
-    sandbox.git(&sandbox.root(), &["clone", "-q", &ids[1], "other"]);
+    sandbox.git(&sandbox.root(), &["clone", "-q", &sessions[1].id, "other"]);
     sandbox.git(&sandbox.root(), &["init", "-q", "begun"]);
     let listing = Store::new(sandbox.root()).list(&all()).unwrap();
     assert_eq!(titles(&listing), ["Question 3?", "-", "-", "-"]);
@@ -137,8 +124,8 @@ fn damage_is_listed_and_keeps_nothing_out() {
     assert!(faults[1].contains("is not a git repository"), "{faults:?}");
     assert_eq!(faults[2], "investigation.yaml is missing");
     assert!(faults[3].starts_with("investigation.yaml:"), "{faults:?}");
-    for (entry, id) in listing.entries.iter().zip(ids.iter().rev()) {
-        assert_eq!(entry.id.unwrap().to_string(), *id, "its folder's name says which it is");
+    for (entry, session) in listing.entries.iter().zip(sessions.iter().rev()) {
+        assert_eq!(entry.id.unwrap().to_string(), session.id, "its folder's name says which it is");
     }
     let open = ListFilter { state: ListState::Open, ..all() };
     assert_eq!(Store::new(sandbox.root()).list(&open).unwrap().total, 4, "nothing says that they have ended");
@@ -147,8 +134,7 @@ fn damage_is_listed_and_keeps_nothing_out() {
 #[test]
 fn one_id_in_two_folders_is_a_fault_of_both() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    let id = start(&sandbox, &mut server, "Why?");
+    let id = started(&sandbox, &["Why?"]).remove(0).id;
     sandbox.git(&sandbox.root(), &["clone", "-q", &id, "copy"]);
     let listing = Store::new(sandbox.root()).list(&all()).unwrap();
     assert_eq!(titles(&listing), ["Why?", "Why?"]);

@@ -1,19 +1,22 @@
 //! The page that a forge shows for an investigation: its README.md.
 
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Session, TOT, node, result};
+use super::{join, resolved};
+use crate::support::{Sandbox, Session, node, result};
 
-fn page(session: &Session<'_>) -> String {
-    std::fs::read_to_string(session.repository().join("README.md")).unwrap()
+fn page(session: &Session) -> String {
+    session.text("README.md")
 }
 
 /// Returns what `tot check` says about the page.
-fn checked(session: &Session<'_>) -> String {
-    let output = session.sandbox.command(TOT).arg("check").arg(session.repository()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().filter(|line| line.contains("README")).collect()
+fn checked(session: &Session) -> String {
+    session.check().lines().filter(|line| line.contains("README")).collect()
+}
+
+fn end(conclusion: &str) -> Value {
+    json!({"conclusion": conclusion, "stopped": {"reason": "stuck"}})
 }
 
 #[test]
@@ -32,8 +35,7 @@ fn it_has_the_question_and_at_the_end_the_answer_with_what_it_rests_on() {
     let mut found = result("R2.A1", "FOUND");
     found["evidence"] = json!("The spectrum that we measured falls with the fourth power of the wavelength.");
     found["headline"] = json!("Small particles scatter short waves *more*.");
-    let results = json!([found, result("R2.A2", "DEAD")]);
-    session.ok("tot_commit", json!({"results": results}));
+    session.ok("tot_commit", json!({"results": [found, result("R2.A2", "DEAD")]}));
     assert_eq!(page(&session), begun, "nothing in between writes it");
     let conclusion = "Air scatters blue light.\n\n```\nunclosed";
     session
@@ -52,113 +54,60 @@ fn it_has_the_question_and_at_the_end_the_answer_with_what_it_rests_on() {
 }
 
 #[test]
-fn what_is_changed_in_it_by_hand_is_named_and_another_page_is_left_alone() {
+fn what_is_changed_in_it_by_hand_is_named_and_other_pages_are_no_fault() {
     let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    let path = session.repository().join("README.md");
-    std::fs::write(&path, page(&session).replace("Why is the sky blue?", "Why is it red?")).unwrap();
-    sandbox.git(&session.repository(), &["commit", "--quiet", "--all", "-m", "Edit the page"]);
+    let mut session = Session::begun(&sandbox);
+    session.edit("README.md", &page(&session).replace("Why is the sky blue?", "Why is it red?"));
     assert!(checked(&session).contains("README_DIFFERS"), "{}", checked(&session));
-    std::fs::write(&path, "# Mine\n").unwrap();
-    sandbox.git(&session.repository(), &["commit", "--quiet", "--all", "-m", "Another page"]);
-    assert_eq!(checked(&session), "");
-}
-
-#[test]
-fn the_words_of_an_earlier_version_are_no_fault() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.ok("tot_end", json!({"conclusion": "Nothing.", "stopped": {"reason": "stuck"}}));
-    let folder = session.repository();
-    let path = folder.join("README.md");
-    std::fs::write(&path, page(&session).replace("## How far to trust it", "## How sure it is")).unwrap();
-    sandbox.git(&folder, &["commit", "--quiet", "--all", "--amend", "--no-edit"]);
-    assert_eq!(checked(&session), "", "a call wrote it, and the facts are the same");
+    session.edit("README.md", "# Mine\n");
+    assert_eq!(checked(&session), "", "a page of their own");
+    session.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
+    session.ok("tot_end", end("Nothing."));
+    session.write("README.md", &page(&session).replace("## How far to trust it", "## How sure it is"));
+    session.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    assert_eq!(checked(&session), "", "a call of an earlier version wrote it, and the facts are the same");
     // The page's correct content is unknown after manual changes.
-    let node = folder.join("nodes/R1/R1.A.yaml");
-    let text = std::fs::read_to_string(&node).unwrap().replace("Findings of", "Other findings of");
-    std::fs::write(&node, text).unwrap();
-    sandbox.git(&folder, &["commit", "--quiet", "--all", "-m", "By hand"]);
+    let node = "nodes/R1/R1.A.yaml";
+    session.edit(node, &session.text(node).replace("Findings of", "Other findings of"));
     assert!(checked(&session).contains("The facts themselves are unaffected"), "{}", checked(&session));
-}
-
-#[test]
-fn two_ends_keep_the_page_of_the_earlier_one() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    let there = sandbox.path("there");
-    std::fs::create_dir(&there).unwrap();
-    sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
-    let end =
-        |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
-    let (earlier, later) = (end("The earlier answer."), end("The later answer."));
-    session.server.ok("tot_end", earlier);
-    sandbox.sleep(60);
-    let mut server = sandbox.server_in(&there, &[]);
-    server.ok("tot_end", later);
-    let theirs = sandbox.head(&there.join(&session.id));
-    sandbox.git(&session.repository(), &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);
-    let store = tree_of_thoughts::store::Store::new(sandbox.root());
-    store.join(&session.repository(), theirs.parse().unwrap()).unwrap();
-    assert!(page(&session).contains("The earlier answer."), "{}", page(&session));
-    let document = std::fs::read_to_string(session.repository().join("conclusion.yaml")).unwrap();
-    assert!(document.contains("The later answer."), "{document}");
 }
 
 /// Git leaves markers in the page too, or one side's page.
 #[test]
-fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    let there = sandbox.path("there");
-    std::fs::create_dir(&there).unwrap();
-    sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
-    let end =
-        |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
-    let (earlier, later) = (end("The earlier answer."), end("The later answer."));
-    sandbox.server_in(&there, &[]).ok("tot_end", earlier);
-    sandbox.sleep(60);
-    session.server.ok("tot_end", later);
-    let (folder, theirs) = (session.repository(), sandbox.head(&there.join(&session.id)));
-    sandbox.git(&folder, &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);
-    assert!(!sandbox.try_git(&folder, &["merge", "--quiet", theirs.trim()]).status.success());
-    sandbox.git(&folder, &["commit", "--quiet", "--all", "--no-edit"]);
-    let root = sandbox.root();
-    let resolve = ["merge", "--resolve", "--root", root.to_str().unwrap()];
-    let ran = sandbox.command(TOT).args(resolve).output().unwrap();
-    assert!(ran.status.success(), "{ran:?}");
-    let page = page(&session);
-    assert!(page.contains("The earlier answer.") && !page.contains("<<<<<<<"), "{page}");
-    assert_eq!(checked(&session), "");
+fn two_ends_keep_the_page_of_the_earlier_one() {
+    for by_git in [false, true] {
+        let sandbox = Sandbox::new();
+        let mut here = Session::begun(&sandbox);
+        let mut there = here.cloned("there");
+        there.ok("tot_end", end("The earlier answer."));
+        sandbox.sleep(60);
+        here.ok("tot_end", end("The later answer."));
+        match by_git {
+            true => resolved(&here, &there),
+            false => drop(join(&here, &there)),
+        }
+        let page = page(&here);
+        assert!(page.contains("The earlier answer.") && !page.contains("<<<<<<<"), "{page}");
+        assert!(here.text("conclusion.yaml").contains("The later answer."));
+        assert_eq!(checked(&here), "");
+    }
 }
 
 /// It was the page of the side with the earlier conclusion, which the other had reopened.
 #[test]
 fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
     let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    let end =
-        |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
-    let (first, second) = (end("The first answer."), end("The second answer."));
-    session.server.ok("tot_end", first);
-    let there = sandbox.path("there");
-    std::fs::create_dir(&there).unwrap();
-    sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
+    let mut here = Session::begun(&sandbox);
+    here.ok("tot_end", end("The first answer."));
+    let mut there = here.cloned("there");
     sandbox.sleep(60);
-    let mut server = sandbox.server_in(&there, &[]);
-    let opened = json!({"sessionId": session.id, "nodeId": "R1.A", "newState": "DEAD", "reason": "No."});
-    server.refused("tot_reclassify", opened);
-    let nodes = json!({"sessionId": session.id, "nodeId": "R1.A", "newState": "FOUND", "reason": "Open it."});
-    server.ok("tot_reclassify", nodes);
+    there.ok("tot_reclassify", json!({"nodeId": "R1.A", "newState": "FOUND", "reason": "Open it."}));
     sandbox.sleep(60);
-    server.ok("tot_end", second);
+    there.ok("tot_end", end("The second answer."));
     // Here somebody objects to the first, as the page shows.
-    session.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day."}));
-    let theirs = sandbox.head(&there.join(&session.id));
-    sandbox.git(&session.repository(), &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);
-    let store = tree_of_thoughts::store::Store::new(sandbox.root());
-    store.join(&session.repository(), theirs.parse().unwrap()).unwrap();
-    let page = page(&session);
+    here.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day."}));
+    join(&here, &there);
+    let page = page(&here);
     assert!(page.contains("The second answer.") && !page.contains("The first answer."), "{page}");
-    assert_eq!(checked(&session), "");
+    assert_eq!(checked(&here), "");
 }

@@ -1,53 +1,45 @@
 //! Repositories of strangers: each oddity is named with file and line, the sound part can be read, nothing is executed,
-//! and neither time nor memory runs away. Each is built with real git, then looked at through every door.
+//! and neither time nor memory runs away. Each is built with real git, then opened by the library and by every program.
 
 use std::fs;
-use std::io::Write;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
+use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::service::check::{self, Objects};
 use tree_of_thoughts::store::{HistoryEntry, Store};
 
-use crate::support::{Sandbox, Server, Session, TOT, TOT_MCP, TOT_REPORT};
+use super::{fed, load, store};
+use crate::support::{Sandbox, Session, TOT, TOT_MCP, TOT_REPORT, files};
 
-/// A sound investigation of three nodes, whose tree is then made odd.
-struct Stranger {
-    sandbox: Sandbox,
-    repository: PathBuf,
-    id: String,
+/// An investigation of three nodes, whose committed tree is made odd.
+struct Stranger<'a> {
+    session: Session<'a>,
+    /// Its sound commit.
+    sound: String,
 }
 
-impl Stranger {
-    fn new() -> Self {
-        let sandbox = Sandbox::new();
-        let mut session = Session::begun(&sandbox);
-        session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
-        let (repository, id) = (session.repository(), session.id.clone());
-        session.server.finish();
-        Stranger { sandbox, repository, id }
-    }
+impl<'a> Deref for Stranger<'a> {
+    type Target = Session<'a>;
 
-    fn git(&self, arguments: &[&str]) -> String {
-        self.sandbox.git(&self.repository, arguments).trim().to_owned()
+    fn deref(&self) -> &Session<'a> {
+        &self.session
+    }
+}
+
+impl<'a> Stranger<'a> {
+    fn new(sandbox: &'a Sandbox) -> Self {
+        let mut session = Session::begun(sandbox);
+        session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+        Stranger { sound: sandbox.head(&session.repository()), session }
     }
 
     /// Writes an object with these bytes, even if git considers it invalid.
-    fn object(&self, kind: &str, bytes: &[u8]) -> String {
-        let mut command = self.sandbox.command("git");
-        command.arg("-C").arg(&self.repository).args([
-            "hash-object",
-            "-t",
-            kind,
-            "-w",
-            "--stdin",
-            "--literally",
-        ]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(bytes).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success());
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    fn object(&self, kind: &str, bytes: impl AsRef<[u8]>) -> String {
+        fed(self, &["hash-object", "-t", kind, "-w", "--stdin", "--literally"], bytes)
     }
 
     /// Adds an entry to the next commit's tree, without the work tree.
@@ -56,57 +48,65 @@ impl Stranger {
     }
 
     fn file(&self, path: &str, text: impl AsRef<[u8]>) {
-        self.entry("100644", &self.object("blob", text.as_ref()), path);
+        self.entry("100644", &self.object("blob", text), path);
     }
 
-    /// Changes the committed version of a file.
-    fn edited(&self, path: &str, change: impl Fn(String) -> String) {
-        let text = self.sandbox.git(&self.repository, &["show", &format!("HEAD:{path}")]);
-        let changed = change(text.clone());
-        assert_ne!(text, changed, "{path}");
-        self.file(path, changed);
+    fn link(&self, path: &str) {
+        self.entry("120000", &self.object("blob", "/etc/passwd"), path);
     }
 
-    /// Writes a tree with these entries, in the format of `git ls-tree`.
-    fn made_tree(&self, entries: &str) -> String {
-        let mut command = self.sandbox.command("git");
-        command.arg("-C").arg(&self.repository).arg("mktree");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(entries.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success());
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    /// Returns the sound version of a file, in which each text of the first part is replaced.
+    fn sound(&self, path: &str, from: &str, to: &str) -> String {
+        let text = self.git(&["show", &format!("{}:{path}", self.sound)]);
+        assert!(text.contains(from), "{path}: {from}");
+        text.replace(from, to)
     }
 
-    /// Commits the tree in git's index.
-    fn commit(&self) {
-        let tree = self.git(&["write-tree"]);
-        self.commit_tree(&tree);
+    /// Returns the id of a sound file or folder.
+    fn id_of(&self, path: &str) -> String {
+        self.git(&["rev-parse", &format!("{}:{path}", self.sound)]).trim().to_owned()
     }
 
-    fn commit_tree(&self, tree: &str) {
-        let commit = self.git(&["commit-tree", tree, "-p", "HEAD", "-m", "A stranger's"]);
-        self.git(&["update-ref", "HEAD", &commit]);
+    /// Returns the id of the tree in git's index.
+    fn index(&self) -> String {
+        self.git(&["write-tree"]).trim().to_owned()
     }
 
-    /// Writes a raw tree, in the given order.
+    /// Returns the id of a tree with these entries, in the given order.
     fn tree(&self, entries: &[(&str, &[u8], &str)]) -> String {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
-            bytes.extend_from_slice(mode.as_bytes());
-            bytes.push(b' ');
-            bytes.extend_from_slice(name);
-            bytes.push(0);
+            bytes.extend_from_slice(&[mode.as_bytes(), b" ", name, b"\0"].concat());
             bytes.extend((0..20).map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap()));
         }
-        self.object("tree", &bytes)
+        self.object("tree", bytes)
     }
 
-    fn id_of(&self, path: &str) -> String {
-        self.git(&["rev-parse", &format!("HEAD:{path}")])
+    /// Returns the id of a tree with this folder of the second round, and with more in the root.
+    fn root(&self, r2: &str, more: &[(&str, &[u8], &str)]) -> String {
+        let nodes = self.tree(&[("40000", b"R1", &self.id_of("nodes/R1")), ("40000", b"R2", r2)]);
+        let (meta, rules) = (self.id_of("investigation.yaml"), self.id_of("ruleset.yaml"));
+        let sound: [(&str, &[u8], &str); 3] = [
+            ("100644", b"investigation.yaml", &meta),
+            ("40000", b"nodes", &nodes),
+            ("100644", b"ruleset.yaml", &rules),
+        ];
+        self.tree(&[more, &sound[..]].concat())
     }
 
-    /// Runs a command with at most a minute and, where supported, a gigabyte of memory.
+    /// Commits a tree, on top of what HEAD is at.
+    fn commit(&self, tree: &str) {
+        let commit = self.git(&["commit-tree", tree, "-p", "HEAD", "-m", "A stranger's"]);
+        self.git(&["update-ref", "HEAD", commit.trim()]);
+    }
+
+    /// Goes back to the sound commit.
+    fn restore(&self) {
+        self.git(&["update-ref", "HEAD", &self.sound]);
+        self.git(&["read-tree", "HEAD"]);
+    }
+
+    /// Returns a command with at most a minute and, where supported, a gigabyte of memory.
     fn bounded(&self, program: &str) -> Command {
         if cfg!(target_os = "linux") {
             let mut command = self.sandbox.command("sh");
@@ -117,291 +117,282 @@ impl Stranger {
         }
     }
 
-    /// Starts the sandbox's server.
-    fn server(&self) -> Server {
-        let mut command = self.bounded(TOT_MCP);
-        command.arg("--root").arg(self.sandbox.root()).arg("--clock-file").arg(self.sandbox.path("clock"));
-        Server::start(command)
+    /// Calls a tool of a new server.
+    fn call(&self, tool: &str, mut arguments: Value) -> Value {
+        let mut server = self.sandbox.serve(self.bounded(TOT_MCP));
+        arguments["sessionId"] = json!(self.id);
+        let reply = server.call(tool, arguments);
+        server.finish();
+        reply
     }
 
     fn status(&self) -> Value {
-        let mut server = self.server();
-        let status = server.call("tot_status", json!({"sessionId": self.id, "detail": "full"}));
-        server.finish();
-        status
+        self.call("tot_status", json!({"detail": "full"}))
+    }
+
+    /// Changes a state, which must fail. Returns the reply.
+    fn fails_to_write(&self) -> Value {
+        let reply = self.call("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"}));
+        assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{reply:#}");
+        reply
     }
 
     /// Returns the output of `tot check` and its exit status.
     fn check(&self) -> (String, i32) {
-        let output = self.bounded(TOT).args(["check", "--lost"]).arg(&self.repository).output().unwrap();
+        let output = self.bounded(TOT).args(["check", "--lost"]).arg(self.repository()).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         (String::from_utf8(output.stdout).unwrap(), output.status.code().unwrap())
     }
 
+    /// Asserts that `tot check` succeeds and says this.
+    fn assert_checked(&self, expected: &str) {
+        let (lines, exit) = self.check();
+        assert!(lines.contains(expected) && exit == 0, "{expected}: {lines}");
+    }
+
     fn report(&self) -> Result<PathBuf, String> {
         let site = self.sandbox.path("site");
-        let output = self.bounded(TOT_REPORT).arg(&self.repository).arg("--out").arg(&site).output().unwrap();
+        let output =
+            self.bounded(TOT_REPORT).arg(self.repository()).arg("--out").arg(&site).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() { Ok(site) } else { Err(error) }
     }
 
-    /// Asserts that every program opens it, shows `R1.A`, and names this problem: `path:line` in the list of problems,
-    /// and with a code in the check.
+    /// Asserts that every program opens it, shows `R1.A`, and names this problem.
     fn assert_named(&self, what: &str, place: &str, reason: &str, code: &str) {
         let status = self.status();
         assert_eq!(status["status"], "OK", "{what}: {status:#}");
         assert!(status["listed"].to_string().contains("R1.A"), "{what}: {status:#}");
         let faults = status["faults"].as_array().unwrap_or_else(|| panic!("{what}: {status:#}"));
-        let faults: Vec<String> = faults.iter().map(|fault| fault.as_str().unwrap().to_owned()).collect();
-        assert_fault(what, &faults, place, reason);
+        let is_named = |fault: &&str| fault.starts_with(place) && fault.contains(reason);
+        assert!(
+            faults.iter().filter_map(Value::as_str).any(|it| is_named(&it)),
+            "{what}: {place} {faults:#?}"
+        );
         let site = self.report().unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(site.join("nodes/R1.A.html").exists(), "{what}");
-        self.assert_found(what, place, reason, code);
-    }
-
-    /// Asserts that the library and the check name the problem.
-    fn assert_found(&self, what: &str, place: &str, reason: &str, code: &str) {
-        let store = Store::new(self.sandbox.root());
-        let snapshot = store.load(&self.repository).unwrap_or_else(|error| panic!("{what}: {error}"));
-        store.history(&snapshot).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let faults: Vec<String> = snapshot.faults.iter().map(ToString::to_string).collect();
-        assert_fault(what, &faults, place, reason);
         let (lines, exit) = self.check();
-        let named = |line: &&str| line.contains(&format!("/{place}")) && line.contains(code);
-        assert!(lines.lines().any(|line| named(&line)), "{what}: {place} {code} in\n{lines}");
-        assert_eq!(exit == 1, lines.contains(": error "), "{what}: {lines}");
+        let is_named = |line: &str| line.contains(&format!("/{place}")) && line.contains(code);
+        assert!(lines.lines().any(is_named) && exit == 1, "{what}: {place} {code} in\n{lines}");
     }
-}
 
-fn assert_fault(what: &str, faults: &[String], place: &str, reason: &str) {
-    let named = |fault: &String| fault.starts_with(place) && fault.contains(reason);
-    assert!(faults.iter().any(named), "{what}: {place} {reason} in {faults:#?}");
+    /// Returns what the library reads, and what it says about the rest: with the sound state in memory, and without.
+    /// That the commit was made by hand is left out.
+    fn told(&self, cached: &Store) -> String {
+        let [told, again] = [cached, &store(self)].map(|store| {
+            let subject = check::read(store, &self.repository(), Objects::default()).unwrap();
+            let nodes: Vec<&str> =
+                subject.snapshot.investigation.nodes().map(|node| node.id.as_str()).collect();
+            let in_history = subject.history[0].faults.len();
+            let mut lines = vec![format!("reads {}; faults in the history: {in_history}", nodes.join(", "))];
+            lines.extend(subject.snapshot.faults.iter().map(ToString::to_string));
+            let findings = check::check(&subject);
+            let findings = findings.iter().filter(|it| it.code != Code::CommitByHand);
+            lines.extend(findings.map(ToString::to_string));
+            lines.join("\n") + "\n"
+        });
+        assert_eq!(told, again);
+        let told = told.replace('\u{1b}', "ESC");
+        told.replace(&self.sound, "SOUND").replace(&self.sandbox.head(&self.repository())[..10], "COMMIT")
+    }
 }
 
 const A1: &str = "nodes/R2/R2.A1.yaml";
 
+/// Changes to a file, each with its name, the text that is replaced, and the new one.
+const EDITS: [(&str, &str, &str, &str); 15] = [
+    ("a list for a text", A1, "title: Title of R2.A1", "title: [a]"),
+    ("a map for a text", A1, "title: Title of R2.A1", "title: {a: b}"),
+    ("an unknown field", A1, "title: ", "colour: red\ntitle: "),
+    ("a field twice", A1, "title: ", "title: x\ntitle: "),
+    ("no time", A1, "proposedAt: ", "proposedAt: today #"),
+    ("no state's name", A1, "state: EXPLORE", "state: explore"),
+    ("a later version", A1, "version: 1", "version: 2"),
+    ("another id", A1, "id: R2.A1", "id: R2.A7"),
+    ("no id at all", A1, "id: R2.A1\n", ""),
+    ("an anchor of nothing", A1, "title: Title of R2.A1", "title: *nothing"),
+    ("another language's tag", A1, "title: Title of R2.A1", "title: !!python/object:os.system x"),
+    ("a node that is its own parent", A1, "parent: R1.A", "parent: R2.A1"),
+    ("a parent below", A1, "parent: R1.A", "parent: R3.A1a"),
+    ("a missing parent", A1, "parent: R1.A", "parent: R1.Z"),
+    ("a ruleset with a wrong name", "ruleset.yaml", "name: FOUND", "name: FOND"),
+];
+
+/// Other trees, each with its name and what builds it.
+type Oddity = (&'static str, fn(&Stranger) -> String);
+const ODDITIES: [Oddity; 11] = [
+    ("a link", |it| {
+        it.link(A1);
+        it.index()
+    }),
+    ("a submodule", |it| {
+        it.entry("160000", &it.sound, A1);
+        it.index()
+    }),
+    ("a folder that is a link", |it| {
+        it.git(&["rm", "-q", "-r", "--cached", "nodes/R2"]);
+        it.link("nodes/R2");
+        it.index()
+    }),
+    ("nothing", |it| {
+        it.file(A1, "");
+        it.index()
+    }),
+    ("two documents", |it| {
+        let text = it.sound(A1, "", "");
+        it.file(A1, format!("{text}---\n{text}"));
+        it.index()
+    }),
+    ("not UTF-8", |it| {
+        it.file(A1, b"version: 1\nid: R2.A1\ntitle: \xff\xfe\n");
+        it.index()
+    }),
+    ("a cycle of two, with a node below it, and a second root", |it| {
+        let node = |id: &str, parent: &str| {
+            it.sound(A1, "parent: R1.A\n", parent).replace("R2.A1", id).replace("PARENT", "R2.A1")
+        };
+        it.file(A1, node("R2.A1", "parent: R2.A2\n"));
+        it.file("nodes/R2/R2.A2.yaml", node("R2.A2", "parent: PARENT\n"));
+        it.file("nodes/R3/R3.A1a.yaml", node("R3.A1a", "parent: PARENT\n"));
+        it.file("nodes/R2/R2.Q.yaml", node("R2.Q", ""));
+        it.index()
+    }),
+    ("ids that differ in case", |it| {
+        it.file("nodes/R2/R2.a1.yaml", it.sound(A1, "id: R2.A1", "id: R2.a1"));
+        it.index()
+    }),
+    ("one node's bytes under two paths", |it| {
+        it.entry("100644", &it.id_of(A1), "nodes/R2/R2.A7.yaml");
+        it.index()
+    }),
+    ("one path twice in one tree, and a copy", |it| {
+        let (one, two) = (it.id_of(A1), it.object("blob", it.sound(A1, "Title", "Other")));
+        let (file, path) = ("100644", b"R2.A1.yaml");
+        it.root(&it.tree(&[(file, path, &one), (file, path, &two), (file, b"copy.yaml", &one)]), &[])
+    }),
+    ("names that no checkout accepts", |it| {
+        let (file, blob) = ("100644", &*it.id_of(A1));
+        let names: [&[u8]; 3] = [b"R2.A1.yaml", b"R2.\xff\xfe.yaml", b"\x1b[31mred"];
+        let r2 = it.tree(&names.map(|name| (file, name, blob)));
+        it.root(&r2, &[(file, b"..", blob), ("40000", b".git", &it.tree(&[(file, b"config", blob)]))])
+    }),
+];
+
 #[test]
-fn links_and_submodules_are_not_entered() {
-    let stranger = Stranger::new();
-    let link = stranger.object("blob", b"/etc/passwd");
-    stranger.entry("120000", &link, A1);
-    stranger.commit();
-    stranger.assert_named("a link", A1, "symbolic link", "UNREADABLE_FILE");
-    let head = stranger.git(&["rev-parse", "HEAD"]);
-    stranger.entry("160000", &head, A1);
-    stranger.commit();
-    stranger.assert_named("a submodule", A1, "another repository", "UNREADABLE_FILE");
-    // The folder of a round is a link.
-    stranger.git(&["rm", "-q", "-r", "--cached", "nodes/R2"]);
-    stranger.entry("120000", &link, "nodes/R2");
-    stranger.commit();
-    stranger.assert_named("a folder that is a link", "nodes/R2", "symbolic link", "STRAY_FILE");
+fn each_oddity_is_named_with_file_and_line() {
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    let cached = store(&stranger);
+    let mut told = String::new();
+    let mut tell = |what: &str, tree: String| {
+        cached.load(&stranger.repository()).unwrap();
+        stranger.commit(&tree);
+        told += &format!("{what}:\n{}\n", stranger.told(&cached));
+        stranger.restore();
+    };
+    for (what, path, from, to) in EDITS {
+        stranger.file(path, stranger.sound(path, from, to));
+        tell(what, stranger.index());
+    }
+    for (what, build) in ODDITIES {
+        tell(what, build(&stranger));
+    }
+    assert_snapshot!("oddities", told);
 }
 
 #[test]
-fn the_files_of_the_whole_may_be_links_too() {
-    let stranger = Stranger::new();
-    let link = stranger.object("blob", b"/etc/passwd");
-    stranger.entry("120000", &link, "ruleset.yaml");
-    stranger.commit();
-    let status = stranger.status();
-    assert_eq!(status["owed"][0]["code"], "INVALID_RULESET", "{status:#}");
-    assert!(stranger.report().is_ok());
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains("/ruleset.yaml: error INVALID_RULESET") && exit == 1, "{lines}");
-    stranger.entry("120000", &link, "investigation.yaml");
-    stranger.commit();
-    let status = stranger.status();
-    assert_eq!(status["errors"][0]["code"], "INVALID_INVESTIGATION", "{status:#}");
-    assert!(status["errors"][0]["message"].as_str().unwrap().contains("investigation.yaml"), "{status:#}");
-    assert!(stranger.report().unwrap_err().contains("investigation.yaml"));
-    let (lines, exit) = stranger.check();
-    assert!(
-        lines.contains("error UNREADABLE") && lines.contains("investigation.yaml") && exit == 1,
-        "{lines}"
-    );
+fn every_program_shows_the_sound_part_and_names_each_oddity() {
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    for (what, place, reason, code) in [
+        ("a link", A1, "symbolic link", "UNREADABLE_FILE"),
+        ("a folder that is a link", "nodes/R2", "symbolic link", "STRAY_FILE"),
+        ("not UTF-8", &format!("{A1}:3"), "UTF-8", "UNREADABLE_FILE"),
+        ("a cycle of two, with a node below it, and a second root", A1, "its parent R2.A2", "MISPLACED_NODE"),
+        ("one path twice in one tree, and a copy", A1, "twice", "DUPLICATE_ID"),
+        ("names that no checkout accepts", ".git/config", "refuses to check out", "UNREADABLE_FILE"),
+    ] {
+        let (_, build) = ODDITIES.iter().find(|oddity| oddity.0 == what).unwrap();
+        stranger.commit(&build(&stranger));
+        stranger.assert_named(what, place, reason, code);
+        assert!(!stranger.check().0.contains('\u{1b}'), "no escape reaches the terminal");
+        stranger.restore();
+    }
+}
+
+#[test]
+fn every_program_names_an_unreadable_file_of_the_whole() {
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    for is_link in [true, false] {
+        let change = |path: &str, from: &str, to: &str| {
+            match is_link {
+                true => stranger.link(path),
+                false => stranger.file(path, stranger.sound(path, from, to)),
+            }
+            stranger.commit(&stranger.index());
+        };
+        change("ruleset.yaml", "name: FOUND", "name: FOND");
+        let status = stranger.status();
+        assert_eq!(status["owed"][0]["code"], "INVALID_RULESET", "{status:#}");
+        assert!(stranger.report().unwrap().join("nodes/R2.A1.html").exists());
+        let (lines, exit) = stranger.check();
+        assert!(lines.contains("/ruleset.yaml:") && lines.contains(" error INVALID_RULESET"), "{lines}");
+        assert_eq!(exit, 1);
+        change("investigation.yaml", "minRounds: ", "minRounds: many");
+        let named = if is_link { "investigation.yaml" } else { "investigation.yaml:7: not a whole number" };
+        for (tool, arguments) in
+            [("tot_status", json!({})), ("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"}))]
+        {
+            let reply = stranger.call(tool, arguments);
+            assert_eq!(reply["errors"][0]["code"], "INVALID_INVESTIGATION", "{reply:#}");
+            assert!(reply["errors"][0]["message"].as_str().unwrap().contains(named), "{reply:#}");
+        }
+        assert!(stranger.report().unwrap_err().contains(named));
+        let (lines, exit) = stranger.check();
+        assert!(lines.contains("error UNREADABLE") && lines.contains(named) && exit == 1, "{lines}");
+        stranger.restore();
+    }
 }
 
 #[test]
 #[ignore = "takes 12 seconds; .ci/run tries it"]
 fn bombs_and_huge_files_are_refused() {
-    let stranger = Stranger::new();
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
     let mut bomb = String::from("version: 1\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
         bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
     }
-    let nested = format!("version: 1\nid: {}\n", "[".repeat(100_000));
-    let deep = format!(
-        "version: 1\nid:\n{}",
-        (0..1_500).map(|at| format!("{}- \n", " ".repeat(at))).collect::<String>()
-    );
-    let merge = format!("version: 1\nx: &x {{a: 1}}\n{}", "<<: *x\n".repeat(10_000));
-    let long_key = format!("? {}\n: 1\n", "k".repeat(1 << 20));
+    let deep: String = (0..1_500).map(|at| format!("{}- \n", " ".repeat(at))).collect();
     for (what, text) in [
         ("aliases", bomb),
-        ("nesting", nested),
-        ("deep lists", deep),
-        ("merges", merge),
-        ("a long key", long_key),
+        ("nesting", format!("version: 1\nid: {}\n", "[".repeat(100_000))),
+        ("deep lists", format!("version: 1\nid:\n{deep}")),
+        ("merges", format!("version: 1\nx: &x {{a: 1}}\n{}", "<<: *x\n".repeat(10_000))),
+        ("a long key", format!("? {}\n: 1\n", "k".repeat(1 << 20))),
     ] {
         stranger.file(A1, &text);
-        stranger.commit();
+        stranger.commit(&stranger.index());
         stranger.assert_named(what, A1, "", "UNREADABLE_FILE");
-        stranger.edited("ruleset.yaml", |ruleset| format!("{}{text}", &ruleset[..0]));
-        stranger.commit();
+        stranger.file("ruleset.yaml", &text);
+        stranger.commit(&stranger.index());
         assert_eq!(stranger.status()["owed"][0]["code"], "INVALID_RULESET", "{what}");
         assert!(stranger.check().0.contains("ruleset.yaml"), "{what}");
-        stranger.git(&["reset", "-q", "--soft", "HEAD~2"]);
-        stranger.git(&["read-tree", "HEAD"]);
+        stranger.restore();
     }
     // 100 MB that git stores in 100 KB.
-    let huge = stranger.object("blob", &vec![b'x'; 100 << 20]);
-    stranger.entry("100644", &huge, A1);
-    stranger.commit();
+    stranger.file(A1, vec![b'x'; 100 << 20]);
+    stranger.commit(&stranger.index());
     stranger.assert_named("100 MB", A1, "bytes", "UNREADABLE_FILE");
     stranger.git(&["-c", "pack.window=0", "gc", "-q", "--prune=now"]);
     stranger.assert_named("100 MB in a pack", A1, "bytes", "UNREADABLE_FILE");
 }
 
-#[test]
-fn wrong_files_are_named_with_their_line() {
-    let stranger = Stranger::new();
-    type Case = (&'static str, fn(String) -> String, u64, &'static str);
-    let cases: [Case; 12] = [
-        ("a list for a text", |t| t.replace("title: Title of R2.A1", "title: [a]"), 4, ""),
-        ("a map for a text", |t| t.replace("title: Title of R2.A1", "title: {a: b}"), 4, ""),
-        ("an unknown field", |t| t.replace("title: ", "colour: red\ntitle: "), 4, "colour"),
-        ("a field twice", |t| t.replace("title: ", "title: x\ntitle: "), 5, "title"),
-        ("no time", |t| t.replace("proposedAt: ", "proposedAt: today #"), 6, "today"),
-        ("no state's name", |t| t.replace("state: EXPLORE", "state: explore"), 7, "explore"),
-        ("a later version", |t| t.replace("version: 1", "version: 2"), 1, "version 2"),
-        ("another id", |t| t.replace("id: R2.A1", "id: R2.A7"), 2, "R2.A7"),
-        ("no id at all", |t| t.replace("id: R2.A1\n", ""), 0, "id"),
-        ("an anchor of nothing", |t| t.replace("title: Title of R2.A1", "title: *nothing"), 4, ""),
-        ("nothing", |_| String::new(), 0, ""),
-        ("two documents", |t| format!("{t}---\n{t}"), 0, ""),
-    ];
-    for (what, change, line, reason) in cases {
-        stranger.edited(A1, change);
-        stranger.commit();
-        // If the YAML reader has no line for something absent, only the file is named.
-        let place = if line == 0 || what == "another id" { A1.to_owned() } else { format!("{A1}:{line}") };
-        stranger.assert_found(what, &place, reason, "UNREADABLE_FILE");
-        if what == "another id" {
-            assert!(stranger.check().0.contains(&format!("{A1}:{line}: ")), "{what}");
-        }
-        stranger.git(&["reset", "-q", "--soft", "HEAD~1"]);
-        stranger.git(&["read-tree", "HEAD"]);
-    }
-    // Another language's tag is only text, though not as this program writes it.
-    stranger.edited(A1, |text| text.replace("title: Title of R2.A1", "title: !!python/object:os.system x"));
-    stranger.commit();
-    assert!(stranger.check().0.contains(&format!("{A1}:4: warning EDITED_FILE")));
-    stranger.file(A1, b"version: 1\nid: R2.A1\ntitle: \xff\xfe\n");
-    stranger.commit();
-    stranger.assert_named("not UTF-8", &format!("{A1}:3"), "UTF-8", "UNREADABLE_FILE");
-}
-
-#[test]
-fn nodes_without_a_place_are_left_out() {
-    let stranger = Stranger::new();
-    let parent = |text: &str, parent: &str| text.replace("parent: R1.A", &format!("parent: {parent}"));
-    for (what, other, reason) in [
-        ("its own parent", "R2.A1", "its parent R2.A1 is in round 2"),
-        ("a parent below", "R3.A1a", "its parent R3.A1a is in round 3"),
-        ("a missing parent", "R1.Z", "its parent R1.Z is missing"),
-    ] {
-        stranger.edited(A1, |text| parent(&text, other));
-        stranger.commit();
-        stranger.assert_found(what, A1, reason, "MISPLACED_NODE");
-        assert!(stranger.check().0.contains(&format!("{A1}:3: error MISPLACED_NODE")), "{what}");
-        stranger.git(&["reset", "-q", "--soft", "HEAD~1"]);
-        stranger.git(&["read-tree", "HEAD"]);
-    }
-    // A cycle of two, with nodes below it.
-    let text = stranger.sandbox.git(&stranger.repository, &["show", &format!("HEAD:{A1}")]);
-    stranger.file(A1, parent(&text, "R2.A2"));
-    stranger.file("nodes/R2/R2.A2.yaml", parent(&text.replace("R2.A1", "R2.A2"), "R2.A1"));
-    stranger.file("nodes/R3/R3.A1a.yaml", parent(&text.replace("R2.A1", "R3.A1a"), "R2.A1"));
-    stranger.file("nodes/R2/R2.Q.yaml", text.replace("R2.A1", "R2.Q").replace("parent: R1.A\n", ""));
-    stranger.commit();
-    stranger.assert_named("a cycle", A1, "its parent R2.A2", "MISPLACED_NODE");
-    stranger.assert_named("below a cycle", "nodes/R3/R3.A1a.yaml", "is itself misplaced", "MISPLACED_NODE");
-    stranger.assert_named("a second root", "nodes/R2/R2.Q.yaml", "no parent", "MISPLACED_NODE");
-}
-
-#[test]
-fn ids_that_collide_are_named() {
-    let stranger = Stranger::new();
-    let text = stranger.sandbox.git(&stranger.repository, &["show", &format!("HEAD:{A1}")]);
-    stranger.file("nodes/R2/R2.a1.yaml", text.replace("id: R2.A1", "id: R2.a1"));
-    stranger.commit();
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains("nodes/R2/R2.a1.yaml:2: error ID_CASE_COLLISION") && exit == 1, "{lines}");
-    assert!(stranger.status()["faults"].is_null(), "both can be read");
-    // One path twice in one tree, and one id under two paths.
-    let (one, two) = (stranger.id_of(A1), stranger.object("blob", text.replace("Title", "Other").as_bytes()));
-    let r2 = stranger.tree(&[
-        ("100644", b"R2.A1.yaml", &one),
-        ("100644", b"R2.A1.yaml", &two),
-        ("100644", b"copy.yaml", &one),
-    ]);
-    let nodes = stranger.tree(&[("40000", b"R1", &stranger.id_of("nodes/R1")), ("40000", b"R2", &r2)]);
-    let root = stranger.tree(&[
-        ("100644", b"investigation.yaml", &stranger.id_of("investigation.yaml")),
-        ("40000", b"nodes", &nodes),
-        ("100644", b"ruleset.yaml", &stranger.id_of("ruleset.yaml")),
-    ]);
-    stranger.commit_tree(&root);
-    stranger.assert_named("a path twice", A1, "twice", "DUPLICATE_ID");
-    stranger.assert_named("an id twice", "nodes/R2/copy.yaml", "not a valid path", "STRAY_FILE");
-    let status = stranger.status();
-    assert!(status["listed"].to_string().contains("Title of R2.A1"), "the first is read: {status:#}");
-}
-
-#[test]
-fn names_that_no_checkout_accepts_are_named() {
-    let stranger = Stranger::new();
-    let blob = stranger.id_of(A1);
-    let r2 = stranger.tree(&[
-        ("100644", b"R2.A1.yaml", &blob),
-        ("100644", b"R2.\xff\xfe.yaml", &blob),
-        ("100644", b"\x1b[31mred", &blob),
-    ]);
-    let nodes = stranger.tree(&[("40000", b"R1", &stranger.id_of("nodes/R1")), ("40000", b"R2", &r2)]);
-    let git = stranger.tree(&[("100644", b"config", &blob)]);
-    let root = stranger.tree(&[
-        ("100644", b"..", &blob),
-        ("40000", b".git", &git),
-        ("100644", b"investigation.yaml", &stranger.id_of("investigation.yaml")),
-        ("40000", b"nodes", &nodes),
-        ("100644", b"ruleset.yaml", &stranger.id_of("ruleset.yaml")),
-    ]);
-    stranger.commit_tree(&root);
-    stranger.assert_named("bytes", "nodes/R2/R2.", "refuses to check out", "STRAY_FILE");
-    stranger.assert_named("the parent folder", "..", "refuses to check out", "UNREADABLE_FILE");
-    stranger.assert_named("git's own folder", ".git/config", "refuses to check out", "UNREADABLE_FILE");
-    assert!(!stranger.check().0.contains('\u{1b}'), "no escape reaches the terminal");
-}
-
-#[test]
-fn a_ruleset_that_lies_is_named() {
-    let stranger = Stranger::new();
-    stranger.edited("ruleset.yaml", |text| text.replace("name: FOUND", "name: FOND"));
-    stranger.commit();
-    let status = stranger.status();
-    assert_eq!(status["owed"][0]["code"], "INVALID_RULESET", "{status:#}");
-    assert!(status["faults"][0].as_str().unwrap().starts_with("ruleset.yaml:"), "{status:#}");
-    assert!(stranger.report().unwrap().join("nodes/R2.A1.html").exists());
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains(": error INVALID_RULESET ") && exit == 1, "{lines}");
-    // Valid in itself, but different from what its name says.
-    stranger.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    stranger.edited("ruleset.yaml", |text| text.replace("end: {minRounds: 5}", "end: {minRounds: 1}"));
-    stranger.commit();
-    assert_eq!(stranger.status()["status"], "OK");
-    assert!(stranger.check().0.contains("warning RULESET_DIFFERS "));
+/// The names in a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace()
 }
 
 #[cfg(unix)]
@@ -409,269 +400,169 @@ fn a_ruleset_that_lies_is_named() {
 fn nothing_that_a_configuration_names_is_executed() {
     use std::os::unix::fs::PermissionsExt;
 
-    let stranger = Stranger::new();
-    let canary = stranger.sandbox.path("canary");
-    let script = stranger.sandbox.path("script");
-    std::fs::write(&script, format!("#!/bin/sh\necho \"$0 $@\" >> {}\ncat\n", canary.display())).unwrap();
-    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
-    let script = script.to_str().unwrap();
-    let hooks = stranger.repository.join(".git/hooks");
-    std::fs::create_dir_all(&hooks).unwrap();
-    for hook in [
-        "pre-commit",
-        "post-commit",
-        "prepare-commit-msg",
-        "commit-msg",
-        "reference-transaction",
-        "post-checkout",
-        "post-index-change",
-        "fsmonitor-watchman",
-        "post-rewrite",
-        "pre-auto-gc",
-    ] {
-        std::fs::copy(script, hooks.join(hook)).unwrap();
-    }
-    for (key, value) in [
-        ("core.fsmonitor", script),
-        ("core.hooksPath", hooks.to_str().unwrap()),
-        ("core.sshCommand", script),
-        ("core.editor", script),
-        ("core.pager", script),
-        ("core.askPass", script),
-        ("core.gitProxy", script),
-        ("core.alternateRefsCommand", script),
-        ("credential.helper", script),
-        ("gpg.program", script),
-        ("commit.gpgSign", "true"),
-        ("tag.gpgSign", "true"),
-        ("user.signingKey", "x"),
-        ("diff.external", script),
-        ("filter.evil.clean", script),
-        ("filter.evil.smudge", script),
-        ("filter.evil.process", script),
-        ("filter.evil.required", "true"),
-        ("merge.evil.driver", script),
-        ("alias.log", script),
-        ("remote.origin.url", "ext::sh -c x"),
-        ("remote.origin.promisor", "true"),
-        ("remote.origin.partialCloneFilter", "blob:none"),
-        ("uploadpack.packObjectsHook", script),
-        ("extensions.partialClone", "origin"),
-        ("trailer.x.command", script),
-        ("interactive.diffFilter", script),
-    ] {
-        stranger.git(&["config", key, value]);
-    }
+    let sandbox = Sandbox::new();
+    let mut stranger = Stranger::new(&sandbox);
     stranger.file(".gitattributes", "* filter=evil diff=evil merge=evil text eol=crlf\n");
-    let tree = stranger.git(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/nowhere", "write-tree"]);
-    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/nowhere", "-c", "commit.gpgSign=false"];
-    let commit = stranger.git(&[&quiet[..], &["commit-tree", &tree, "-p", "HEAD", "-m", "x"]].concat());
-    stranger.git(&[&quiet[..], &["update-ref", "HEAD", &commit]].concat());
-    let _ = std::fs::remove_file(&canary);
-    let before = stranger.git(&[&quiet[..], &["rev-parse", "HEAD"]].concat());
+    stranger.commit(&stranger.index());
+    let before = sandbox.head(&stranger.repository());
+    let (canary, script) = (sandbox.path("canary"), sandbox.path("script"));
+    fs::write(&script, format!("#!/bin/sh\necho \"$0 $@\" >> {}\ncat\nexit 1\n", canary.display())).unwrap();
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let hooks = stranger.repository().join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    for hook in names(
+        "pre-commit post-commit prepare-commit-msg commit-msg reference-transaction post-checkout \
+         post-index-change fsmonitor-watchman post-rewrite pre-auto-gc",
+    ) {
+        fs::copy(&script, hooks.join(hook)).unwrap();
+    }
+    let set = |key: &str, value: &str| stranger.git(&["config", key, value]);
+    for key in names(
+        "core.fsmonitor core.sshCommand core.editor core.pager core.askPass core.gitProxy \
+         core.alternateRefsCommand credential.helper gpg.program diff.external filter.evil.clean \
+         filter.evil.smudge filter.evil.process merge.evil.driver alias.log uploadpack.packObjectsHook \
+         trailer.x.command interactive.diffFilter",
+    ) {
+        set(key, script.to_str().unwrap());
+    }
+    for key in names("commit.gpgSign tag.gpgSign filter.evil.required remote.origin.promisor") {
+        set(key, "true");
+    }
+    set("core.hooksPath", hooks.to_str().unwrap());
+    set("user.signingKey", "x");
+    set("remote.origin.url", "ext::sh -c x");
+    set("remote.origin.partialCloneFilter", "blob:none");
+    set("extensions.partialClone", "origin");
+    let _ = fs::remove_file(&canary);
 
     assert_eq!(stranger.status()["status"], "OK");
     stranger.report().unwrap();
     stranger.check();
-    // Writing executes nothing either.
-    let mut session =
-        Session { sandbox: &stranger.sandbox, server: stranger.sandbox.server(), id: stranger.id.clone() };
-    session.grow(&[("R3.A1a", Some("R2.A1")), ("R3.A2a", Some("R2.A2"))], "DEAD");
-    session.ok("tot_end", json!({"conclusion": "Done."}));
-    let after = stranger.git(&[&quiet[..], &["rev-list", "--count", &format!("{before}..HEAD")]].concat());
-    assert_eq!(after, "3");
-    assert!(!canary.exists(), "executed: {}", std::fs::read_to_string(&canary).unwrap_or_default());
+    // Writing executes nothing either, and signs nothing.
+    stranger.session.server = sandbox.server();
+    stranger.session.grow(&[("R3.A1a", Some("R2.A1")), ("R3.A2a", Some("R2.A2"))], "DEAD");
+    stranger.session.ok("tot_end", json!({"conclusion": "Done."}));
+    assert!(!canary.exists(), "executed: {}", fs::read_to_string(&canary).unwrap_or_default());
+    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/nowhere"];
+    let git = |arguments: &[&str]| stranger.git(&[&quiet[..], arguments].concat());
+    assert_eq!(git(&["rev-list", "--count", &format!("{before}..HEAD")]), "3\n");
+    assert!(!git(&["cat-file", "commit", "HEAD"]).contains("gpgsig"));
+}
+
+#[cfg(unix)]
+fn make_pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[cfg(unix)]
 #[test]
 fn includes_of_a_configuration_neither_hang_nor_fill_the_memory() {
-    for included in ["fifo", "/dev/zero", "/dev/tty", "config", "absent"] {
-        let stranger = Stranger::new();
-        let path = match included {
-            "fifo" => {
-                let fifo = stranger.sandbox.path("fifo");
-                assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-                fifo.display().to_string()
-            }
-            other => other.to_owned(),
-        };
-        let config = stranger.repository.join(".git/config");
-        let text = std::fs::read_to_string(&config).unwrap();
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    let (config, fifo) = (stranger.repository().join(".git/config"), sandbox.path("fifo"));
+    make_pipe(&fifo);
+    let text = fs::read_to_string(&config).unwrap();
+    for path in [fifo.to_str().unwrap(), "/dev/zero", "/dev/tty", "config", "absent"] {
         let evil = format!("{text}[include]\n\tpath = {path}\n[includeIf \"gitdir:**\"]\n\tpath = {path}\n");
-        std::fs::write(&config, evil).unwrap();
-        let (lines, _) = stranger.check();
-        assert!(!lines.is_empty(), "{included}: it hung");
+        fs::write(&config, evil).unwrap();
+        assert!(!stranger.check().0.is_empty(), "{path}: it hung");
         let status = stranger.status();
-        assert!(
-            status["status"] == "OK" || status["errors"][0]["code"] == "STORE_ERROR",
-            "{included}: {status:#}"
-        );
+        let is_refused = status["errors"][0]["code"] == "STORE_ERROR";
+        assert!(status["status"] == "OK" || is_refused, "{path}: {status:#}");
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn pipes_in_place_of_gits_own_files_do_not_hang() {
-    for name in [
-        "HEAD",
-        "config",
-        "index",
-        "logs/HEAD",
-        "objects/info/commit-graph",
-        "objects/pack/pack-1.idx",
-        "packed-refs",
-        "refs/heads/main",
-        "refs/heads/other",
-        "shallow",
-        "tot-journal",
-        "tot-lock",
-        "tot-turn",
-    ] {
-        let stranger = Stranger::new();
-        let path = stranger.repository.join(".git").join(name);
-        let _ = std::fs::remove_file(&path);
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let (lines, _) = stranger.check();
-        assert!(!lines.is_empty(), "{name}: it hung");
-        let mut server = stranger.server();
-        let change = json!({"sessionId": stranger.id, "nodeId": "R2.A1", "newState": "DEAD"});
-        let reply = server.call("tot_reclassify", change);
-        assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{name}: {reply:#}");
+    for name in names(
+        "HEAD config index logs/HEAD objects/info/commit-graph objects/pack/pack-1.idx packed-refs \
+         refs/heads/main refs/heads/other shallow tot-journal tot-lock tot-turn",
+    ) {
+        let sandbox = Sandbox::new();
+        let stranger = Stranger::new(&sandbox);
+        let path = stranger.repository().join(".git").join(name);
+        let _ = fs::remove_file(&path);
+        make_pipe(&path);
+        assert!(!stranger.check().0.is_empty(), "{name}: it hung");
+        stranger.fails_to_write();
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
-    for (what, name) in [
-        ("a reflog", "logs/HEAD"),
-        ("a reflog", "logs/refs/heads/main"),
-        ("the reflogs of branches", "logs/refs/heads"),
-        ("a branch", "refs/heads/main"),
-        ("the tags of ends", "refs/tags/ended"),
-        ("objects", "objects/OBJECT"),
-        ("an object", "objects/OBJECT/REST"),
-    ] {
-        let stranger = Stranger::new();
+    for name in names(
+        "logs/HEAD logs/refs/heads/main logs/refs/heads refs/heads/main refs/tags/ended objects/OBJECT \
+         objects/OBJECT/REST",
+    ) {
+        let sandbox = Sandbox::new();
+        let stranger = Stranger::new(&sandbox);
         // Text that a shell would run if it became a line of a shell script.
         stranger.git(&["config", "user.name", "x; touch /tmp/x #"]);
         let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
-        let name = name.replace("OBJECT", &tree[..2]).replace("REST", &tree[2..]);
-        let path = stranger.repository.join(".git").join(&name);
-        let outside = stranger.sandbox.path("outside");
-        match fs::rename(&path, &outside) {
-            Ok(()) => {}
-            Err(_) => fs::create_dir(&outside).unwrap(),
+        let name = name.replace("OBJECT", &tree[..2]).replace("REST", tree[2..].trim());
+        let path = stranger.repository().join(".git").join(&name);
+        let folder = sandbox.path("outside");
+        let outside = folder.join("it");
+        fs::create_dir(&folder).unwrap();
+        if fs::rename(&path, &outside).is_err() {
+            fs::create_dir(&outside).unwrap();
         }
         std::os::unix::fs::symlink(&outside, &path).unwrap();
-        let before = files_below(&outside);
+        let before = files(&folder, true);
         let (lines, exit) = stranger.check();
         assert!(
             lines.contains(&name) && lines.contains("is a symbolic link") && exit == 1,
-            "{what}: {lines}"
+            "{name}: {lines}"
         );
-        let mut server = stranger.server();
-        let change = json!({"sessionId": stranger.id, "nodeId": "R2.A1", "newState": "DEAD"});
-        let reply = server.call("tot_reclassify", change);
-        assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{what}: {reply:#}");
-        assert!(reply.to_string().contains(&name), "{what}: {reply:#}");
-        assert_eq!(files_below(&outside), before, "{what}");
+        assert!(stranger.fails_to_write().to_string().contains(&name), "{name}");
+        assert_eq!(files(&folder, true), before, "{name}");
     }
-}
-
-/// Returns the files at and below a path, with their content.
-fn files_below(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    if path.is_file() {
-        return vec![(path.to_owned(), std::fs::read(path).unwrap())];
-    }
-    let mut entries: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    entries.iter().flat_map(|path| files_below(path)).collect()
 }
 
 #[test]
 fn a_format_of_the_repository_that_is_not_known_is_refused_as_git_does() {
-    let stranger = Stranger::new();
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    let config = stranger.repository().join(".git/config");
+    let set = |key: &str, value: &str| {
+        sandbox.git(&sandbox.path("home"), &["config", "--file", config.to_str().unwrap(), key, value]);
+    };
     // In repository format version 0, extensions have no effect.
-    stranger.git(&["config", "extensions.futureThing", "true"]);
+    set("extensions.futureThing", "true");
     assert_eq!(stranger.check().1, 0);
     for (version, named) in [("1", "futurething"), ("2", "2")] {
-        stranger.git(&["config", "core.repositoryFormatVersion", version]);
-        let status =
-            stranger.sandbox.command("git").arg("-C").arg(&stranger.repository).arg("status").output();
-        assert!(!status.unwrap().status.success(), "git itself refuses {version}");
+        set("core.repositoryFormatVersion", version);
+        let status = sandbox.try_git(&stranger.repository(), &["status"]);
+        assert!(!status.status.success(), "git itself refuses {version}");
         let (lines, exit) = stranger.check();
         assert!(lines.to_lowercase().contains(named) && exit == 1, "{lines}");
-        let config = stranger.repository.join(".git/config");
-        let text = std::fs::read_to_string(&config).unwrap();
-        std::fs::write(&config, text.replace(&format!("ormatVersion = {version}"), "ormatVersion = 0"))
-            .unwrap();
-        let text = std::fs::read_to_string(&config).unwrap();
-        std::fs::write(&config, text.replace(&format!("ormatversion = {version}"), "ormatversion = 0"))
-            .unwrap();
     }
     // Known extensions do no harm.
+    set("core.repositoryFormatVersion", "0");
     stranger.git(&["config", "--unset", "extensions.futureThing"]);
-    stranger.git(&["config", "core.repositoryFormatVersion", "1"]);
-    stranger.git(&["config", "extensions.objectFormat", "sha1"]);
-    stranger.git(&["config", "extensions.worktreeConfig", "true"]);
+    set("core.repositoryFormatVersion", "1");
+    set("extensions.objectFormat", "sha1");
+    set("extensions.worktreeConfig", "true");
     assert_eq!(stranger.check().1, 0);
 }
 
-#[test]
-fn one_nodes_bytes_under_two_paths_are_a_fault_each_time() {
-    let stranger = Stranger::new();
-    let store = Store::new(stranger.sandbox.root());
-    assert!(store.load(&stranger.repository).unwrap().faults.is_empty());
-    stranger.entry("100644", &stranger.id_of(A1), "nodes/R2/R2.A7.yaml");
-    stranger.commit();
-    // With cached state, and without.
-    for store in [store, Store::new(stranger.sandbox.root())] {
-        let snapshot = store.load(&stranger.repository).unwrap();
-        let faults: Vec<String> = snapshot.faults.iter().map(ToString::to_string).collect();
-        assert_eq!(faults, ["nodes/R2/R2.A7.yaml: the file names R2.A1, but its path names R2.A7"]);
-        let nodes: Vec<&str> = snapshot.investigation.nodes().map(|node| node.id.as_str()).collect();
-        assert_eq!(nodes, ["R1.A", "R2.A1", "R2.A2"]);
-        let history = store.history(&snapshot).unwrap();
-        assert_eq!(history[0].faults.len(), 1, "{:?}", history[0]);
-    }
-}
-
-#[test]
-fn a_repository_that_leads_out_is_not_opened() {
-    let stranger = Stranger::new();
-    let elsewhere: &Path = &stranger.sandbox.path("home");
-    let (key, value) = ("core.worktree", elsewhere.to_str().unwrap());
-    stranger.git(&["config", key, value]);
-    let status = stranger.status();
-    assert_eq!(status["errors"][0]["code"], "STORE_ERROR", "{status:#}");
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains("work tree in another folder") && exit == 1, "{lines}");
-}
-
-/// Commits with a long message and no change.
-fn commit_with_messages(stranger: &Stranger, number: usize, message: &str) {
-    let file = stranger.sandbox.path("message");
-    fs::write(&file, message).unwrap();
-    let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
-    for _ in 0..number {
-        let commit = stranger.git(&["commit-tree", &tree, "-p", "HEAD", "-F", file.to_str().unwrap()]);
-        stranger.git(&["update-ref", "HEAD", &commit]);
-    }
-}
-
-fn history(stranger: &Stranger) -> Vec<HistoryEntry> {
-    let store = Store::new(stranger.sandbox.root());
-    store.history(&store.load(&stranger.repository).unwrap()).unwrap()
+fn history(session: &Session) -> Vec<HistoryEntry> {
+    store(session).history(&load(session)).unwrap()
 }
 
 #[test]
 #[ignore = "takes 12 seconds; .ci/run tries it"]
 fn long_messages_do_not_fill_the_memory() {
-    let stranger = Stranger::new();
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
     let long = "It is long.\n".repeat(1 << 20);
-    commit_with_messages(&stranger, 5, &format!("A subject\n\n{long}\nTool: tot_commit\nNode: R1.A\n"));
+    let message = sandbox.path("message");
+    fs::write(&message, format!("A subject\n\n{long}\nTool: tot_commit\nNode: R1.A\n")).unwrap();
+    for _ in 0..5 {
+        stranger.git(&["commit", "-q", "--allow-empty", "-F", message.to_str().unwrap()]);
+    }
     let history = history(&stranger);
     for entry in &history[..5] {
         assert!(entry.message.len() < 100_000, "{}", entry.message.len());
@@ -680,81 +571,79 @@ fn long_messages_do_not_fill_the_memory() {
         assert!(entry.gaps[0].starts_with("The message was truncated: "), "{:?}", entry.gaps);
     }
     assert!(history[5..].iter().all(|entry| entry.gaps.is_empty()));
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
+    stranger.assert_checked("note HISTORY_CUT");
     let page = fs::read_to_string(stranger.report().unwrap().join("history.html")).unwrap();
     assert!(page.contains("The message was truncated: "));
 }
 
 #[test]
 fn commits_of_many_paths_do_not_fill_the_memory() {
-    let stranger = Stranger::new();
-    let blob = stranger.object("blob", b"x");
-    let folder = |number: usize| -> String {
-        let entries: Vec<String> = (0..number).map(|at| format!("100644 blob {blob}\tf{at:06}\n")).collect();
-        stranger.made_tree(&entries.concat())
-    };
+    let sandbox = Sandbox::new();
+    let stranger = Stranger::new(&sandbox);
+    let blob = stranger.object("blob", "x");
     let whole = stranger.git(&["ls-tree", "HEAD"]);
-    let with =
-        |number: usize| stranger.made_tree(&format!("{whole}\n040000 tree {}\tmany\n", folder(number)));
-    for tree in [with(1_500), with(90_000), with(1_500), stranger.git(&["rev-parse", "HEAD^{tree}"])] {
-        stranger.commit_tree(&tree);
+    let with = |number: usize| {
+        let many: String = (0..number).map(|at| format!("100644 blob {blob}\tf{at:06}\n")).collect();
+        let folder = fed(&stranger, &["mktree"], many);
+        fed(&stranger, &["mktree"], format!("{whole}040000 tree {folder}\tmany\n"))
+    };
+    for tree in [with(1_500), with(90_000), with(1_500), stranger.index()] {
+        stranger.commit(&tree);
     }
     let history = history(&stranger);
     let gaps: Vec<String> = history[..4].iter().map(|entry| entry.gaps.concat()).collect();
     assert_eq!([&*gaps[0], &*gaps[3]], ["Other changed files, not listed: 500."; 2]);
     for gap in &gaps[1..3] {
-        assert!(
-            gap.starts_with("The changes in this commit can't be read: ") && gap.contains("50000 files"),
-            "{gap}"
-        );
+        let cut = "The changes in this commit can't be read: ";
+        assert!(gap.starts_with(cut) && gap.contains("50000 files"), "{gap}");
     }
     assert_eq!(history.iter().map(|entry| entry.paths.len()).max(), Some(1_000));
-    let (lines, exit) = stranger.check();
-    assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
+    stranger.assert_checked("note HISTORY_CUT");
     stranger.report().unwrap();
 }
 
 #[test]
 fn a_shallow_clone_is_shown_as_far_as_it_goes() {
-    let stranger = Stranger::new();
-    let from = format!("file://{}", stranger.repository.display());
-    for (depth, read) in [("1", 1), ("2", 2)] {
-        let folder = stranger.sandbox.path(&format!("shallow-{depth}"));
-        let clone = folder.join(&stranger.id);
-        stranger.git(&["clone", "-q", "--depth", depth, &from, clone.to_str().unwrap()]);
-        let shallow = Stranger { sandbox: Sandbox::new(), repository: clone, id: stranger.id.clone() };
+    let sandbox = Sandbox::new();
+    let whole = Session::begun(&sandbox);
+    let from = format!("file://{}", whole.repository().display());
+    for read in [1, 2] {
+        let root = sandbox.path(&format!("shallow-{read}"));
+        fs::create_dir(&root).unwrap();
+        sandbox.git(&root, &["clone", "--quiet", "--depth", &read.to_string(), &from]);
+        let server = sandbox.server_in(&root, &[]);
+        let session = Session { sandbox: &sandbox, root, server, id: whole.id.clone() };
+        let mut shallow = Stranger { sound: String::new(), session };
         let history = history(&shallow);
         assert_eq!(history.len(), read);
         let gaps = &history[read - 1].gaps;
         assert!(gaps[0].starts_with("The changes in this commit can't be read: "), "{gaps:?}");
         assert!(gaps[1].contains("not shown: this is a shallow clone"), "{gaps:?}");
-        let (lines, exit) = shallow.check();
-        assert!(lines.contains("shallow clone") && exit == 0, "{lines}");
+        shallow.assert_checked("shallow clone");
         let page = fs::read_to_string(shallow.report().unwrap().join("history.html")).unwrap();
         assert!(page.contains("this is a shallow clone"));
-        let mut server = shallow.sandbox.server_in(&folder, &[]);
         let uri = format!("tot://{}/history", shallow.id);
-        let answer = server.request("resources/read", json!({"uri": uri}));
+        let answer = shallow.session.server.request("resources/read", json!({"uri": uri}));
         assert!(answer["result"].to_string().contains("this is a shallow clone"), "{answer:#}");
-        server.ok("tot_report", json!({"sessionId": shallow.id}));
+        shallow.session.ok("tot_report", json!({}));
     }
 }
 
 #[test]
 fn an_unreadable_ancestor_ends_the_history_and_nothing_else() {
     for broken in [None, Some("")] {
-        let stranger = Stranger::new();
+        let sandbox = Sandbox::new();
+        let stranger = Stranger::new(&sandbox);
         let ancestor = stranger.git(&["rev-parse", "HEAD~2"]);
-        let file = stranger.repository.join(format!(".git/objects/{}/{}", &ancestor[..2], &ancestor[2..]));
+        let (folder, name) = ancestor.trim().split_at(2);
+        let file = stranger.repository().join(".git/objects").join(folder).join(name);
         fs::remove_file(&file).unwrap();
         broken.into_iter().for_each(|text| fs::write(&file, text).unwrap());
         let history = history(&stranger);
         assert_eq!(history.len(), 2);
         assert!(history[0].gaps.is_empty());
         assert!(history[1].gaps[1].starts_with("Earlier commits are not shown: "), "{history:?}");
-        let (lines, exit) = stranger.check();
-        assert!(lines.contains("Earlier commits are not shown") && exit == 0, "{lines}");
+        stranger.assert_checked("Earlier commits are not shown");
         stranger.report().unwrap();
     }
 }

@@ -34,7 +34,7 @@ fn note(snapshot: &Snapshot) -> Draft {
 }
 
 #[test]
-fn a_rejected_decision_writes_nothing() {
+fn a_decision_that_is_rejected_or_panics_writes_nothing_and_lets_the_next_writer_in() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     let repository = session.repository();
@@ -43,16 +43,6 @@ fn a_rejected_decision_writes_nothing() {
     let rejected = store.transact(&repository, |_| Err::<(Vec<Draft>, ()), _>(Refused::ByARule));
     assert!(matches!(rejected, Err(Refused::ByARule)));
     assert_eq!(files(&repository, true), before);
-    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-}
-
-#[test]
-fn a_panic_in_a_decision_lets_the_next_writer_in() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    let repository = session.repository();
-    let store = Store::new(sandbox.root());
-    let before = files(&repository, true);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         store.transact(&repository, |_| -> Result<(Vec<Draft>, ()), Refused> {
             panic!("this panic is part of a test")
