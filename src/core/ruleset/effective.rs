@@ -76,3 +76,13 @@ impl<'a> EffectiveRules<'a> {
 pub fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
     names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
 }
+
+/// Joins names with commas, and the last with `word`: `EXPLORE, FOUND and VERIFY`.
+pub fn joined<T: ToString>(names: &[T], word: &str) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => {
+            format!("{} {word} {}", list(first.iter().map(T::to_string)), last.to_string())
+        }
+        names => list(names.iter().map(T::to_string)),
+    }
+}

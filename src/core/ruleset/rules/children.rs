@@ -7,7 +7,7 @@ use super::states::{Role, State};
 use super::{ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round, shortened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
-use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::validity::{Contradiction, check_states};
 
@@ -277,9 +277,6 @@ pub fn children(number: u32, of: Option<&[StateName]>) -> String {
     let noun = if number == 1 { "child" } else { "children" };
     match of {
         None => format!("{number} {noun}"),
-        Some([first @ .., last]) if !first.is_empty() => {
-            format!("{number} {} or {last} {noun}", list(first))
-        }
-        Some(of) => format!("{number} {} {noun}", list(of)),
+        Some(of) => format!("{number} {} {noun}", joined(of, "or")),
     }
 }

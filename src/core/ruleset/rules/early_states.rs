@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::{Code, Diagnostic, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
-use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::validity::{Contradiction, check_states};
 
@@ -180,8 +180,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         };
         let is = if states.len() == 1 { "is" } else { "are" };
         match stored {
-            Some(stored) => format!("In {rounds}, {} {is} stored as {stored}.", list(states)),
-            None => format!("In {rounds}, {} {is} refused.", list(states)),
+            Some(stored) => format!("In {rounds}, {} {is} stored as {stored}.", joined(&states, "and")),
+            None => format!("In {rounds}, {} {is} refused.", joined(&states, "and")),
         }
     };
     early.into_iter().filter(|(_, states)| !states.is_empty()).map(sentence).collect()
