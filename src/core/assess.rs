@@ -373,8 +373,10 @@ impl<'a> Assessment<'a> {
             runs: evidence::EvidenceRuns::of(investigation),
         };
         if let Some(rules) = rules {
+            let mut refutations = rules.refutations(investigation);
             for (node, state) in investigation.committed() {
-                assessment.add_node(&rules, node, state);
+                let refuted_by = refutations.remove(&node.id).unwrap_or_default();
+                assessment.add_node(&rules, node, state, refuted_by);
             }
         }
         assessment.bound = assessment.binding();
@@ -395,8 +397,13 @@ impl<'a> Assessment<'a> {
         assessment
     }
 
-    fn add_node(&mut self, rules: &EffectiveRules<'a>, node: &'a Arc<Node>, state: &StateName) {
-        let refuted_by = rules.refuted_by(self.investigation, node);
+    fn add_node(
+        &mut self,
+        rules: &EffectiveRules<'a>,
+        node: &'a Arc<Node>,
+        state: &StateName,
+        refuted_by: Vec<NodeId>,
+    ) {
         let is_refuted = !refuted_by.is_empty();
         if rules.is_dead_end(state) {
             self.dead_ends.push(node);

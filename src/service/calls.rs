@@ -89,7 +89,7 @@ impl Service {
         caller: &Caller,
     ) -> Result<Turn, Refusal> {
         let nodes = nodes.as_deref();
-        let known = self.look_up(&cited_by_results(&results));
+        let known = self.look_up(|| cited_by_results(&results));
         let written = self.transact(session, caller, |investigation, rules, now| {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
@@ -173,7 +173,7 @@ impl Service {
         results: Vec<NodeResult>,
         caller: &Caller,
     ) -> Result<Written, Refusal> {
-        let known = self.look_up(&cited_by_results(&results));
+        let known = self.look_up(|| cited_by_results(&results));
         self.write(session, caller, |investigation, rules, now| {
             commit(investigation, rules, results.clone(), &known, caller, now)
         })
@@ -201,7 +201,7 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
-        let known = self.look_up(&cited_by_amendment(&request));
+        let known = self.look_up(|| cited_by_amendment(&request));
         self.write(session, caller, |investigation, rules, now| {
             amend(investigation, rules, request.clone(), &known, now)
         })

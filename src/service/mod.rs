@@ -200,9 +200,9 @@ impl Service {
         self.project.as_ref()
     }
 
-    /// Looks up cited paths in the project. Called before a transaction, to keep the transaction short.
-    fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
-        self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
+    /// Looks up cited paths in the project, if there is one. Called before a transaction, to keep the transaction short.
+    fn look_up(&self, cited: impl FnOnce() -> Vec<CitedPath>) -> LookedUpPaths {
+        self.project.as_ref().map(|project| project.look_up(&cited())).unwrap_or_default()
     }
 
     /// Returns the folder for reports.

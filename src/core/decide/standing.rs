@@ -369,9 +369,5 @@ pub(super) fn refuted_alone(investigation: &Investigation, rules: &EffectiveRule
     if rules.answers(investigation).next().is_some() {
         return Vec::new();
     }
-    let nodes = investigation.committed().map(|(node, _)| node);
-    nodes
-        .filter(|node| !rules.refuted_by(investigation, node).is_empty())
-        .map(|node| node.id.clone())
-        .collect()
+    rules.refutations(investigation).into_keys().cloned().collect()
 }

@@ -5,6 +5,7 @@
 //! honest.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -123,16 +124,23 @@ impl EffectiveRules<'_> {
 
     /// Returns the children that refute the node and give reasons.
     pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
-        let children = investigation.committed_children(&node.id).map(|(child, _)| child);
-        let refuting = children.filter(|child| {
-            // Emptying a refutation afterwards does not withdraw it.
-            let says_why = |it: &Classification| {
-                let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
-                !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
-            };
-            self.refutes(child) && child.classification.as_ref().is_some_and(says_why)
-        });
-        refuting.map(|child| child.id.clone()).collect()
+        let children = investigation.committed_children(&node.id);
+        children
+            .filter(|(child, _)| self.refutes_with_reason(child))
+            .map(|(child, _)| child.id.clone())
+            .collect()
+    }
+
+    /// Returns all refuted nodes, ordered by id, each with the children that refute it and give reasons.
+    pub fn refutations<'i>(&self, investigation: &'i Investigation) -> BTreeMap<&'i NodeId, Vec<NodeId>> {
+        let mut refuted: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
+        for (child, _) in investigation.committed().filter(|(child, _)| self.refutes_with_reason(child)) {
+            let parent = child.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
+            if let Some(parent) = parent {
+                refuted.entry(&parent.id).or_default().push(child.id.clone());
+            }
+        }
+        refuted
     }
 
     /// Returns whether this answer needs a confirmation, or a stronger one, before the investigation can end.
@@ -180,6 +188,16 @@ impl EffectiveRules<'_> {
     /// Returns whether the node is in a confirming state but refutes its parent.
     pub fn is_refutation(&self, node: &Node) -> bool {
         node.state().is_some_and(|state| self.role(state) == Role::Confirmation) && self.refutes(node)
+    }
+
+    /// Returns whether the node refutes its parent and gives reasons.
+    fn refutes_with_reason(&self, node: &Node) -> bool {
+        // Emptying a refutation afterwards does not withdraw it.
+        let says_why = |it: &Classification| {
+            let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
+            !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
+        };
+        self.refutes(node) && node.classification.as_ref().is_some_and(says_why)
     }
 
     /// Returns whether the node refutes its parent: by its state, or by `refutes` with a terminal state.
