@@ -55,6 +55,6 @@ impl GitProgram {
 
     fn variable(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
         let ran = self.run(folder, arguments, GitCall { what: "git var", ..GitCall::default() })?;
-        Ok(ran.succeeded("git var")?.text().trim().to_owned())
+        Ok(ran.succeeded()?.text().trim().to_owned())
     }
 }

@@ -44,7 +44,7 @@ pub use place::{RemotePlace, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
 pub use signature::{NewTag, Signature};
-pub use transfer::{Advertised, Fetched, Pushed};
+pub use transfer::{Advertised, Pushed};
 
 use crate::store::CommitId;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::process::{GitCall, GitOutput};
+use super::process::GitCall;
 use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
@@ -56,15 +56,8 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
-        let what = "git update-ref";
         let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
-        let ran = self.run(repository, &arguments, GitCall { what, ..GitCall::default() })?;
-        ran.succeeded(what).map(drop)
-    }
-
-    fn here(&self, repository: &Path, arguments: &[&str]) -> Result<GitOutput> {
-        let what = format!("git {}", arguments[0]);
-        self.run(repository, arguments, GitCall { what: &what, ..GitCall::default() })
+        self.here(repository, &arguments)?.succeeded().map(drop)
     }
 
     /// Returns the local references.
@@ -75,17 +68,14 @@ impl GitProgram {
     pub fn references(&self, repository: &Path) -> Result<LocalReferences> {
         let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
         let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
-        let ran = self.here(repository, &arguments)?.succeeded("git for-each-ref")?;
+        let ran = self.here(repository, &arguments)?.succeeded()?;
         let mut here = LocalReferences::default();
         for line in ran.text().lines() {
             let mut parts = line.split('\0');
             let (Some(head), Some(name), Some(Ok(object))) =
                 (parts.next(), parts.next(), parts.next().map(str::parse))
             else {
-                return Err(RemoteError::Unreadable {
-                    what: "git for-each-ref".into(),
-                    answer: shorten(line, 80),
-                });
+                return Err(ran.unreadable(line));
             };
             if head == "*" {
                 here.branch = name.strip_prefix("refs/heads/").map(str::to_owned);
@@ -115,7 +105,7 @@ impl GitProgram {
         let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
         match ran.status {
             Some(1) => Ok(false),
-            _ => ran.succeeded("git merge-base").map(|_| true),
+            _ => ran.succeeded().map(|_| true),
         }
     }
 
@@ -126,10 +116,9 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
         let [tip, without] = range(tip, without);
-        let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?;
-        let text = ran.succeeded("git rev-list")?.text();
-        let answer = shorten(&text, 80);
-        text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
+        let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?.succeeded()?;
+        let text = ran.text();
+        text.trim().parse().map_err(|_| ran.unreadable(&text))
     }
 
     /// Returns the short id and the subject of the newest commit in `tip` that is not in `without`.
@@ -140,7 +129,7 @@ impl GitProgram {
     pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
-        Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
+        Ok(shorten(&one_line(&ran.succeeded()?.text()), 100))
     }
 
     /// Calls `see` with all text that `tips` add to `known`: each version of each file, and the commit and tag
@@ -160,10 +149,9 @@ impl GitProgram {
         let tips = tips.iter().map(|tip| format!("{tip}\n"));
         let range: String = tips.chain(known.iter().map(|known| format!("^{known}\n"))).collect();
         let listed = |filters: &[&str]| -> Result<String> {
-            let what = "git rev-list";
-            let call = GitCall { what, input: Some(range.clone().into_bytes()), ..GitCall::default() };
+            let call = GitCall { input: Some(range.clone().into_bytes()), ..GitCall::default() };
             let arguments = [&["rev-list", "--stdin"], filters].concat();
-            Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
+            Ok(self.run(repository, &arguments, call)?.succeeded()?.text())
         };
         // The tips are listed along with the files. Tags have a name in this list. Commits have none and are listed
         // above.
@@ -171,20 +159,19 @@ impl GitProgram {
         let files = files.lines().filter_map(|line| line.split_once(' '));
         let commits = listed(&[])?;
         let objects: Vec<(&str, &str)> = files.chain(commits.lines().map(|id| (id, ""))).collect();
-        let what = "git cat-file";
-        let asked = |option: &str, objects: &[(&str, &str)]| -> Result<Vec<u8>> {
+        let asked = |option: &str, objects: &[(&str, &str)]| {
             let names: String = objects.iter().map(|(id, _)| format!("{id}\n")).collect();
-            let call = GitCall { what, input: Some(names.into_bytes()), ..GitCall::default() };
-            Ok(self.run(repository, &["cat-file", option], call)?.succeeded(what)?.output)
+            let call = GitCall { input: Some(names.into_bytes()), ..GitCall::default() };
+            self.run(repository, &["cat-file", option], call)?.succeeded()
         };
         let sizes = asked("--batch-check=%(objectsize)", &objects)?;
-        let unreadable = |id: &str| RemoteError::Unreadable { what: what.into(), answer: shorten(id, 80) };
+        let unreadable = |id: &str| sizes.unreadable(id);
         let mut rest = objects.as_slice();
-        for number in at_once(&String::from_utf8_lossy(&sizes)) {
+        for number in at_once(&sizes.text()) {
             let (objects, after) = rest.split_at_checked(number).ok_or_else(|| unreadable("a size"))?;
             rest = after;
             let read = asked("--batch", objects)?;
-            let mut read = read.as_slice();
+            let mut read = read.output.as_slice();
             for (id, name) in objects {
                 let (kind, content, after) = one_of_batch(read).ok_or_else(|| unreadable(id))?;
                 read = after;
@@ -211,7 +198,7 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn missing(&self, repository: &Path) -> Result<Vec<ObjectName>> {
         let ran = self.here(repository, &["rev-list", "--objects", "--missing=print", "HEAD"])?;
-        let text = ran.succeeded("git rev-list")?.text();
+        let text = ran.succeeded()?.text();
         Ok(text.lines().filter_map(|line| line.strip_prefix('?')?.parse().ok()).collect())
     }
 
@@ -234,7 +221,7 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn move_reference(&self, repository: &Path, name: &str, from: CommitId, to: CommitId) -> Result<()> {
         let (from, to) = (from.to_string(), to.to_string());
-        self.here(repository, &["update-ref", name, &to, &from])?.succeeded("git update-ref").map(drop)
+        self.here(repository, &["update-ref", name, &to, &from])?.succeeded().map(drop)
     }
 
     /// Removes a local reference.
@@ -243,8 +230,7 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn remove_reference(&self, repository: &Path, name: &str) -> Result<()> {
-        self.here(repository, &["update-ref", "-d", name])?.succeeded("git update-ref")?;
-        Ok(())
+        self.here(repository, &["update-ref", "-d", name])?.succeeded().map(drop)
     }
 
     /// Returns a bundle of a branch and all tags.
@@ -255,7 +241,7 @@ impl GitProgram {
     pub fn bundle(&self, repository: &Path, branch: &str) -> Result<Vec<u8>> {
         let branch = format!("refs/heads/{branch}");
         let ran = self.here(repository, &["bundle", "create", "--quiet", "-", &branch, "--tags"])?;
-        Ok(ran.succeeded("git bundle")?.output)
+        Ok(ran.succeeded()?.output)
     }
 
     /// Returns the text of a file in a local commit, or `None` if the file does not exist.
@@ -281,12 +267,12 @@ impl GitProgram {
         text: &str,
         message: &str,
     ) -> Result<CommitId> {
-        let made = |what: &str, arguments: &[&str], input: String| -> Result<String> {
-            let call = GitCall { what, input: Some(input.into_bytes()), ..GitCall::default() };
-            Ok(self.run(repository, arguments, call)?.succeeded(what)?.text().trim().to_owned())
+        let made = |arguments: &[&str], input: String| -> Result<String> {
+            let call = GitCall { input: Some(input.into_bytes()), ..GitCall::default() };
+            Ok(self.run(repository, arguments, call)?.succeeded()?.text().trim().to_owned())
         };
-        let blob = made("git hash-object", &["hash-object", "-w", "--stdin"], text.to_owned())?;
-        let tree = made("git mktree", &["mktree"], format!("100644 blob {blob}\t{path}\n"))?;
+        let blob = made(&["hash-object", "-w", "--stdin"], text.to_owned())?;
+        let tree = made(&["mktree"], format!("100644 blob {blob}\t{path}\n"))?;
         let parents: Vec<String> = parent.iter().map(ToString::to_string).collect();
         self.commit_tree(repository, &tree, &parents, message)
     }
@@ -304,9 +290,9 @@ impl GitProgram {
         arguments.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
         let what = "git commit-tree";
         let call = GitCall { what, input: Some(format!("{message}\n").into_bytes()), ..GitCall::default() };
-        let commit = self.run(repository, &arguments, call)?.succeeded(what)?.text();
-        let answer = shorten(&commit, 80);
-        commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
+        let ran = self.run(repository, &arguments, call)?.succeeded()?;
+        let commit = ran.text();
+        commit.trim().parse().map_err(|_| ran.unreadable(&commit))
     }
 
     /// Returns the changes to the given files since the merge base, in HEAD and in another commit, as shown by git.
@@ -319,7 +305,7 @@ impl GitProgram {
         let changes = |from: &str, to: &str| -> Result<String> {
             let arguments =
                 [&["diff", "--no-color", "--no-ext-diff", "--merge-base", from, to, "--"], files].concat();
-            Ok(self.here(repository, &arguments)?.succeeded("git diff")?.text())
+            Ok(self.here(repository, &arguments)?.succeeded()?.text())
         };
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
@@ -336,12 +322,12 @@ impl GitProgram {
         let made = || -> Result<CommitId> {
             let failed = |source| RemoteError::Io { action: format!("write {}", index.display()), source };
             fs::copy(folder.join("index"), &index).map_err(failed)?;
-            let of_index = |what: &str, arguments: &[&str]| -> Result<GitOutput> {
-                let call = GitCall { what, index: Some(&index), ..GitCall::default() };
-                self.run(repository, arguments, call)?.succeeded(what)
+            let of_index = |arguments: &[&str]| {
+                let call = GitCall { index: Some(&index), ..GitCall::default() };
+                self.run(repository, arguments, call)?.succeeded()
             };
-            of_index("git add", &["add", "--update"])?;
-            let tree = of_index("git write-tree", &["write-tree"])?.text().trim().to_owned();
+            of_index(&["add", "--update"])?;
+            let tree = of_index(&["write-tree"])?.text().trim().to_owned();
             let parents: Vec<String> =
                 std::iter::once("HEAD".to_owned()).chain(theirs.iter().map(ToString::to_string)).collect();
             self.commit_tree(repository, &tree, &parents, message)
@@ -361,7 +347,7 @@ impl GitProgram {
         let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
         // Otherwise a file with a new timestamp counts as changed.
         self.here(repository, &["update-index", "-q", "--refresh"])?;
-        let text = self.here(repository, &arguments)?.succeeded("git diff-index")?.text();
+        let text = self.here(repository, &arguments)?.succeeded()?.text();
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
@@ -371,7 +357,8 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn abort_merge(&self, repository: &Path) -> Result<()> {
-        self.here(repository, &["merge", "--abort"])?.succeeded("git merge --abort").map(drop)
+        let call = GitCall { what: "git merge --abort", ..GitCall::default() };
+        self.run(repository, &["merge", "--abort"], call)?.succeeded().map(drop)
     }
 
     /// Creates an empty repository on branch `main`.
@@ -381,8 +368,7 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn init(&self, folder: &Path, name: &str) -> Result<()> {
         let arguments = ["init", "--quiet", "--template=", "--initial-branch=main", "--", name];
-        self.here(folder, &arguments)?.succeeded("git init")?;
-        Ok(())
+        self.here(folder, &arguments)?.succeeded().map(drop)
     }
 
     /// Sets HEAD, the index and the work tree of a new repository to a commit. The work tree omits the files in
@@ -394,15 +380,13 @@ impl GitProgram {
     pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
         let commit = commit.to_string();
         if left_out.is_empty() {
-            self.here(repository, &["reset", "--quiet", "--hard", &commit])?.succeeded("git reset")?;
-            return Ok(());
+            return self.here(repository, &["reset", "--quiet", "--hard", &commit])?.succeeded().map(drop);
         }
-        self.here(repository, &["reset", "--quiet", &commit])?.succeeded("git reset")?;
-        let (what, names) = ("git update-index", left_out.join("\0"));
-        let call = GitCall { what, input: Some(names.into_bytes()), ..GitCall::default() };
+        self.here(repository, &["reset", "--quiet", &commit])?.succeeded()?;
+        let call = GitCall { input: Some(left_out.join("\0").into_bytes()), ..GitCall::default() };
         let arguments = ["update-index", "--skip-worktree", "-z", "--stdin"];
-        self.run(repository, &arguments, call)?.succeeded(what)?;
-        self.here(repository, &["checkout", "--quiet", "--", "."])?.succeeded("git checkout").map(drop)
+        self.run(repository, &arguments, call)?.succeeded()?;
+        self.here(repository, &["checkout", "--quiet", "--", "."])?.succeeded().map(drop)
     }
 }
 

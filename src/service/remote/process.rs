@@ -1,7 +1,7 @@
 //! Runs git as a child process, isolated from repositories in the environment, with time and output limits.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{RemoteError, Result, Settings};
 use crate::base::platform;
-use crate::text::visible;
+use crate::text::{shorten, visible};
 
 /// The minimum git version, needed to list only the files in commits (2.32) and to fetch without writing `FETCH_HEAD`
 /// (2.29).
@@ -108,7 +108,7 @@ impl Deadline {
 /// The properties of a git call other than its arguments.
 #[derive(Default)]
 pub(super) struct GitCall<'a> {
-    /// A description for errors, such as `fetch from origin`.
+    /// A description for errors, such as `fetch from origin`. If empty, errors name git and the subcommand.
     pub what: &'a str,
     /// The standard input; empty if `None`.
     pub input: Option<Vec<u8>>,
@@ -128,6 +128,8 @@ pub(super) struct GitCall<'a> {
 
 /// The result of a git call.
 pub(super) struct GitOutput {
+    /// The description of the call.
+    pub what: String,
     /// The exit status, or `None` if a signal ended git.
     pub status: Option<i32>,
     pub output: Vec<u8>,
@@ -144,19 +146,19 @@ impl GitOutput {
     }
 
     /// Returns the output, or an error if git failed.
-    pub(super) fn succeeded(self, what: &str) -> Result<GitOutput> {
-        if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
+    pub(super) fn succeeded(self) -> Result<GitOutput> {
+        let said = match self.status {
+            Some(0) => return Ok(self),
+            _ if !self.said.is_empty() => self.said,
+            Some(status) => format!("git ended with status {status}"),
+            None => "git was stopped".to_owned(),
+        };
+        Err(RemoteError::Failed { what: self.what, said })
     }
 
-    pub(super) fn error(&self, what: &str) -> RemoteError {
-        let said = match self.said.as_str() {
-            "" => self.status.map_or_else(
-                || "git was stopped".to_owned(),
-                |status| format!("git ended with status {status}"),
-            ),
-            said => said.to_owned(),
-        };
-        RemoteError::Failed { what: what.to_owned(), said }
+    /// Returns the error for an answer that cannot be read.
+    pub(super) fn unreadable(&self, answer: &str) -> RemoteError {
+        RemoteError::Unreadable { what: self.what.clone(), answer: shorten(answer, 80) }
     }
 }
 
@@ -181,9 +183,7 @@ impl GitProgram {
         if let Some(known) = VERSION.get() {
             return Ok(known);
         }
-        let ran =
-            self.run(Path::new("."), &["version"], GitCall { what: "git version", ..GitCall::default() })?;
-        let text = ran.text();
+        let text = self.here(Path::new("."), &["version"])?.text();
         match version(&text) {
             Some(found) if Some(found) >= version(LEAST_VERSION) => {
                 Ok(VERSION.get_or_init(|| clean(text.trim().trim_start_matches("git version "))))
@@ -238,18 +238,28 @@ impl GitProgram {
         Ok(())
     }
 
+    /// Runs git in the given folder, without input and without contacting a remote.
+    pub(super) fn here(&self, folder: &Path, arguments: &[&str]) -> Result<GitOutput> {
+        self.run(folder, arguments, GitCall::default())
+    }
+
     /// Runs git in the given folder.
     pub(super) fn run(
         &self,
         folder: &Path,
-        arguments: &[impl AsRef<OsStr>],
+        arguments: &[impl AsRef<str>],
         call: GitCall<'_>,
     ) -> Result<GitOutput> {
+        let mut words = arguments.iter().map(AsRef::as_ref);
+        let what = match call.what {
+            "" => format!("git {}", words.find(|word| !word.starts_with('-')).unwrap_or_default()),
+            what => what.to_owned(),
+        };
         let mut command = self.command(folder, &call);
         if call.exchange && !self.person && !self.has_ssh_command(folder) {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
-        command.args(arguments);
+        command.args(arguments.iter().map(AsRef::as_ref));
         let asks = self.person && (call.exchange || call.asks);
         let limit = match (asks, call.exchange) {
             (true, _) => None,
@@ -258,9 +268,8 @@ impl GitProgram {
         };
         // In a separate process group, git could not prompt for a password.
         let is_group = !asks;
-        let limit =
-            CallLimit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
-        run(command, call.what, call.input, &limit, is_group)
+        let most = call.most.unwrap_or(MAX_OUTPUT);
+        run(command, what, call.input, limit, &self.deadline, most, is_group)
     }
 
     /// Returns whether the user has configured an ssh command, which takes precedence.
@@ -306,22 +315,18 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The time and output limits of a call.
-struct CallLimit<'a> {
-    time: Option<Duration>,
-    deadline: &'a Deadline,
-    most: usize,
-}
-
+/// Runs a program until it ends, the time limit or the deadline. `most` is the maximum size of its output.
 fn run(
     mut command: Command,
-    what: &str,
+    what: String,
     input: Option<Vec<u8>>,
-    limit: &CallLimit<'_>,
+    limit: Option<Duration>,
+    deadline: &Deadline,
+    most: usize,
     is_group: bool,
 ) -> Result<GitOutput> {
-    if limit.deadline.is_over() {
-        return Err(RemoteError::Ending { what: what.to_owned() });
+    if deadline.is_over() {
+        return Err(RemoteError::Ending { what });
     }
     let io = |source| RemoteError::Io { action: format!("run {what}"), source };
     if is_group {
@@ -331,7 +336,7 @@ fn run(
         ErrorKind::NotFound | ErrorKind::PermissionDenied => RemoteError::NoGit(source),
         _ => io(source),
     })?;
-    let (output, errors) = match threads(&mut child, input, limit.most) {
+    let (output, errors) = match threads(&mut child, input, most) {
         Ok(readers) => readers,
         Err(source) => {
             end(&mut child, is_group);
@@ -344,23 +349,22 @@ fn run(
         if let Some(status) = child.try_wait().map_err(io)? {
             break status;
         }
-        if limit.time.is_some_and(|limit| since.elapsed() >= limit) {
+        if let Some(limit) = limit.filter(|limit| since.elapsed() >= *limit) {
             end(&mut child, is_group);
-            let seconds = limit.time.unwrap_or_default().as_secs();
-            return Err(RemoteError::TimedOut { what: what.to_owned(), seconds });
+            return Err(RemoteError::TimedOut { what, seconds: limit.as_secs() });
         }
-        if limit.deadline.is_over() {
+        if deadline.is_over() {
             end(&mut child, is_group);
-            return Err(RemoteError::Ending { what: what.to_owned() });
+            return Err(RemoteError::Ending { what });
         }
         thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
     };
     let (output, errors) = (output.rest(), errors.rest());
-    if output.len() > limit.most {
-        return Err(RemoteError::TooMuch { what: what.to_owned() });
+    if output.len() > most {
+        return Err(RemoteError::TooMuch { what });
     }
     let errors = String::from_utf8_lossy(&errors).into_owned();
-    Ok(GitOutput { status: status.code(), output, said: clean(&errors), errors })
+    Ok(GitOutput { what, status: status.code(), output, said: clean(&errors), errors })
 }
 
 /// Starts threads that write the child's input and read its output. Fails if no thread can be started.
@@ -490,12 +494,8 @@ mod tests {
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let limit = CallLimit {
-            time: Some(Duration::from_millis(300)),
-            deadline: &Deadline::default(),
-            most: MAX_OUTPUT,
-        };
-        let ran = run(command, "a fetch", None, &limit, true);
+        let (limit, deadline) = (Some(Duration::from_millis(300)), Deadline::default());
+        let ran = run(command, "a fetch".to_owned(), None, limit, &deadline, MAX_OUTPUT, true);
         assert!(matches!(ran, Err(RemoteError::TimedOut { .. })));
         assert_eq!(mark.read(&mut [0]).unwrap(), 0);
     }
@@ -507,13 +507,7 @@ mod tests {
         let sleep = || {
             let mut command = Command::new("sleep");
             command.arg("600").stdout(Stdio::piped()).stderr(Stdio::piped());
-            run(
-                command,
-                "a fetch",
-                None,
-                &CallLimit { time: None, deadline: &deadline, most: MAX_OUTPUT },
-                true,
-            )
+            run(command, "a fetch".to_owned(), None, None, &deadline, MAX_OUTPUT, true)
         };
         thread::scope(|scope| {
             let running = scope.spawn(sleep);

@@ -119,9 +119,8 @@ impl GitProgram {
         if let Some(known) = self.known().get(folder) {
             return Ok(Arc::clone(known));
         }
-        let what = "git config";
         let arguments = ["config", "--null", "--show-scope", "--show-origin", "--list"];
-        let ran = self.run(folder, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what)?;
+        let ran = self.here(folder, &arguments)?.succeeded()?;
         let settings = Arc::new(Settings::read(&ran.text()));
         self.known().insert(folder.to_owned(), Arc::clone(&settings));
         Ok(settings)
@@ -134,7 +133,7 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn set(&self, folder: &Path, key: &str, value: &str) -> Result<bool> {
-        let is_inside = self.run(folder, &["rev-parse", "--git-dir"], GitCall::default())?.status == Some(0);
+        let is_inside = self.here(folder, &["rev-parse", "--git-dir"])?.status == Some(0);
         if is_inside {
             self.configure(folder, &["--replace-all", key, value])?;
         }
@@ -197,22 +196,15 @@ impl GitProgram {
 
     fn configure(&self, folder: &Path, arguments: &[&str]) -> Result<()> {
         let arguments = [&["config", "--local"], arguments].concat();
-        let what = "writing git's configuration";
+        let call = GitCall { what: "writing git's configuration", ..GitCall::default() };
         self.known().remove(folder);
-        self.run(folder, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what)?;
-        Ok(())
+        self.run(folder, &arguments, call)?.succeeded().map(drop)
     }
 
     /// Checks names against git's rules.
     fn is_name(&self, folder: &Path, remote: &str, place: &RemotePlace) -> Result<()> {
-        let is_reference = |name: String| {
-            let ran = self.run(
-                folder,
-                &["check-ref-format", &name],
-                GitCall { what: "git check-ref-format", ..GitCall::default() },
-            );
-            ran.map(|ran| ran.status == Some(0))
-        };
+        let is_reference =
+            |name: String| self.here(folder, &["check-ref-format", &name]).map(|ran| ran.status == Some(0));
         if remote.starts_with('-')
             || remote.contains('/')
             || !is_reference(format!("refs/remotes/{remote}/x"))?

@@ -72,8 +72,7 @@ impl GitProgram {
         let what = if tag.is_signed { "signing" } else { "git tag" };
         let input = Some(tag.message.as_bytes().to_vec());
         let call = GitCall { what, input, asks: tag.is_signed, ..GitCall::default() };
-        self.run(repository, &arguments, call)?.succeeded(what)?;
-        Ok(())
+        self.run(repository, &arguments, call)?.succeeded().map(drop)
     }
 
     /// Verifies the signature of a signed tag object. `allowed` is an allowed signers file that replaces the user's own.
@@ -84,8 +83,8 @@ impl GitProgram {
     pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
         let mut arguments = self.users_own(repository, allowed)?;
         arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
-        let ran =
-            self.run(repository, &arguments, GitCall { what: "git verify-tag", ..GitCall::default() })?;
+        let call = GitCall { what: "git verify-tag", ..GitCall::default() };
+        let ran = self.run(repository, &arguments, call)?;
         Ok(read(ran.status == Some(0), &ran.errors))
     }
 

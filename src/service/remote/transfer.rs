@@ -17,18 +17,6 @@ pub struct Advertised {
     pub head: Option<String>,
 }
 
-/// The outcome of a fetch that reached its remote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetched {
-    /// All references are up to date.
-    All,
-    /// An update is not a fast-forward, or a reference could not be written. The objects have been fetched.
-    Rejected {
-        /// git's message.
-        said: String,
-    },
-}
-
 /// The outcome of a push that reached its remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
@@ -77,10 +65,10 @@ impl GitProgram {
         let mut arguments = vec!["ls-remote", "--quiet", "--symref", "--", remote, "HEAD"];
         arguments.extend(patterns.iter().map(String::as_str));
         let call = GitCall { what: &what, exchange: true, ..GitCall::default() };
-        let ran = self.run(folder, &arguments, call)?.succeeded(&what)?;
+        let ran = self.run(folder, &arguments, call)?.succeeded()?;
         let mut advertised = Advertised::default();
         for line in ran.text().lines() {
-            let unreadable = || RemoteError::Unreadable { what: what.clone(), answer: shorten(line, 80) };
+            let unreadable = || ran.unreadable(line);
             let (value, name) = line.split_once('\t').ok_or_else(unreadable)?;
             if let Some(branch) = value.strip_prefix("ref: ") {
                 advertised.head = (name == "HEAD").then(|| branch.to_owned()).or(advertised.head);
@@ -95,11 +83,17 @@ impl GitProgram {
     }
 
     /// Fetches references, given by their remote and local names. References only move forward and are never removed.
+    /// Returns git's message if it rejected some of them.
     ///
     /// # Errors
     ///
     /// Returns an error if the remote can't be reached or its objects are damaged.
-    pub fn fetch(&self, repository: &Path, remote: &str, refs: &[(String, String)]) -> Result<Fetched> {
+    pub fn fetch(
+        &self,
+        repository: &Path,
+        remote: &str,
+        refs: &[(String, String)],
+    ) -> Result<Option<String>> {
         is_address(remote)?;
         let what = format!("fetch from {}", shown_address(remote));
         // A shallow remote cannot send a complete history.
@@ -110,12 +104,12 @@ impl GitProgram {
         let specs: Vec<String> = refs.iter().map(|(there, here)| format!("{there}:{here}")).collect();
         arguments.extend(["--", remote]);
         arguments.extend(specs.iter().map(String::as_str));
-        let ran =
-            self.run(repository, &arguments, GitCall { what: &what, exchange: true, ..GitCall::default() })?;
+        let call = GitCall { what: &what, exchange: true, ..GitCall::default() };
+        let ran = self.run(repository, &arguments, call)?;
         match ran.status {
             // git exits with 1 for rejected references, and with 128 for other errors.
-            Some(1) => Ok(Fetched::Rejected { said: ran.said }),
-            _ => ran.succeeded(&what).map(|_| Fetched::All),
+            Some(1) => Ok(Some(ran.said)),
+            _ => ran.succeeded().map(|_| None),
         }
     }
 
@@ -131,10 +125,9 @@ impl GitProgram {
         // The missing objects are known, so no negotiation is needed.
         let no_negotiation = ["-c", "fetch.negotiationAlgorithm=noop"];
         let arguments = [&no_negotiation[..], FETCH, &["--no-filter", "--stdin", "--", remote]].concat();
-        let call =
-            GitCall { what: &what, exchange: true, input: Some(names.into_bytes()), ..GitCall::default() };
-        self.run(repository, &arguments, call)?.succeeded(&what)?;
-        Ok(())
+        let input = Some(names.into_bytes());
+        let call = GitCall { what: &what, exchange: true, input, ..GitCall::default() };
+        self.run(repository, &arguments, call)?.succeeded().map(drop)
     }
 
     /// Pushes objects to references on the remote, which accepts only fast-forwards.
@@ -180,7 +173,7 @@ impl GitProgram {
             });
             return Ok(Pushed::Refused { said, may_pass });
         }
-        let ran = ran.succeeded(&what)?;
+        let ran = ran.succeeded()?;
         if told.len() < refs.len() {
             let answer = shorten(&ran.text(), 200);
             return Err(RemoteError::Unreadable { what, answer });

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::process::{GitCall, GitOutput};
+use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
@@ -14,11 +14,6 @@ const UNTRACKED_MAX: u64 = 1 << 20;
 const CHANGED_MAX: usize = 1_000;
 
 impl GitProgram {
-    fn local(&self, folder: &Path, arguments: &[&str], call: GitCall<'_>) -> Result<GitOutput> {
-        let what = format!("git {}", arguments.iter().find(|it| !it.starts_with('-')).unwrap_or(&""));
-        self.run(folder, arguments, GitCall { what: &what, ..call })?.succeeded(&what)
-    }
-
     /// Returns the state of the project at `root`: its commit, the changed files, and their patch. `index` is the path
     /// for a new file with a separate index.
     ///
@@ -30,7 +25,7 @@ impl GitProgram {
         // Without optional locks, git does not write the index.
         let status =
             ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
-        let status = self.local(root, &status, GitCall::default())?.text();
+        let status = self.here(root, &status)?.succeeded()?.text();
         // A path that ends with a slash is a separate repository, such as an investigation.
         let entries = || {
             status
@@ -55,7 +50,7 @@ impl GitProgram {
 
     /// Returns the patch from the commit to the current files, or `None` if the patch is too long or not text.
     fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
-        let own = self.local(root, &["rev-parse", "--git-path", "index"], GitCall::default())?.text();
+        let own = self.here(root, &["rev-parse", "--git-path", "index"])?.succeeded()?.text();
         let own = root.join(own.trim_end_matches('\n'));
         let aside = || GitCall { index: Some(index), ..GitCall::default() };
         // A copy of the index contains the timestamps that let git skip unchanged files. No index exists before the
@@ -69,7 +64,8 @@ impl GitProgram {
         }
         if !untracked.is_empty() {
             let add = ["--literal-pathspecs", "add", "-N", "--pathspec-from-file=-", "--pathspec-file-nul"];
-            self.local(root, &add, GitCall { input: Some(untracked.join("\0").into_bytes()), ..aside() })?;
+            let input = Some(untracked.join("\0").into_bytes());
+            self.run(root, &add, GitCall { input, ..aside() })?.succeeded()?;
         }
         let diff = [
             "--no-optional-locks",
@@ -85,10 +81,9 @@ impl GitProgram {
             "--no-renames",
             "HEAD",
         ];
-        match self.local(root, &diff, GitCall { most: Some(PATCH_MAX), ..aside() }) {
-            Ok(ran) => Ok(String::from_utf8(ran.output).ok().filter(|patch| !patch.is_empty())),
+        match self.run(root, &diff, GitCall { most: Some(PATCH_MAX), ..aside() }) {
             Err(RemoteError::TooMuch { .. }) => Ok(None),
-            Err(error) => Err(error),
+            ran => Ok(String::from_utf8(ran?.succeeded()?.output).ok().filter(|patch| !patch.is_empty())),
         }
     }
 
@@ -100,7 +95,7 @@ impl GitProgram {
     pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        let ran = self.run(root, &arguments, GitCall { what: "git rev-parse", ..GitCall::default() })?;
+        let ran = self.here(root, &arguments)?;
         Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
     }
 
@@ -110,17 +105,16 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
-        let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
-        let names = self.run(root, &names, GitCall { what, ..GitCall::default() })?.text();
+        let names = self.here(root, &names)?.text();
         let off =
             names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
         let off: Vec<String> = off.flat_map(|setting| ["-c".to_owned(), setting]).collect();
         let folder = folder.to_string_lossy();
         let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];
         let arguments: Vec<&str> = off.iter().map(String::as_str).chain(add).collect();
-        let what = "git worktree add";
-        self.run(root, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what).map(drop)
+        let call = GitCall { what: "git worktree add", ..GitCall::default() };
+        self.run(root, &arguments, call)?.succeeded().map(drop)
     }
 
     /// Unregisters a work tree. Its folder may be missing.
@@ -130,8 +124,7 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
         let folder = folder.to_string_lossy();
-        let arguments = ["worktree", "remove", "--force", "--force", &folder];
-        self.local(root, &arguments, GitCall::default()).map(drop)
+        self.here(root, &["worktree", "remove", "--force", "--force", &folder])?.succeeded().map(drop)
     }
 
     /// Returns the folders of all registered work trees. Some may be missing.
@@ -140,7 +133,7 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
-        let listed = self.local(root, &["worktree", "list", "--porcelain"], GitCall::default())?.text();
+        let listed = self.here(root, &["worktree", "list", "--porcelain"])?.succeeded()?.text();
         Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
     }
 
@@ -152,7 +145,7 @@ impl GitProgram {
     pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
         let input = Some(patch.as_bytes().to_vec());
         let arguments = ["apply", "--whitespace=nowarn", "-"];
-        self.local(folder, &arguments, GitCall { input, ..GitCall::default() }).map(drop)
+        self.run(folder, &arguments, GitCall { input, ..GitCall::default() })?.succeeded().map(drop)
     }
 
     /// Returns the path and the commit of each submodule in a commit.
@@ -161,8 +154,7 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
-        let text =
-            self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], GitCall::default())?.text();
+        let text = self.here(root, &["ls-tree", "-r", "-z", "--full-tree", commit])?.succeeded()?.text();
         let entry = |line: &str| {
             let (about, path) = line.split_once('\t')?;
             Some((path.to_owned(), about.strip_prefix("160000 commit ")?.to_owned()))

@@ -8,7 +8,7 @@ use super::notice::notices;
 use super::{Done, SyncError, SyncSubject, Syncing};
 use crate::domain::{Code, SessionId};
 use crate::service::check::{self, Finding, Objects, Severity};
-use crate::service::remote::{Advertised, Fetched, LocalReferences, ObjectName, Pushed};
+use crate::service::remote::{Advertised, LocalReferences, ObjectName, Pushed};
 use crate::store::{CommitId, Joined};
 use crate::text::{causes, counted};
 
@@ -128,8 +128,8 @@ impl Syncing<'_> {
         if theirs.is_some() && theirs != seen {
             wanted.push((place, upstream.tracking.clone()));
         }
-        let fetched = match wanted.is_empty() {
-            true => Fetched::All,
+        let rejected = match wanted.is_empty() {
+            true => None,
             false => self.git.fetch(path, &upstream.remote, &wanted)?,
         };
         done.tags_came.extend(tags);
@@ -162,10 +162,8 @@ impl Syncing<'_> {
             // The branch moved between listing and fetching.
             (seen, Some(now)) if Some(now) != seen => theirs = now,
             _ => {
-                let said = match fetched {
-                    Fetched::Rejected { said } => said,
-                    Fetched::All => "the remote does not send the objects that it lists".to_owned(),
-                };
+                let unsent = "the remote does not send the objects that it lists";
+                let said = rejected.unwrap_or_else(|| unsent.to_owned());
                 let what = format!("fetch from {}", upstream.remote);
                 return Err(crate::service::remote::RemoteError::Failed { what, said }.into());
             }
