@@ -15,7 +15,7 @@ use crate::domain::SessionId;
 use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
 use crate::mcp::log::{Level, Log, LogFormat, end_of};
 use crate::service::Service;
-use crate::service::background::{Background, SyncReport};
+use crate::service::background::Background;
 use crate::service::sharing::SyncMessage;
 
 /// The last part of the `--help` text.
@@ -92,10 +92,11 @@ pub(super) fn background(
 ) -> std::io::Result<Background> {
     let log = log.clone();
     let short = |session: SessionId| end_of(&session.to_string());
-    Background::begin(Arc::clone(service), channel, move |event| match event {
-        SyncReport::Synced { session, what } => log.info(format_args!("synced {}: {what}", short(session))),
-        SyncReport::Failed { session, why } => log.warn(format_args!("not synced {}: {why}", short(session))),
-    })
+    let tell = move |session, outcome: Result<String, String>| match outcome {
+        Ok(what) => log.info(format_args!("synced {}: {what}", short(session))),
+        Err(why) => log.warn(format_args!("not synced {}: {why}", short(session))),
+    };
+    Background::begin(Arc::clone(service), channel, Box::new(tell))
 }
 
 /// The HTTP options.

@@ -43,23 +43,9 @@ const TO_END: Duration = Duration::from_secs(3);
 /// The maximum length of an error, in characters.
 const SHOWN: usize = 300;
 
-/// A report for the operator. Contains no text from an investigation.
-pub enum SyncReport {
-    /// Commits were fetched or pushed.
-    Synced {
-        /// The investigation.
-        session: SessionId,
-        /// The numbers of received and sent commits, as text.
-        what: String,
-    },
-    /// A sync failed, for the first time or with a new error.
-    Failed {
-        /// The investigation.
-        session: SessionId,
-        /// The reason.
-        why: String,
-    },
-}
+/// Tells the operator how many commits a sync received and sent, or why it failed for the first time or with a new error.
+/// The text contains nothing from an investigation.
+pub type SyncReporter = Box<dyn Fn(SessionId, Result<String, String>) + Send>;
 
 /// The sync thread.
 pub struct Background {
@@ -77,11 +63,11 @@ impl Background {
     pub fn begin(
         service: Arc<Service>,
         (told, heard): (Sender<SyncMessage>, Receiver<SyncMessage>),
-        tell: impl Fn(SyncReport) + Send + 'static,
+        tell: SyncReporter,
     ) -> io::Result<Background> {
         let deadline = Deadline::default();
         let until = deadline.clone();
-        let syncer = Syncer { service, deadline: until, jobs: HashMap::new(), tell: Box::new(tell) };
+        let syncer = Syncer { service, deadline: until, jobs: HashMap::new(), tell };
         let thread = thread::Builder::new().spawn(move || syncer.run(&heard))?;
         Ok(Background { told, deadline, thread })
     }
@@ -102,7 +88,7 @@ struct Syncer {
     service: Arc<Service>,
     deadline: Deadline,
     jobs: HashMap<SessionId, Job>,
-    tell: Box<dyn Fn(SyncReport) + Send>,
+    tell: SyncReporter,
 }
 
 /// The sync state of an investigation in use.
@@ -200,7 +186,7 @@ impl Syncer {
                 self.service.maintain(&job.path);
             }
             let what = format!("{} received, {} sent", counted(done.came, "commit"), done.went);
-            (self.tell)(SyncReport::Synced { session, what });
+            (self.tell)(session, Ok(what));
         }
         let Some(error) = error else {
             (job.failures, job.error) = (0, None);
@@ -218,7 +204,7 @@ impl Syncer {
             // Other errors may contain a commit subject, so only the error code is reported.
             let says_itself = matches!(error, SyncError::Remote(_) | SyncError::Refused { .. });
             let why = if says_itself { shown.clone() } else { error.code().to_owned() };
-            (self.tell)(SyncReport::Failed { session, why });
+            (self.tell)(session, Err(why));
         }
         job.error = Some(shown);
     }

@@ -32,6 +32,7 @@ use crate::domain::{
 };
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
+use crate::ruleset::rules::shortened;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::service::project::Project;
 use crate::store::{
@@ -538,12 +539,9 @@ impl From<FindError> for Refusal {
                 .suggest("Use the sessionId from tot_start, or start an investigation with tot_start.")
                 .for_people("`tot list` lists the ids, and `tot start` starts an investigation."),
             FindError::Ambiguous { candidates, .. } => {
-                let shown: Vec<String> =
-                    candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
-                let more = candidates.len().saturating_sub(CANDIDATES);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let matches = shortened(&candidates, CANDIDATES);
                 Diagnostic::new(Code::AmbiguousSession, message)
-                    .suggest(format!("Give more characters; the matches are {}{more}.", shown.join(", ")))
+                    .suggest(format!("Give more characters; the matches are {matches}."))
             }
             FindError::Twice { .. } => Diagnostic::new(Code::AmbiguousSession, message)
                 .suggest("Move one of the two folders out of the server's root."),

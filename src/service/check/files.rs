@@ -9,7 +9,7 @@ use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::{Fault, HistoryEntry};
-use crate::text::without_case;
+use crate::text::{sentence, without_case};
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
@@ -88,7 +88,7 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
             Code::AuthorDiffers => Error,
             _ => Warning,
         };
-        let finding = Finding::new(severity, fault.code.clone(), format!("{}.", sentence(reason)))
+        let finding = Finding::new(severity, fault.code.clone(), sentence(reason))
             .at(&fault.path, subject.text(&fault.path).and_then(|text| key_line(text, "name")));
         return match severity {
             Note => finding,
@@ -121,12 +121,6 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
             .at(&fault.path, fault.line.or_else(|| key_line(text, "id"))),
         None => Finding::new(Error, Code::UnreadableFile, reason).at(&fault.path, fault.line),
     }
-}
-
-/// Capitalizes the first letter.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {

@@ -15,6 +15,7 @@ use crate::domain::{
     Reclassification, Run, RunId,
 };
 use crate::format::layout;
+use crate::ruleset::effective::list;
 use crate::store::HistoryEntry;
 use crate::view::{NodeField, NodeView};
 
@@ -245,8 +246,8 @@ fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Op
     let changed: Vec<(NodeField<'_>, NodeField<'_>)> =
         fields.filter(|(before, after)| before.value != after.value).collect();
     let is_lost = is_merge || changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
-    let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
-    let message = format!("It changed stored fields of {}: {}.", after.id, names.join(", "));
+    let names = list(changed.iter().map(|(before, _)| before.name));
+    let message = format!("It changed stored fields of {}: {names}.", after.id);
     let path = layout::node(&after.id);
     Some(if is_lost { lost(message, entry, &path) } else { Finding::new(Note, Code::CommitByHand, message) })
 }

@@ -14,6 +14,7 @@ use crate::decide::start::{Start, start};
 use crate::domain::{
     Author, Classification, Node, NodeId, Reclassification, SessionId, StateName, Timestamp,
 };
+use crate::ruleset::effective::list;
 use crate::ruleset::{Ruleset, RulesetFile, builtin};
 use crate::service::check::{self, Severity};
 
@@ -97,8 +98,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> 
         }
     }
     let Some((_, mut facts)) = best else {
-        let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
-        return Err(ImportError::NoRuleset { name: name.map(str::to_owned), states: states.join(", ") });
+        return Err(ImportError::NoRuleset { name: name.map(str::to_owned), states: list(states) });
     };
     facts.notes = notes(&facts, left_out);
     Ok(facts)
@@ -241,8 +241,7 @@ fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
         );
     }
     if !left_out.is_empty() {
-        let names: Vec<String> = left_out.into_iter().collect();
-        notes.push(format!("Not imported, since investigations have no such field: {}.", names.join(", ")));
+        notes.push(format!("Not imported, since investigations have no such field: {}.", list(left_out)));
     }
     notes
 }

@@ -50,15 +50,27 @@ pub fn clone(
     let address = &whole_address(address);
     store.prepare()?;
     tell(&format!("reading {}", crate::service::remote::shown_address(address)));
-    let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
-    let advertised = git.ls_remote(store.root(), address, &patterns)?;
-    let places =
-        chosen(&advertised, ids).map_err(|id| SyncError::NotThere { address: address.clone(), id })?;
+    let (advertised, places) = listed(store, git, address, ids)?;
     Ok(at_once(&places, |place| {
         tell(&format!("cloning {}", place.branch));
         let outcome = one(store, git, address, place, &advertised);
         Cloned { branch: place.branch.clone(), outcome }
     }))
+}
+
+/// Lists the references at an address, and the places of the investigations chosen by `ids`.
+pub(super) fn listed(
+    store: &Store,
+    git: &GitProgram,
+    address: &str,
+    ids: &[String],
+) -> Result<(Advertised, Vec<RemotePlace>), SyncError> {
+    let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
+    let advertised = git.ls_remote(store.root(), address, &patterns)?;
+    match chosen(&advertised, ids) {
+        Ok(places) => Ok((advertised, places)),
+        Err(id) => Err(SyncError::NotThere { address: address.to_owned(), id }),
+    }
 }
 
 /// Returns the branches that contain investigations: the matching branches of a hub, or HEAD of another repository.

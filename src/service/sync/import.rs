@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, process};
 
 use super::SyncError;
-use super::clone::{build, chosen, io_error, present};
+use super::clone::{build, io_error, listed, present};
 use crate::domain::SessionId;
 use crate::format::{self, message, readme};
 use crate::ruleset::EffectiveRules;
@@ -87,10 +87,7 @@ pub fn bundle(
     // The path is absolute, so that git can't mistake it for a host or an option, in any folder.
     let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
     let address = whole.to_string_lossy();
-    let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
-    let advertised = git.ls_remote(store.root(), &address, &patterns)?;
-    let places = chosen(&advertised, &[])
-        .map_err(|id| SyncError::NotThere { address: address.clone().into_owned(), id })?;
+    let (advertised, places) = listed(store, git, &address, &[])?;
     let one = |place| {
         let aside = Aside::new(store, &file_name(&whole));
         fs::create_dir_all(&aside.0).map_err(|source| io_error("create", &aside.0, source))?;
