@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -225,11 +224,19 @@ pub enum ChangeOrigin<'a> {
 }
 
 /// The fields that support findings or a state change. Each becomes a field of the surrounding JSON object.
-#[derive(Clone, Debug)]
-pub struct BackingTexts<'a>(Vec<BackingText<'a>>);
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackingTexts<'a> {
+    evidence: Option<&'a str>,
+    verification_method: Option<&'a str>,
+    alternatives_considered: &'a [String],
+    // Programs that do not know `caveats` can read exports that do not contain the key.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    caveats: &'a [String],
+}
 
 /// One of the fields in [`BackingTexts`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BackingText<'a> {
     /// The key in JSON and in files.
     pub key: &'static str,
@@ -240,13 +247,12 @@ pub struct BackingText<'a> {
 }
 
 /// A string or a list of strings.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug)]
 pub enum TextBody<'a> {
     /// An optional string.
-    One(Option<Cow<'a, str>>),
+    One(Option<&'a str>),
     /// A list that may be empty.
-    List(Vec<Cow<'a, str>>),
+    List(&'a [String]),
 }
 
 /// A node field with its value as text, for comparing two states.
@@ -280,7 +286,6 @@ const ALTERNATIVES: &str = "Alternatives considered";
 
 /// The heading for the limitations of the research.
 const CAVEATS: &str = "Not tried";
-const CAVEATS_KEY: &str = "caveats";
 
 /// The heading for [`NodeView::commands`].
 pub const COMMANDS: &str = "Commands";
@@ -358,11 +363,12 @@ impl<'a> NodeView<'a> {
             committed_at: result.map(|it| it.committed_at.to_string()),
             headline: result.and_then(|it| optional(&it.headline)),
             findings: result.map(|it| Cow::from(&it.findings)),
-            texts: match result {
-                Some(it) => texts(&it.evidence, &it.verification_method, &it.alternatives_considered)
-                    .and_caveats(&it.caveats),
-                None => texts(&None, &None, &[]),
-            },
+            texts: result.map_or_else(BackingTexts::default, |it| BackingTexts {
+                evidence: it.evidence.as_deref(),
+                verification_method: it.verification_method.as_deref(),
+                alternatives_considered: &it.alternatives_considered,
+                caveats: &it.caveats,
+            }),
             commands: result.map_or(&[], |it| &it.commands),
             runs: result.map_or(&[], |it| &it.runs),
             references: result.map_or(&[], |it| &it.references),
@@ -395,8 +401,6 @@ impl<'a> NodeView<'a> {
     /// Returns the fields of the result, including its later changes. Empty while the node is pending.
     pub fn result(self) -> Vec<NodeField<'a>> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
-        let warnings: Vec<String> = self.warnings.iter().map(Warning::line).collect();
-        let changes: Vec<String> = self.reclassified.iter().map(ChangeView::line).collect();
         let person = self.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.clone());
         let mut fields = vec![
             NodeField::fact("State as committed", state.as_str()),
@@ -407,30 +411,22 @@ impl<'a> NodeView<'a> {
             NodeField::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
             NodeField::fact("Research began", self.started_at.unwrap_or_default()),
             NodeField::fact("Committed", self.committed_at.unwrap_or_default()),
-            NodeField { name: HEADLINE, value: self.headline.unwrap_or_default(), is_text: true },
-            NodeField { name: FINDINGS, value: findings, is_text: true },
+            NodeField::text(HEADLINE, self.headline.unwrap_or_default()),
+            NodeField::text(FINDINGS, findings),
         ];
-        fields.extend(self.texts.0.into_iter().map(|text| NodeField {
-            name: text.heading,
-            value: match text.body {
-                TextBody::One(text) => text.unwrap_or_default(),
-                TextBody::List(texts) => Cow::from(texts.join("\n\n")),
-            },
-            is_text: true,
+        fields.extend(self.texts.iter().map(|text| match text.body {
+            TextBody::One(body) => NodeField::text(text.heading, body.unwrap_or_default()),
+            TextBody::List(body) => NodeField::text(text.heading, body.join("\n\n")),
         }));
-        let commands: Vec<String> = self.commands.iter().map(command_text).collect();
-        let references: Vec<String> = self.references.iter().map(reference_line).collect();
-        let links: Vec<String> = self.links.iter().map(link_line).collect();
-        let amended: Vec<String> = self.amended.iter().map(AmendmentView::line).collect();
-        fields.push(NodeField { name: COMMANDS, value: Cow::from(commands.join("\n\n")), is_text: true });
-        fields.push(NodeField::fact(REFERENCES, references.join("\n")));
-        fields.push(NodeField::fact(LINKS, links.join("\n")));
-        fields.push(NodeField::fact("Warnings", warnings.join("\n")));
-        fields.push(NodeField::fact(CHANGES_OF_STATE, changes.join("\n")));
-        fields.push(NodeField::fact(CHANGES_OF_TEXTS, amended.join("\n")));
-        let others = self.other_results.iter().map(OtherResult::text);
-        let others = others.collect::<Vec<_>>().join("\n\n");
-        fields.push(NodeField { name: OTHER_RESULTS, value: Cow::from(others), is_text: true });
+        fields.extend([
+            NodeField::text(COMMANDS, joined(self.commands, command_text, "\n\n")),
+            NodeField::fact(REFERENCES, joined(self.references, reference_line, "\n")),
+            NodeField::fact(LINKS, joined(self.links, link_line, "\n")),
+            NodeField::fact("Warnings", joined(self.warnings, Warning::line, "\n")),
+            NodeField::fact(CHANGES_OF_STATE, joined(&self.reclassified, ChangeView::line, "\n")),
+            NodeField::fact(CHANGES_OF_TEXTS, joined(&self.amended, AmendmentView::line, "\n")),
+            NodeField::text(OTHER_RESULTS, joined(&self.other_results, OtherResult::text, "\n\n")),
+        ]);
         fields
     }
 }
@@ -482,7 +478,12 @@ impl<'a> ChangeView<'a> {
             agent_id,
             by,
             reason: optional(&change.reason),
-            texts: texts(&change.evidence, &change.verification_method, &change.alternatives_considered),
+            texts: BackingTexts {
+                evidence: change.evidence.as_deref(),
+                verification_method: change.verification_method.as_deref(),
+                alternatives_considered: &change.alternatives_considered,
+                caveats: &[],
+            },
             warnings: &change.warnings,
             settles: (change.settles > 0).then_some(change.settles),
         }
@@ -500,8 +501,8 @@ impl<'a> ChangeView<'a> {
     /// Formats the change on one line, including every field that a manual edit can change.
     fn line(&self) -> String {
         let mut line = format!("{} → {} at {}{}", self.from, self.to, self.at, self.author());
-        let texts =
-            self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(BackingText::entries));
+        let backing = self.texts.iter().flat_map(BackingText::entries);
+        let texts = self.reason.as_deref().into_iter().chain(backing);
         if let Some(number) = self.settles {
             line.push_str(&format!("; decided between this and {}", text::counted(number, "other result")));
         }
@@ -534,14 +535,12 @@ impl<'a> AmendmentView<'a> {
 
     /// Returns the previous text of the fields that support the findings, each with its heading.
     pub fn backing(&self) -> Vec<(&'static str, String)> {
-        let commands = |all: &Vec<Command>| all.iter().map(command_text).collect::<Vec<_>>().join("\n\n");
-        let references = |all: &Vec<Citation>| all.iter().map(reference_line).collect::<Vec<_>>().join("\n");
         let parts = [
             (EVIDENCE, self.evidence.as_deref().map(str::to_owned)),
             (ALTERNATIVES, self.alternatives_considered.as_ref().map(|all| all.join("\n\n"))),
             (CAVEATS, self.caveats.as_ref().map(|all| all.join("\n\n"))),
-            (COMMANDS, self.commands.as_ref().map(commands)),
-            (REFERENCES, self.references.as_ref().map(references)),
+            (COMMANDS, self.commands.as_ref().map(|all| joined(all, command_text, "\n\n"))),
+            (REFERENCES, self.references.as_ref().map(|all| joined(all, reference_line, "\n"))),
         ];
         parts.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
     }
@@ -638,41 +637,27 @@ fn link_line(link: &Link) -> String {
 }
 
 impl<'a> BackingTexts<'a> {
-    /// Returns the fields in reading order.
-    pub fn iter(&self) -> impl Iterator<Item = &BackingText<'a>> {
-        self.0.iter()
-    }
-
-    /// Adds the limitations of the research.
-    fn and_caveats(mut self, caveats: &'a [String]) -> Self {
-        self.0.push(BackingText::list(CAVEATS_KEY, CAVEATS, caveats));
-        self
+    /// Returns the fields with their headings.
+    pub fn iter(&self) -> impl Iterator<Item = BackingText<'a>> {
+        let text = |key, heading, body| BackingText { key, heading, body };
+        let texts = [
+            text("evidence", EVIDENCE, TextBody::One(self.evidence)),
+            text("verificationMethod", "How the author checked it", TextBody::One(self.verification_method)),
+            text("alternativesConsidered", ALTERNATIVES, TextBody::List(self.alternatives_considered)),
+            text("caveats", CAVEATS, TextBody::List(self.caveats)),
+        ];
+        texts.into_iter()
     }
 }
 
 impl<'a> BackingText<'a> {
-    fn list(key: &'static str, heading: &'static str, texts: &'a [String]) -> Self {
-        BackingText { key, heading, body: TextBody::List(texts.iter().map(Cow::from).collect()) }
-    }
-
-    /// Returns the text or the entries of the list.
-    pub fn entries(&self) -> impl Iterator<Item = &str> {
-        let (one, list) = match &self.body {
-            TextBody::One(text) => (text.as_deref(), &[][..]),
-            TextBody::List(texts) => (None, texts.as_slice()),
+    /// Returns the string, or the strings of the list.
+    pub fn entries(self) -> impl Iterator<Item = &'a str> {
+        let (one, list) = match self.body {
+            TextBody::One(text) => (text, &[][..]),
+            TextBody::List(texts) => (None, texts),
         };
-        one.into_iter().chain(list.iter().map(|text| &**text))
-    }
-}
-
-impl Serialize for BackingTexts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        // Programs that do not know `caveats` can read exports that do not contain the key.
-        for text in self.iter().filter(|it| it.key != CAVEATS_KEY || it.entries().next().is_some()) {
-            map.serialize_entry(text.key, &text.body)?;
-        }
-        map.end()
+        one.into_iter().chain(list.iter().map(String::as_str))
     }
 }
 
@@ -680,19 +665,14 @@ impl<'a> NodeField<'a> {
     fn fact(name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
         NodeField { name, value: value.into(), is_text: false }
     }
+
+    fn text(name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
+        NodeField { is_text: true, ..NodeField::fact(name, value) }
+    }
 }
 
-fn texts<'a>(
-    evidence: &'a Option<String>,
-    method: &'a Option<String>,
-    alternatives: &'a [String],
-) -> BackingTexts<'a> {
-    let one = |key, heading, text| BackingText { key, heading, body: TextBody::One(optional(text)) };
-    BackingTexts(vec![
-        one("evidence", EVIDENCE, evidence),
-        one("verificationMethod", "How the author checked it", method),
-        BackingText::list("alternativesConsidered", ALTERNATIVES, alternatives),
-    ])
+fn joined<T>(all: &[T], text: impl Fn(&T) -> String, gap: &str) -> String {
+    all.iter().map(text).collect::<Vec<_>>().join(gap)
 }
 
 fn known(caller: &Caller) -> Option<Caller> {

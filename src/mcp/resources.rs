@@ -403,8 +403,8 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     section(&mut text, view::HEADLINE, view.headline.as_deref().unwrap_or_default());
     section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
     for backing in view.texts.iter() {
-        match &backing.body {
-            TextBody::One(body) => section(&mut text, backing.heading, body.as_deref().unwrap_or_default()),
+        match backing.body {
+            TextBody::One(body) => section(&mut text, backing.heading, body.unwrap_or_default()),
             TextBody::List(entries) => {
                 let lines = entries.iter().map(|entry| one_line(entry));
                 listing(&mut text, backing.heading, lines);

@@ -5,12 +5,11 @@
 //! - Printing a missing or absent value is an error, and never leaves a gap on a page.
 //! - All output is escaped except [`SafeHtml`]. No template needs the filter `safe`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 use include_dir::{Dir, include_dir};
 use minijinja::syntax::SyntaxConfig;
@@ -41,6 +40,7 @@ const GUIDE: &str = "README.md";
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
 
 /// A compiled template set: the built-in set, with some files replaced by the user's.
+#[derive(Debug)]
 pub struct Templates {
     environment: Environment<'static>,
     assets: BTreeMap<String, Vec<u8>>,
@@ -205,15 +205,6 @@ impl io::Write for PageBytes {
     }
 }
 
-impl fmt::Debug for Templates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Templates")
-            .field("folder", &self.options.template)
-            .field("replaced", &self.replaced)
-            .finish()
-    }
-}
-
 /// HTML that is printed without escaping. Only its constructors can create it.
 #[derive(Clone, Debug)]
 pub(super) struct SafeHtml(Value);
@@ -246,7 +237,7 @@ impl SafeHtml {
     }
 
     /// Renders the items of a list, skipping blank ones.
-    pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
+    pub(super) fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
     }

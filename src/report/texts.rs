@@ -47,12 +47,10 @@ pub(super) struct TextHtml {
 
 /// Renders the fields that are not blank. `suffix` is appended to the heading ids. It is unique in the site.
 pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
-    let html = |text: &BackingText<'_>| {
+    let html = |text: BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
-        let (one, list) = match &text.body {
-            TextBody::One(text) => {
-                (SafeHtml::some_markdown(text.as_deref(), &prefix, heading_level), Vec::new())
-            }
+        let (one, list) = match text.body {
+            TextBody::One(text) => (SafeHtml::some_markdown(text, &prefix, heading_level), Vec::new()),
             TextBody::List(texts) => (None, SafeHtml::list(texts, &prefix)),
         };
         let is_blank = one.is_none() && list.is_empty();
