@@ -21,7 +21,7 @@ const PIXELS_MAX: usize = 40_000_000;
 const WITHIN: usize = 8 << 20;
 
 /// An attachment on its node's page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct AttachmentView {
     pub name: String,
     /// The size: `12.5 kB`.
@@ -85,16 +85,7 @@ impl AttachmentViews {
 }
 
 fn view(name: &AttachmentName, bytes: u64) -> AttachmentView {
-    AttachmentView {
-        name: name.to_string(),
-        size: size(bytes),
-        kind: "file",
-        href: None,
-        width: None,
-        height: None,
-        text: None,
-        is_cut: false,
-    }
+    AttachmentView { name: name.to_string(), size: size(bytes), kind: "file", ..AttachmentView::default() }
 }
 
 /// Returns the page data, and the extension and contents of the file in the site.

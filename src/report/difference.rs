@@ -76,7 +76,7 @@ pub fn difference(before: &str, after: &str) -> Difference {
             shown = operation.new_range().end;
             let (gone, come) = (&old[operation.old_range()], &new[operation.new_range()]);
             if matches!(operation, DiffOp::Equal { .. }) {
-                lines.extend(come.iter().map(|line| DifferenceLine::whole(LineKind::Same, line)));
+                lines.extend(come.iter().map(|line| DifferenceLine::whole(SAME, line)));
                 continue;
             }
             difference.removed += gone.len();
@@ -88,21 +88,14 @@ pub fn difference(before: &str, after: &str) -> Difference {
     difference
 }
 
-/// The kind of a line.
-#[derive(Clone, Copy)]
-enum LineKind {
-    Same,
-    Added,
-    Removed,
-}
+/// The CSS class and the sign of a kind of line.
+type LineKind = (&'static str, &'static str);
+const SAME: LineKind = ("same", " ");
+const ADDED: LineKind = ("added", "+");
+const REMOVED: LineKind = ("removed", "-");
 
 impl DifferenceLine {
-    fn new(kind: LineKind, parts: Vec<LinePart>) -> DifferenceLine {
-        let (class, sign) = match kind {
-            LineKind::Same => ("same", " "),
-            LineKind::Added => ("added", "+"),
-            LineKind::Removed => ("removed", "-"),
-        };
+    fn new((class, sign): LineKind, parts: Vec<LinePart>) -> DifferenceLine {
         DifferenceLine { class, sign, parts }
     }
 
@@ -119,20 +112,20 @@ fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
     let (old, new) = (words(gone), words(come));
     let is_one_sided = gone.is_empty() || come.is_empty();
     if is_one_sided || old.len() + new.len() > MOST_WORDS {
-        return [whole(LineKind::Removed, gone), whole(LineKind::Added, come)].concat();
+        return [whole(REMOVED, gone), whole(ADDED, come)].concat();
     }
     let operations = capture_diff_slices(Algorithm::Myers, &old, &new);
     let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
     let same = operations.iter().filter(|operation| matches!(operation, DiffOp::Equal { .. }));
     let alike: usize = same.map(|operation| 2 * length(&old[operation.old_range()])).sum();
     if alike * 100 < LEAST_ALIKE * (length(&old) + length(&new)) {
-        return [whole(LineKind::Removed, gone), whole(LineKind::Added, come)].concat();
+        return [whole(REMOVED, gone), whole(ADDED, come)].concat();
     }
     let spans = |side: fn(&DiffOp) -> std::ops::Range<usize>| {
         operations.iter().map(move |operation| (side(operation), !matches!(operation, DiffOp::Equal { .. })))
     };
-    let removed = lines_of(LineKind::Removed, &old, spans(DiffOp::old_range));
-    [removed, lines_of(LineKind::Added, &new, spans(DiffOp::new_range))].concat()
+    let removed = lines_of(REMOVED, &old, spans(DiffOp::old_range));
+    [removed, lines_of(ADDED, &new, spans(DiffOp::new_range))].concat()
 }
 
 /// Splits lines into words. Whitespace and line endings count as words.

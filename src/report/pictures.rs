@@ -49,7 +49,7 @@ pub(super) struct PathDrawing {
 #[derive(Serialize)]
 pub(super) struct PicturePage {
     /// The form: `cards` or `icicle`.
-    kind: &'static str,
+    kind: Drawn,
     drawing: Drawing,
     /// The number of nodes in the part shown.
     nodes: usize,
@@ -135,21 +135,24 @@ impl<'i> Pictures<'i> {
         let names: Vec<String> = drawn.all().iter().map(|page| name(page, report)).collect();
         let places: HashMap<NodeId, String> = drawn
             .homes()
-            .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
+            .map(|(id, page)| (id.clone(), format!("{}#{id}", path_of(&names, page, "html"))))
             .collect();
 
         let mut files = Vec::new();
         for number in 0..names.len() {
             let root = root_of(number);
             let href = |id: &NodeId| format!("{root}{}", report.href(id));
-            let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", file_path(&names, page));
+            let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", path_of(&names, page, "svg"));
             let options = SvgOptions {
                 href: Some(&href),
                 page_href: Some(&page_href),
                 has_ids: true,
                 standalone: Some(ruleset),
             };
-            files.push((file_path(&names, number), graph::svg(&drawn, number, &options).markup.into_bytes()));
+            files.push((
+                path_of(&names, number, "svg"),
+                graph::svg(&drawn, number, &options).markup.into_bytes(),
+            ));
         }
         if investigation.nodes().next().is_none() {
             return Ok(Pictures { path: None, pages: Vec::new(), files, places, maps: drawn });
@@ -163,10 +166,11 @@ impl<'i> Pictures<'i> {
         let ways = [Way::Confirmed, Way::Doubted].map(|way| drawn.leads_to(way));
         let pages =
             PageModels { report, drawn: &drawn, names: &names, places: &places, rows, best, others, ways };
-        let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
+        let pages =
+            (0..names.len()).map(|number| (path_of(&names, number, "html"), pages.page(number))).collect();
         let mut path = PathDrawing::of(assessment, &drawn, None, PathLinks { node: &href, question: None });
         path.map = (drawn.all()[0].drawn == Drawn::Icicle).then(|| {
-            let page_href = |page: usize, id: &NodeId| format!("{}#{id}", page_path(&names, page));
+            let page_href = |page: usize, id: &NodeId| format!("{}#{id}", path_of(&names, page, "html"));
             let options =
                 SvgOptions { href: Some(&href), page_href: Some(&page_href), ..SvgOptions::default() };
             SafeHtml::drawing(&graph::svg(&drawn, 0, &options))
@@ -213,7 +217,8 @@ impl PageModels<'_, '_> {
         let page = &self.drawn.all()[number];
         let root = root_of(number);
         let href = |id: &NodeId| format!("{root}{}", self.report.href(id));
-        let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", page_path(self.names, page));
+        let page_href =
+            |page: usize, id: &NodeId| format!("{root}{}#{id}", path_of(self.names, page, "html"));
         let options =
             SvgOptions { href: Some(&href), page_href: Some(&page_href), has_ids: true, standalone: None };
         let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.hidden);
@@ -221,10 +226,7 @@ impl PageModels<'_, '_> {
         let is_cards = page.drawn == Drawn::Cards;
         let alone = if is_cards { Vec::new() } else { self.drawn.alone(page) };
         PicturePage {
-            kind: match page.drawn {
-                Drawn::Cards => "cards",
-                Drawn::Icicle => "icicle",
-            },
+            kind: page.drawn,
             drawing,
             nodes: page.shown + page.hidden,
             root: page.root.as_ref().map(|id| self.place(id)),
@@ -234,9 +236,10 @@ impl PageModels<'_, '_> {
             after: after.map(|page| self.link(page)),
             best: self.best.and_then(|id| self.card(id)),
             best_place: self.best.map(|id| match self.drawn.is_on(page, id) {
-                true => {
-                    GraphLink { href: format!("{}#{id}", page_path(self.names, number)), ..self.place(id) }
-                }
+                true => GraphLink {
+                    href: format!("{}#{id}", path_of(self.names, number, "html")),
+                    ..self.place(id)
+                },
                 false => self.place(id),
             }),
             has_confirmed_way: self.ways[0],
@@ -247,7 +250,7 @@ impl PageModels<'_, '_> {
             branches: self.branches(page),
             more_alone: alone.len().saturating_sub(MOST_LISTED),
             alone: alone.into_iter().take(MOST_LISTED).filter_map(|id| self.card(id)).collect(),
-            file: file_path(self.names, number),
+            file: path_of(self.names, number, "svg"),
             signs: if page.drawn == Drawn::Icicle { signs(graph::swatch) } else { signs(graph::sign) },
             places: (self.names.len() > 1).then_some(PLACES),
         }
@@ -281,7 +284,7 @@ impl PageModels<'_, '_> {
             Some(BranchRow {
                 label: if is_one { row.first.to_string() } else { span(row.first, row.last) },
                 title: if is_one { self.title(row.first) } else { String::new() },
-                href: page_path(self.names, row.page?),
+                href: path_of(self.names, row.page?, "html"),
                 nodes: row.nodes,
                 bar: row.bar,
             })
@@ -303,7 +306,7 @@ impl PageModels<'_, '_> {
             Some(id) => (id.to_string(), self.title(id)),
         };
         let label = self.drawn.span(page).map_or(label, |(first, last)| span(first, last));
-        GraphLink { label, title, href: page_path(self.names, number) }
+        GraphLink { label, title, href: path_of(self.names, number, "html") }
     }
 
     /// Returns links to the pictures above the given one, from the whole graph down.
@@ -377,19 +380,11 @@ fn span(first: &NodeId, last: &NodeId) -> String {
     format!("{first} to {last}")
 }
 
-/// Returns the path of the HTML page for a picture.
-fn page_path(names: &[String], page: usize) -> String {
+/// Returns the path of a file for a picture: of its HTML page or its SVG file.
+fn path_of(names: &[String], page: usize, ending: &str) -> String {
     match names.get(page) {
-        Some(name) if page > 0 => format!("graph/{name}.html"),
-        _ => "graph.html".to_owned(),
-    }
-}
-
-/// Returns the path of the SVG file for a picture.
-fn file_path(names: &[String], page: usize) -> String {
-    match names.get(page) {
-        Some(name) if page > 0 => format!("graph/{name}.svg"),
-        _ => "graph.svg".to_owned(),
+        Some(name) if page > 0 => format!("graph/{name}.{ending}"),
+        _ => format!("graph.{ending}"),
     }
 }
 
@@ -401,7 +396,7 @@ fn root_of(page: usize) -> &'static str {
 /// Returns the script with the ids of the nodes on each page.
 fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Error> {
     let mut places: Vec<(String, Vec<&str>)> =
-        (0..names.len()).map(|page| (page_path(names, page), Vec::new())).collect();
+        (0..names.len()).map(|page| (path_of(names, page, "html"), Vec::new())).collect();
     for (id, page) in drawn.homes() {
         places[page].1.push(id.as_str());
     }

@@ -5,6 +5,8 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::bar::{BarKind, Tallies};
 use super::palette;
 use crate::assess::{Assessment, Verdict};
@@ -131,7 +133,8 @@ impl<'i> PageItem<'i> {
 }
 
 /// The form of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Drawn {
     /// One card per node.
     Cards,

@@ -11,6 +11,7 @@ use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
+use crate::ruleset::effective::list;
 use crate::service::project::ProjectEvidence;
 use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
@@ -44,18 +45,10 @@ pub(in crate::report) struct NoteKind {
 }
 
 impl Doubt {
-    fn new(kind: DoubtKind, card: Option<&SharedValue<Card>>, text: String) -> Doubt {
+    fn new(kind: DoubtKind, card: Option<&SharedValue<Card>>, text: impl Into<String>) -> Doubt {
         let [class, sign, label] = kind.words();
-        Doubt {
-            kind,
-            class,
-            sign,
-            label: label.to_owned(),
-            card: card.cloned(),
-            text,
-            code: None,
-            href: None,
-        }
+        let (label, card, text) = (label.to_owned(), card.cloned(), text.into());
+        Doubt { kind, class, sign, label, card, text, code: None, href: None }
     }
 
     /// Returns true if the verdict on an answer already covers this doubt.
@@ -138,14 +131,6 @@ enum DoubtGroup {
 }
 
 impl DoubtGroup {
-    const ALL: [DoubtGroup; 5] = [
-        DoubtGroup::Whole,
-        DoubtGroup::Answer,
-        DoubtGroup::RestsOn,
-        DoubtGroup::OtherAnswer,
-        DoubtGroup::Elsewhere,
-    ];
-
     /// Returns the key and the title. If the conclusion names no answers, all answers count.
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
@@ -160,30 +145,13 @@ impl DoubtGroup {
     }
 }
 
-/// The distances of nodes from the answers behind the conclusion.
+/// The places of nodes in relation to the answers behind the conclusion.
 struct Nearness {
-    answers: HashSet<NodeId>,
-    rests_on: HashSet<NodeId>,
-    others: HashSet<NodeId>,
+    groups: HashMap<NodeId, DoubtGroup>,
     /// The number of steps in the tree from each node to the nearest answer.
     steps: HashMap<NodeId, usize>,
     /// True if the conclusion names its answers.
     is_bound: bool,
-}
-
-impl Nearness {
-    fn place(&self, node: &NodeId) -> DoubtGroup {
-        match node {
-            node if self.answers.contains(node) => DoubtGroup::Answer,
-            node if self.rests_on.contains(node) => DoubtGroup::RestsOn,
-            node if self.others.contains(node) => DoubtGroup::OtherAnswer,
-            _ => DoubtGroup::Elsewhere,
-        }
-    }
-
-    fn steps(&self, node: &NodeId) -> usize {
-        self.steps.get(node).copied().unwrap_or(usize::MAX)
-    }
 }
 
 impl Cards<'_> {
@@ -215,7 +183,7 @@ impl Cards<'_> {
             self.of_answer(solution, &mut found);
         }
         for card in self.in_order(self.assessment.awaiting.iter().map(|node| &node.id)) {
-            found.push(Doubt::new(DoubtKind::Unconfirmed, Some(&card), " awaits confirmation.".to_owned()));
+            found.push(Doubt::new(DoubtKind::Unconfirmed, Some(&card), " awaits confirmation."));
         }
         for it in self.assessment.overturned() {
             let Some(card) = self.get(&it.node.id) else { continue };
@@ -248,11 +216,7 @@ impl Cards<'_> {
             found.push(Doubt::new(DoubtKind::Open, Some(&end.card), text));
         }
         for card in self.in_order(self.investigation.pending().map(|node| &node.id)) {
-            found.push(Doubt::new(
-                DoubtKind::Open,
-                Some(&card),
-                " is proposed, but not yet explored.".to_owned(),
-            ));
+            found.push(Doubt::new(DoubtKind::Open, Some(&card), " is proposed, but not yet explored."));
         }
         self.in_places(found, &overview.solutions)
     }
@@ -261,39 +225,39 @@ impl Cards<'_> {
         let owed = overview.blockers.len();
         let steps = counted(owed, "required step");
         let end = self.investigation.conclusion();
-        let mut tell = |text: String| found.push(Doubt::new(DoubtKind::Whole, None, text));
+        let mut tell = |text: &str| found.push(Doubt::new(DoubtKind::Whole, None, text));
         match end {
-            None if owed > 0 => tell(format!("It has not ended: {steps} left.")),
-            None => tell("It has not ended.".to_owned()),
+            None if owed > 0 => tell(&format!("It has not ended: {steps} left.")),
+            None => tell("It has not ended."),
             Some(end) if end.stopped.is_some() => {
                 let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
-                tell(format!("It was stopped early ({why}): {steps} skipped."));
+                tell(&format!("It was stopped early ({why}): {steps} skipped."));
             }
             Some(_) if owed > 0 => {
-                tell(format!("It has ended, but its rules are no longer met: {steps} missing."));
+                tell(&format!("It has ended, but its rules are no longer met: {steps} missing."));
             }
             Some(_) => {}
         }
         if let Some(end) = end {
             if self.investigation.end_in_force().is_none() {
-                tell("Research continued after it ended.".to_owned());
+                tell("Research continued after it ended.");
             }
             if end.conclusion.is_none() {
-                tell("It has ended without a conclusion.".to_owned());
+                tell("It has ended without a conclusion.");
             }
             if !end.other_conclusions.is_empty() {
-                tell("It was ended several times, in different places.".to_owned());
+                tell("It was ended several times, in different places.");
             }
         }
         if !overview.solutions.is_empty() && !self.assessment.method_confirms {
-            tell("Its method does not confirm answers.".to_owned());
+            tell("Its method does not confirm answers.");
         }
     }
 
     fn of_node(&self, node: &Node, evidence: &ProjectEvidence, found: &mut Vec<Doubt>) {
         let Some(card) = self.get(&node.id) else { return };
         if differs(node) {
-            let text = " has results that differ, and nobody has decided between them.".to_owned();
+            let text = " has results that differ, and nobody has decided between them.";
             found.push(Doubt::new(DoubtKind::Contested, Some(card), text));
         }
         for pin in node.pins() {
@@ -307,8 +271,7 @@ impl Cards<'_> {
 
     fn of_answer(&self, solution: &Solution, found: &mut Vec<Doubt>) {
         let card = &solution.card;
-        let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
-        let by = shorten(&by.join(", "), QUOTED);
+        let by = shorten(&list(solution.confirmed_by.iter().map(|by| &by.card.id)), QUOTED);
         let answer = self.assessment.answer(&card.id);
         // An objection to the answer itself is already included.
         let mut objections =
@@ -327,23 +290,15 @@ impl Cards<'_> {
         let answer = answer.filter(|_| self.assessment.method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {
-                let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
+                let text = " was changed by hand, and nobody has confirmed it since.";
                 found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), text));
             }
             Some((Verdict::NotChecked, _)) if by.is_empty() => {
-                found.push(Doubt::new(
-                    DoubtKind::Unconfirmed,
-                    Some(card),
-                    " has not been checked.".to_owned(),
-                ));
+                found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), " has not been checked."));
             }
             Some((Verdict::NotChecked, _)) => {
-                let why = "which is empty or older than the findings";
-                found.push(Doubt::new(
-                    DoubtKind::Unconfirmed,
-                    Some(card),
-                    format!(" is confirmed only by {by}, {why}."),
-                ));
+                let text = format!(" is confirmed only by {by}, which is empty or older than the findings.");
+                found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), text));
             }
             Some((Verdict::AuthorOnly, _)) => {
                 let text = format!(" was checked only by its author, in {by}.");
@@ -352,32 +307,28 @@ impl Cards<'_> {
             _ => {}
         }
         if solution.reference_count == 0 && !solution.has_commands && !solution.is_withheld {
-            found.push(Doubt::new(DoubtKind::Unsourced, Some(card), " cites no source.".to_owned()));
+            found.push(Doubt::new(DoubtKind::Unsourced, Some(card), " cites no source."));
         }
     }
 
-    fn in_places(&self, found: Vec<Doubt>, solutions: &[Solution]) -> Doubts {
-        let near = self.nearness(solutions);
-        let mut all: Vec<(DoubtGroup, usize, Doubt)> = found
-            .into_iter()
-            .map(|doubt| match &doubt.card {
-                None => (DoubtGroup::Whole, 0, doubt),
-                Some(card) => (near.place(&card.id), near.steps(&card.id), doubt),
-            })
-            .collect();
-        all.sort_by_key(|(place, steps, doubt)| (*place, *steps, doubt.kind));
-        let count = all.len();
-        let mut places: Vec<DoubtPlace> = DoubtGroup::ALL
-            .iter()
-            .map(|place| {
-                let (key, title) = place.words(near.is_bound);
-                let of_it = all.iter().filter(|(at, ..)| at == place).map(|(.., doubt)| doubt.clone());
-                DoubtPlace { key, title, doubts: of_it.collect() }
-            })
-            .collect();
-        places.retain(|place| !place.doubts.is_empty());
+    fn in_places(&self, mut found: Vec<Doubt>, solutions: &[Solution]) -> Doubts {
+        let Nearness { groups, steps, is_bound } = self.nearness(solutions);
+        let place = |doubt: &Doubt| match &doubt.card {
+            None => (DoubtGroup::Whole, 0),
+            Some(card) => (
+                groups.get(&card.id).copied().unwrap_or(DoubtGroup::Elsewhere),
+                steps.get(&card.id).copied().unwrap_or(usize::MAX),
+            ),
+        };
+        found.sort_by_key(|doubt| (place(doubt), doubt.kind));
+        let of_group = |doubts: &[Doubt]| {
+            let (key, title) = place(&doubts[0]).0.words(is_bound);
+            DoubtPlace { key, title, doubts: doubts.to_vec() }
+        };
+        let places: Vec<DoubtPlace> =
+            found.chunk_by(|one, other| place(one).0 == place(other).0).map(of_group).collect();
         let (about, elsewhere) = self.notes(&places);
-        Doubts { places, count, about, elsewhere }
+        Doubts { places, count: found.len(), about, elsewhere }
     }
 
     /// Returns the notes about the outcome that the verdict does not cover, and the numbers of other notes by kind.
@@ -408,14 +359,17 @@ impl Cards<'_> {
         let is_bound = solutions.iter().any(|it| bound.contains(&it.card.id));
         let (near, far): (Vec<&Solution>, Vec<&Solution>) =
             solutions.iter().partition(|it| !is_bound || bound.contains(&it.card.id));
-        let answers: HashSet<NodeId> = near.iter().map(|it| it.card.id.clone()).collect();
-        let mut rests_on: HashSet<NodeId> = HashSet::new();
-        for answer in &answers {
-            rests_on.extend(self.investigation.path(answer).into_iter().map(|node| node.id.clone()));
+        let mut groups: HashMap<NodeId, DoubtGroup> = HashMap::new();
+        groups.extend(far.iter().map(|it| (it.card.id.clone(), DoubtGroup::OtherAnswer)));
+        for answer in &near {
+            let path = self.investigation.path(&answer.card.id).into_iter().map(|node| &node.id);
+            let basis = path.chain(answer.confirmed_by.iter().map(|by| &by.card.id));
+            groups.extend(basis.map(|id| (id.clone(), DoubtGroup::RestsOn)));
         }
-        rests_on.extend(near.iter().flat_map(|it| &it.confirmed_by).map(|by| by.card.id.clone()));
+        let answers: Vec<NodeId> = near.iter().map(|it| it.card.id.clone()).collect();
+        groups.extend(answers.iter().map(|id| (id.clone(), DoubtGroup::Answer)));
         let mut steps: HashMap<NodeId, usize> = answers.iter().map(|id| (id.clone(), 0)).collect();
-        let mut next: VecDeque<NodeId> = answers.iter().cloned().collect();
+        let mut next = VecDeque::from(answers);
         while let Some(at) = next.pop_front() {
             let step = steps.get(&at).map_or(1, |steps| steps + 1);
             let parent = self.investigation.node(&at).and_then(|node| node.parent.clone());
@@ -427,12 +381,6 @@ impl Cards<'_> {
                 }
             }
         }
-        Nearness {
-            answers,
-            rests_on,
-            others: far.iter().map(|it| it.card.id.clone()).collect(),
-            steps,
-            is_bound,
-        }
+        Nearness { groups, steps, is_bound }
     }
 }
