@@ -31,12 +31,12 @@ pub(super) fn challenge(
     issues: Option<&IssueUrl>,
 ) -> Challenge {
     let short = |text: &str| shorten(&one_line(text), TITLE);
-    let (session, id) = (&header.id, &card.id);
+    let (session, id) = (&header.facts.id, &card.id);
     let title = short(&card.title);
     let page = base.map(|(base, folder)| format!("Page: {}\n", base.of(&format!("{folder}{}", card.href))));
     let facts = format!(
         "Investigation: {} ({session})\nNode: {id}, {}: {title}\nCommit: {}\n{}",
-        short(&header.title),
+        short(&header.facts.title),
         card.state.name,
         header.head,
         page.unwrap_or_default()

@@ -6,6 +6,7 @@ use super::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff};
 use super::history::verb_of;
 use crate::domain::Happening;
 use crate::format::readme::{inline, quoted};
+use crate::ruleset::effective::list;
 
 /// The maximum number of lines under each heading. Forges accept comments of about 65,000 characters.
 const LISTED: usize = 60;
@@ -81,8 +82,8 @@ fn line(happening: &Happening) -> String {
             let _ = write!(line, " {} → {}{by}{}", change.from, change.to, reason.unwrap_or_default());
         }
         Happening::Amended(_, amendment) => {
-            let parts: Vec<&str> = amendment.parts().collect();
-            let _ = write!(line, " {} amended: {}", parts.join(", "), inline(&amendment.reason, LENGTH));
+            let parts = list(amendment.parts());
+            let _ = write!(line, " {parts} amended: {}", inline(&amendment.reason, LENGTH));
         }
         Happening::Committed(_) => {
             let state = node.classification.as_ref().map(|result| result.state.to_string());

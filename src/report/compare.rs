@@ -17,8 +17,6 @@ use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
 use crate::report::review::{self, ReviewEntry};
-use crate::service::project::ProjectEvidence;
-use crate::service::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
 /// The maximum length of a value shown in one line, in characters. Longer values are shown as a text diff.
@@ -167,16 +165,8 @@ pub(super) fn view(
 ) -> CompareView {
     let before = &comparison.before;
     let after = &input.snapshot;
-    let earlier = Report::of(&ReportInput {
-        snapshot: before.clone(),
-        history: Vec::new(),
-        rev: None,
-        sign_offs: SignOffs::default(),
-        evidence: ProjectEvidence::default(),
-        attachments: Vec::new(),
-        withheld: input.withheld.clone(),
-        ends: Vec::new(),
-    });
+    let earlier = ReportInput::new(before.clone(), Vec::new());
+    let earlier = Report::of(&ReportInput { withheld: input.withheld.clone(), ..earlier });
     let diff = Diff::new(before, after);
     let (old_cards, new_cards) = (cards(before, place), cards(after, place));
     let at = |snapshot: &Snapshot| {
@@ -185,7 +175,7 @@ pub(super) fn view(
     };
     let [from, to] = &comparison.names;
     let end = diff.end.as_ref().map(|end| end.what);
-    let (old_faults, new_faults) = (&earlier.header.faults, &report.header.faults);
+    let (old_faults, new_faults) = (&earlier.header.facts.faults, &report.header.facts.faults);
     let without =
         |all: &[String], others: &[String]| all.iter().filter(|one| !others.contains(one)).cloned().collect();
     let mut view = CompareView {

@@ -105,7 +105,7 @@ impl<'s> Diff<'s> {
             answers: answers(&judged),
             judged,
             end: end(old, new),
-            facts: facts(old.meta(), new.meta()),
+            facts: differing_fields(fields_of_meta(old.meta()), fields_of_meta(new.meta())),
             ruleset: (rules[0] != rules[1]).then_some(rules),
             nodes: pairs
                 .into_iter()
@@ -199,30 +199,27 @@ fn end(old: &Investigation, new: &Investigation) -> Option<EndDiff> {
         (_, None) => "reopened",
         _ => "changed",
     };
-    let [old, new] = [old, new].map(|end| end.map_or_else(Default::default, fields_of_end));
-    let fields = FIELDS_OF_END.into_iter().zip(old.into_iter().zip(new));
-    let fields = fields.filter_map(|(name, (old, new))| FieldDiff::new(name, &old, &new)).collect();
+    let fields = differing_fields(fields_of_end(old), fields_of_end(new));
     Some(EndDiff { what, fields })
 }
 
 /// The display name of the conclusion.
 pub const CONCLUSION: &str = "Conclusion";
 
-const FIELDS_OF_END: [&str; 11] = [
-    "Ended",
-    "Concluded by",
-    "Concluded later",
-    "Stopped early",
-    "Why stopped",
-    "Before ending",
-    CONCLUSION,
-    "Answers it rests on",
-    "Not covered",
-    "Changes to the conclusion",
-    "Other conclusions",
-];
+/// Returns the fields that differ between two lists with the same names.
+fn differing_fields<const N: usize>(
+    old: [(&'static str, String); N],
+    new: [(&'static str, String); N],
+) -> Vec<FieldDiff> {
+    let pairs = old.into_iter().zip(new);
+    pairs.filter_map(|((name, old), (_, new))| FieldDiff::new(name, &old, &new)).collect()
+}
 
-fn fields_of_end(end: &Conclusion) -> [String; 11] {
+/// Returns the fields of a conclusion with their display names. All are empty without a conclusion.
+fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 11] {
+    let nothing = Conclusion::default();
+    let ended_at = or_none(end.map(|end| end.ended_at));
+    let end = end.unwrap_or(&nothing);
     let stopped = end.stopped.as_ref();
     let others: Vec<String> =
         end.other_conclusions.iter().filter_map(|other| other.conclusion.clone()).collect();
@@ -231,43 +228,37 @@ fn fields_of_end(end: &Conclusion) -> [String; 11] {
     let bound: Vec<String> =
         end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label())).collect();
     [
-        end.ended_at.to_string(),
-        or_none(&end.who()),
-        or_none(&end.concluded_at),
-        stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default(),
-        stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default(),
-        end.asked.as_ref().map(view::asked_line).unwrap_or_default(),
-        or_none(&end.conclusion),
-        bound.join("\n"),
-        end.not_covered.join("\n"),
-        amended.join("\n"),
-        others.join("\n\n"),
+        ("Ended", ended_at),
+        ("Concluded by", or_none(end.who())),
+        ("Concluded later", or_none(end.concluded_at)),
+        ("Stopped early", or_none(stopped.map(|stopped| stopped.reason.label()))),
+        ("Why stopped", or_none(stopped.and_then(|stopped| stopped.note.as_ref()))),
+        ("Before ending", or_none(end.asked.as_ref().map(view::asked_line))),
+        (CONCLUSION, or_none(end.conclusion.as_ref())),
+        ("Answers it rests on", bound.join("\n")),
+        ("Not covered", end.not_covered.join("\n")),
+        ("Changes to the conclusion", amended.join("\n")),
+        ("Other conclusions", others.join("\n\n")),
     ]
 }
 
-fn facts(old: &Meta, new: &Meta) -> Vec<FieldDiff> {
-    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
+/// Returns the fixed settings with their display names.
+fn fields_of_meta(meta: &Meta) -> [(&'static str, String); 10] {
+    let early = if meta.allow_early_terminal { "yes" } else { "no" };
     [
-        FieldDiff::new("Id", &old.id.to_string(), &new.id.to_string()),
-        FieldDiff::new("Title", &old.title, &new.title),
-        FieldDiff::new("Question", &old.query, &new.query),
-        FieldDiff::new("Context", or_empty(&old.context), or_empty(&new.context)),
-        FieldDiff::new("Ruleset", &old.ruleset, &new.ruleset),
-        FieldDiff::new("Mode", &old.mode, &new.mode),
-        FieldDiff::new("Minimum rounds", &old.min_rounds.to_string(), &new.min_rounds.to_string()),
-        FieldDiff::new("Minimum roots", &old.min_roots.to_string(), &new.min_roots.to_string()),
-        FieldDiff::new("Early results", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
-        FieldDiff::new("Started", &old.started_at.to_string(), &new.started_at.to_string()),
+        ("Id", meta.id.to_string()),
+        ("Title", meta.title.clone()),
+        ("Question", meta.query.clone()),
+        ("Context", or_none(meta.context.as_ref())),
+        ("Ruleset", meta.ruleset.clone()),
+        ("Mode", meta.mode.clone()),
+        ("Minimum rounds", meta.min_rounds.to_string()),
+        ("Minimum roots", meta.min_roots.to_string()),
+        ("Early results", early.to_owned()),
+        ("Started", meta.started_at.to_string()),
     ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
-fn or_none<T: ToString>(value: &Option<T>) -> String {
-    value.as_ref().map(T::to_string).unwrap_or_default()
-}
-
-fn or_empty(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
+fn or_none(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }

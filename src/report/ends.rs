@@ -8,7 +8,6 @@ use super::ReportInput;
 use super::compare::{self, CompareView, Comparison};
 use super::model::{Report, Time};
 use crate::domain::NodeId;
-use crate::service::signoff::SignOffs;
 use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
 /// The prefix of the tags for ended states.
@@ -83,16 +82,9 @@ pub(super) fn pages(
     input.ends.windows(2).filter_map(move |pair| {
         let [before, after] = pair else { return None };
         let since = input.history.iter().skip_while(|entry| entry.commit != after.snapshot.head);
-        let after_input = ReportInput {
-            snapshot: after.snapshot.clone(),
-            history: since.cloned().collect(),
-            rev: None,
-            sign_offs: SignOffs::default(),
-            evidence: input.evidence.clone(),
-            attachments: Vec::new(),
-            withheld: input.withheld.clone(),
-            ends: Vec::new(),
-        };
+        let (evidence, withheld) = (input.evidence.clone(), input.withheld.clone());
+        let after_input = ReportInput::new(after.snapshot.clone(), since.cloned().collect());
+        let after_input = ReportInput { evidence, withheld, ..after_input };
         let comparison = Comparison {
             before: before.snapshot.clone(),
             // The later state follows the earlier one along first parents.

@@ -19,9 +19,11 @@ const LONGEST: usize = 100;
 
 /// Returns the feed.
 pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Vec<u8> {
-    let mut ended: Vec<(&str, &SiteEntry)> =
-        entries.iter().filter_map(|entry| Some((entry.ended_at.as_ref()?.iso.as_str(), entry))).collect();
-    ended.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
+    let mut ended: Vec<(&str, &SiteEntry)> = entries
+        .iter()
+        .filter_map(|entry| Some((entry.facts.ended_at.as_ref()?.iso.as_str(), entry)))
+        .collect();
+    ended.sort_by(|a, b| (b.0, &b.1.facts.id).cmp(&(a.0, &a.1.facts.id)));
     ended.truncate(LONGEST);
     // If no investigation has ended, the feed uses the time of the newest change, so identical commits give identical bytes.
     let changed = entries.iter().map(|entry| entry.changed_at.iso.as_str()).max();
@@ -36,8 +38,8 @@ pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Ve
     link(&mut xml, 1, "alternate", "text/html", base.folder());
     for (at, entry) in ended {
         xml.push_str("  <entry>\n");
-        element(&mut xml, 2, "title", or(&entry.title, "Untitled"));
-        element(&mut xml, 2, "id", &format!("urn:uuid:{}", entry.id));
+        element(&mut xml, 2, "title", or(&entry.facts.title, "Untitled"));
+        element(&mut xml, 2, "id", &format!("urn:uuid:{}", entry.facts.id));
         element(&mut xml, 2, "updated", at);
         xml.push_str("    <author>\n");
         element(&mut xml, 3, "name", or(&entry.concluded_by, "Unknown"));
@@ -45,7 +47,8 @@ pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Ve
         link(&mut xml, 2, "alternate", "text/html", &base.of(&entry.href));
         let TopView { what, words, .. } = &entry.top;
         let top = if words.is_empty() { what.to_string() } else { format!("{what}, {words}") };
-        let summary = format!("{top}.\n{}\n{}\n{}", entry.verdict, entry.query_excerpt, entry.conclusion);
+        let summary =
+            format!("{top}.\n{}\n{}\n{}", entry.verdict, entry.facts.query_excerpt, entry.conclusion);
         element(&mut xml, 2, "summary", summary.trim());
         xml.push_str("  </entry>\n");
     }

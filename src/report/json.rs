@@ -67,7 +67,7 @@ struct InvestigationJson<'a> {
     attachments_left_out: usize,
     /// The unresolved objections.
     open_objections: Vec<String>,
-    references: Vec<ReferenceData>,
+    references: &'a [CitedSource],
     commits: Vec<CommitJson>,
     /// The sign-offs, with their validity when the file was written.
     sign_offs: Vec<SignOffView<'a>>,
@@ -191,22 +191,6 @@ struct BlockerJson {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReferenceData {
-    target: String,
-    kind: &'static str,
-    title: Option<String>,
-    cited_by: Vec<CitationJson>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CitationJson {
-    node: String,
-    lines: Vec<u32>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct CommitJson {
     commit: String,
     parents: Vec<String>,
@@ -226,7 +210,7 @@ struct ChangeOf {
     node: Option<String>,
 }
 
-fn document<'a>(input: &'a ReportInput, references: &[CitedSource]) -> InvestigationJson<'a> {
+fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> InvestigationJson<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules = snapshot.rules();
@@ -306,7 +290,7 @@ fn document<'a>(input: &'a ReportInput, references: &[CitedSource]) -> Investiga
         attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),
-        references: references.iter().map(reference).collect(),
+        references,
         commits: input
             .history
             .iter()
@@ -329,19 +313,6 @@ fn document<'a>(input: &'a ReportInput, references: &[CitedSource]) -> Investiga
             })
             .collect(),
         sign_offs: input.sign_offs.all.iter().map(SignOffView::from).collect(),
-    }
-}
-
-fn reference(reference: &CitedSource) -> ReferenceData {
-    ReferenceData {
-        target: reference.target.clone(),
-        kind: if reference.is_url { "url" } else { "path" },
-        title: reference.title.clone(),
-        cited_by: reference
-            .cited_by
-            .iter()
-            .map(|(node, lines)| CitationJson { node: node.to_string(), lines: lines.clone() })
-            .collect(),
     }
 }
 

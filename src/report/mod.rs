@@ -81,13 +81,13 @@ pub use history::verb_of;
 pub use parts::{FileMark, SitePart};
 pub use publish::{Published, SiteTarget, Sources, Waiting, publish, publish_into};
 pub use read::{NoRange, Range, ReadOptions, ReportReadError};
-pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, site};
+pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT};
 pub use sites::{SiteEntry, UnreadableInvestigation};
 pub use templates::{TemplateError, Templates};
 pub use withheld::withheld;
 pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
 
-use crate::domain::{Attached, NodeId, SessionId};
+use crate::domain::{Attached, NodeId};
 use crate::service::project::ProjectEvidence;
 use crate::service::signoff::SignOffs;
 use crate::service::withhold::Withheld;
@@ -115,6 +115,20 @@ pub struct ReportInput {
 }
 
 impl ReportInput {
+    /// Creates the input for a state and its history, without anything else.
+    pub fn new(snapshot: Snapshot, history: Vec<HistoryEntry>) -> ReportInput {
+        ReportInput {
+            snapshot,
+            history,
+            rev: None,
+            sign_offs: SignOffs::default(),
+            evidence: ProjectEvidence::default(),
+            attachments: Vec::new(),
+            withheld: BTreeSet::new(),
+            ends: Vec::new(),
+        }
+    }
+
     /// Removes the text of the withheld nodes.
     pub fn withhold(&mut self, withheld: &Withheld) {
         withheld.hide_in(&mut self.history, &self.snapshot);
@@ -122,23 +136,6 @@ impl ReportInput {
         self.ends.iter_mut().for_each(|end| drop(withheld.hide(&mut end.snapshot)));
         let investigation = &self.snapshot.investigation;
         self.attachments.retain(|file| investigation.attachments_of(&file.node).contains_key(&file.name));
-    }
-}
-
-/// The input for a site.
-#[derive(Clone, Debug, Default)]
-pub struct SiteContents {
-    /// The investigations.
-    pub inputs: Vec<ReportInput>,
-    /// The unreadable investigations, listed in the index.
-    pub unreadable: Vec<UnreadableInvestigation>,
-    /// The state to compare with, for a single investigation.
-    pub comparison: Option<Comparison>,
-}
-
-impl From<&[ReportInput]> for SiteContents {
-    fn from(inputs: &[ReportInput]) -> SiteContents {
-        SiteContents { inputs: inputs.to_vec(), ..SiteContents::default() }
     }
 }
 
@@ -186,9 +183,6 @@ pub enum ReportError {
     /// A template can't be read, compiled or rendered.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// Two inputs have the same investigation id.
-    #[error("the investigation {0} was given twice: give each one once")]
-    Twice(SessionId),
     /// A path is not valid in a site.
     #[error("`{path}` is not a valid path in a site: {reason}")]
     BadPath {

@@ -26,7 +26,7 @@ impl PageHead {
             canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
             kind: "article",
             feed: base.map(|_| feed::TITLE),
-            modified: header.ended_at.as_ref().map(|at| at.iso.clone()),
+            modified: header.facts.ended_at.as_ref().map(|at| at.iso.clone()),
         }
     }
 

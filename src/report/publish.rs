@@ -105,7 +105,9 @@ impl Published {
     /// Returns the number of nodes and the number of commits.
     pub fn told(&self) -> (usize, usize) {
         let entries = self.parts.iter().map(|part| &part.entry);
-        entries.fold((0, 0), |(nodes, commits), it| (nodes + it.committed + it.pending, commits + it.commits))
+        entries.fold((0, 0), |(nodes, commits), it| {
+            (nodes + it.facts.committed + it.facts.pending, commits + it.commits)
+        })
     }
 
     /// Returns a digest of everything the index shows.
@@ -196,8 +198,8 @@ pub fn publish(
         });
         for (subject, part) in subjects.iter().zip(parts) {
             match part? {
-                Made::Part(part, is_kept) => take((*part, is_kept)),
-                Made::Unreadable(reason) => {
+                Ok(part) => take(part),
+                Err(reason) => {
                     made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason });
                 }
             }
@@ -263,12 +265,9 @@ struct SiteSubject<'s> {
     id: Option<SessionId>,
 }
 
-/// The outcome for one of several investigations.
-enum Made {
-    /// The part, and whether it comes from the earlier site.
-    Part(Box<SitePart>, bool),
-    Unreadable(String),
-}
+/// The part for one of several investigations, and whether it comes from the earlier site; or the reason why the
+/// investigation is left out.
+type Made = Result<(SitePart, bool), String>;
 
 /// The data shared by the threads.
 struct SiteWork<'w, T> {
@@ -312,21 +311,19 @@ impl<T: SiteTarget> SiteWork<'_, T> {
 
     fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&str>) -> Result<Made, ReportError> {
         if let Some(twin) = twin {
-            return Ok(Made::Unreadable(twin.to_owned()));
+            return Ok(Err(twin.to_owned()));
         }
         if let Some(part) = self.kept(subject)? {
-            return Ok(Made::Part(Box::new(part), true));
+            return Ok(Ok((part, true)));
         }
         let (input, _) = match self.sources.reading.read(subject.store, subject.folder) {
             Ok(read) => read,
-            Err(error) => return Ok(Made::Unreadable(without_place(&error, subject.folder))),
+            Err(error) => return Ok(Err(without_place(&error, subject.folder))),
         };
         if Some(input.snapshot.investigation.meta().id) != subject.id {
-            return Ok(Made::Unreadable(
-                "another investigation replaced it while it was being read".to_owned(),
-            ));
+            return Ok(Err("another investigation replaced it while it was being read".to_owned()));
         }
-        Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
+        Ok(Ok((self.make(subject, &input, None)?, false)))
     }
 
     /// Reuses the earlier site's part if a rebuild would produce the same files.

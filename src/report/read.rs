@@ -134,9 +134,8 @@ impl ReadOptions {
         let named = named.follow(&snapshot, &history, &before)?;
         let attachments = store.attachments(&snapshot)?;
         let ends = ends(store, folder, &history)?;
-        let nothing = Default::default();
-        let mut input =
-            ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing, ends };
+        let input = ReportInput::new(snapshot, history);
+        let mut input = ReportInput { rev, sign_offs, evidence, attachments, ends, ..input };
         for withheld in [listed, named] {
             if let Some(comparison) = &mut comparison {
                 withheld.hide(&mut comparison.before);

@@ -2,32 +2,49 @@
 
 use std::collections::HashMap;
 
+use serde::{Serialize, Serializer};
+
 use super::texts::NodeTexts;
-use crate::domain::{Citation, Investigation, NodeId, Pin};
-use crate::markdown::{Mention, MentionKind};
-use crate::text::one_line;
+use crate::decide::references::mentioned;
+use crate::domain::{Investigation, NodeId, Pin};
+use crate::markdown::MentionKind;
 
 /// A source and the nodes that cite it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct CitedSource {
     /// The URL or path.
     pub target: String,
     /// True if it is a URL that may become a link: `http` or `https`.
+    #[serde(rename = "kind", serialize_with = "kind")]
     pub is_url: bool,
     /// The first title given for the source.
     pub title: Option<String>,
     /// The citing nodes in order, with the cited lines.
-    pub cited_by: Vec<(NodeId, Vec<u32>)>,
+    pub cited_by: Vec<CitingLines>,
     /// The cited file contents, one for each citation that stores them.
+    #[serde(skip)]
     pub pins: Vec<Pin>,
+}
+
+/// A node that cites a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct CitingLines {
+    pub node: NodeId,
+    /// The cited lines.
+    pub lines: Vec<u32>,
+}
+
+fn kind<S: Serializer>(is_url: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *is_url { "url" } else { "path" })
 }
 
 impl CitedSource {
     /// Returns the lines cited by a node.
     pub(super) fn lines_of(&self, node: &NodeId) -> &[u32] {
         // Nodes are read in order, so the list is sorted.
-        let at = self.cited_by.binary_search_by(|(id, _)| id.cmp(node));
-        at.ok().and_then(|at| self.cited_by.get(at)).map_or(&[], |(_, lines)| lines)
+        let at = self.cited_by.binary_search_by(|citing| citing.node.cmp(node));
+        at.ok().and_then(|at| self.cited_by.get(at)).map_or(&[], |citing| &citing.lines)
     }
 }
 
@@ -36,10 +53,10 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     let mut references: Vec<CitedSource> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
-        let mentioned = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions);
+        let found = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions);
         let given = node.classification.iter().flat_map(|it| &it.references);
-        let given = given.map(|citation| (mention(citation), citation.pinned.as_ref()));
-        for (mention, pin) in mentioned.map(|mention| (mention.clone(), None)).chain(given) {
+        let given = given.map(|citation| (mentioned(citation), citation.pinned.as_ref()));
+        for (mention, pin) in found.map(|mention| (mention.clone(), None)).chain(given) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
             let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
                 references.push(CitedSource {
@@ -56,31 +73,17 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
             if reference.title.is_none() {
                 reference.title = mention.title.clone().filter(|title| !title.trim().is_empty());
             }
-            if reference.cited_by.last().is_none_or(|(last, _)| last != &node.id) {
-                reference.cited_by.push((node.id.clone(), Vec::new()));
+            if reference.cited_by.last().is_none_or(|last| last.node != node.id) {
+                reference.cited_by.push(CitingLines { node: node.id.clone(), lines: Vec::new() });
             }
-            if let (Some(line), Some((_, lines))) = (mention.line, reference.cited_by.last_mut())
-                && !lines.contains(&line)
+            if let (Some(line), Some(citing)) = (mention.line, reference.cited_by.last_mut())
+                && !citing.lines.contains(&line)
             {
-                lines.push(line);
+                citing.lines.push(line);
             }
         }
     }
     references
-}
-
-/// Converts a source given as structured data to a mention, as if the findings had mentioned it.
-fn mention(citation: &Citation) -> Mention {
-    let kind = if is_web(&citation.target) { MentionKind::Url } else { MentionKind::Path };
-    let first = citation.lines.as_deref().map(|lines| lines.split('-').next().unwrap_or_default());
-    Mention {
-        target: citation.target.clone(),
-        kind,
-        line: first.and_then(|line| line.trim().parse().ok()),
-        last_line: None,
-        title: citation.note.as_deref().map(one_line),
-        quote: None,
-    }
 }
 
 /// Returns true for URLs that may become links. A `javascript:` URL would run as a script.

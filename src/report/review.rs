@@ -12,6 +12,7 @@ use crate::decide::standing::weakened;
 use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::effective::list;
 use crate::service::project::ProjectEvidence;
 use crate::text::{one_line, shorten};
 
@@ -178,9 +179,8 @@ impl Notes {
                 (risk, format!("{} became {}{by}{reason}", change.from, change.to))
             }
             Happening::Amended(_, amendment) => {
-                let parts: Vec<&str> = amendment.parts().collect();
-                let by = by(amendment.who());
-                (Risk::Other, format!("amended ({}){by}: {}", parts.join(", "), amendment.reason))
+                let (parts, by) = (list(amendment.parts()), by(amendment.who()));
+                (Risk::Other, format!("amended ({parts}){by}: {}", amendment.reason))
             }
             Happening::Edited(_) => (Risk::Warning, "changed by hand or in a merge".to_owned()),
             Happening::Removed(_) => (Risk::Warning, "removed by hand".to_owned()),
@@ -287,8 +287,7 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
     let turned = weakened(before.investigation, after.investigation, rules);
     for id in &turned.refuted {
         let by = after.answer(id).map_or(&[][..], |answer| &answer.refuted_by);
-        let by: Vec<&str> = by.iter().map(NodeId::as_str).collect();
-        notes.add(Some(id), Risk::Turned, format!("refuted by {}", by.join(", ")));
+        notes.add(Some(id), Risk::Turned, format!("refuted by {}", list(by)));
     }
     for id in &turned.unconfirmed {
         notes.add(Some(id), Risk::Unconfirmed, "it is no longer confirmed".to_owned());

@@ -22,7 +22,7 @@ use super::pictures::{self, PathDrawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, UnreadableInvestigation};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
-use super::{ReportError, ReportInput, SiteContents, json, search};
+use super::{ReportError, ReportInput, json, search};
 use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
@@ -43,41 +43,6 @@ const MOST_IN_ONE_FILE: usize = 2_000;
 const MOST_PRINTED: usize = 1_000;
 /// The maximum number of commits on the print page.
 const MOST_COMMITS: usize = 300;
-
-/// Returns the site as a map of relative paths to bytes. This function is pure, so identical inputs give identical sites.
-///
-/// The pages of a single investigation are at the root. With several investigations, each has a folder named after its
-/// id, and there is an index.
-///
-/// # Errors
-///
-/// Returns an error if a template fails or if an investigation is given twice.
-pub fn site(
-    contents: &SiteContents,
-    templates: &Templates,
-) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
-    let SiteContents { inputs, unreadable, comparison } = contents;
-    let mut seen = BTreeSet::new();
-    for input in inputs {
-        let id = input.snapshot.investigation.meta().id;
-        if !seen.insert(id) {
-            return Err(ReportError::Twice(id));
-        }
-    }
-    let builder = Builder::new(templates, inputs.len() + unreadable.len() != 1);
-    let mut files = BTreeMap::new();
-    let mut put = |path: &str, bytes: Vec<u8>| {
-        files.insert(path.to_owned(), bytes);
-        Ok(())
-    };
-    builder.assets(&mut put)?;
-    let mut entries = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        entries.push(builder.investigation(input, comparison.as_ref(), "", &mut |_, _| {}, &mut put)?);
-    }
-    builder.rest(entries, unreadable, "", &mut put)?;
-    Ok(files)
-}
 
 /// Receives a file of the site: its relative path and its bytes. A later file replaces an earlier file with the same
 /// path.
@@ -334,15 +299,16 @@ fn pages(
         .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
-    let title = report.header.title.as_str();
+    let title = report.header.facts.title.as_str();
 
     let page = |kind, title| PageInfo { kind, root: "", site_root, title, description: "" };
+    let deep = PageInfo { root: "../", site_root: &deep_site_root, ..page("", "") };
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
     let grown = std::mem::take(&mut report.grown);
     let links = TextLinks::of(&report.nodes, input);
-    let render = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
+    let mut add = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         let head = match &content {
             PageContent::Node { node, .. } => PageHead::node(&report.header, node, base, folder),
             _ => PageHead::plain(&report.header, base, folder, path),
@@ -355,12 +321,9 @@ fn pages(
             _ => From::Page { root: page.root, own: None },
         };
         let page = InvestigationPage { site, page, head, investigation: &report.header, content };
-        Ok::<_, ReportError>(links.put_into(templates.render(template, &page)?, from))
+        put(path, links.put_into(templates.render(template, &page)?, from))
     };
-    let mut add = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
-        put(path, render(path, template, page, content)?)
-    };
-    let description = report.header.query_excerpt.as_str();
+    let description = report.header.facts.query_excerpt.as_str();
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
     let between = ends::links(input);
@@ -384,7 +347,7 @@ fn pages(
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
             "graph.html" => page("graph", "Graph"),
-            _ => PageInfo { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
+            _ => PageInfo { kind: "graph", title: "Graph", ..deep },
         };
         add(path, "graph.html", page, PageContent::Graph { graph: Some(picture), states })?;
     }
@@ -415,32 +378,21 @@ fn pages(
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());
         let heading = format!("{} {}", node.card.id, node.card.title);
-        let page = PageInfo {
-            kind: "node",
-            root: "../",
-            site_root: &deep_site_root,
-            title: &heading,
-            description: &node.card.excerpt,
-        };
+        let page = PageInfo { kind: "node", title: &heading, description: &node.card.excerpt, ..deep };
         let on_graph = pictures.on_graph(&node.card.id);
         let is_result = !node.card.state.pending;
         let content = PageContent::Node {
             node,
             on_graph,
-            way: report.arguments.way(&node.card.id),
+            way: report.arguments.iter().find(|it| it.card.id == node.card.id).map(|it| &it.way),
             challenge: is_result.then(|| challenge(&node.card)),
         };
         add(&node.card.href, "node.html", page, content)?;
     }
-    for argument in &report.arguments.all {
+    for argument in &report.arguments {
         let title = format!("Path to {}", argument.card.id);
-        let page = PageInfo {
-            kind: "argument",
-            root: "../",
-            site_root: &deep_site_root,
-            title: &title,
-            description: &argument.card.excerpt,
-        };
+        let description = &argument.card.excerpt;
+        let page = PageInfo { kind: "argument", title: &title, description, ..deep };
         let path = pictures.path_to(&argument.card.id, &report, &assessment);
         let content = PageContent::Argument { argument, path };
         add(&argument.way.href, "argument.html", page, content)?;
@@ -525,7 +477,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Sin
             root: "",
             site_root: "",
             title,
-            description: &report.header.query_excerpt,
+            description: &report.header.facts.query_excerpt,
         },
         head: PageHead::plain(&report.header, None, "", ""),
         investigation: &report.header,
@@ -567,23 +519,8 @@ fn states_alone(investigation: &Investigation) -> Ruleset {
     Ruleset {
         version: VERSION,
         name: investigation.meta().ruleset.clone(),
-        summary: String::new(),
-        advice: None,
         states: names.into_iter().map(state).collect(),
-        roots: Default::default(),
-        batch_limit: None,
-        breadth: None,
-        early_states: Vec::new(),
-        evidence: None,
-        runs: None,
-        alternatives: None,
-        verification: None,
-        objections: Default::default(),
-        terminal_ratio: None,
-        confirmations: Vec::new(),
-        checks: Default::default(),
-        end: EndRules { min_rounds: 1, min_depth: None, min_quality_percent: None },
-        allow_early_terminal_below: None,
-        modes: Vec::new(),
+        end: EndRules { min_rounds: 1, ..EndRules::default() },
+        ..Ruleset::default()
     }
 }

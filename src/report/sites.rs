@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
-use super::model::{Report, SignOffMark, Time, TopView};
+use super::model::{HeaderFacts, Report, SignOffMark, Time, TopView};
 use crate::domain::Happening;
 use crate::graph::BarPart;
 use crate::markdown;
@@ -35,9 +35,8 @@ pub(super) struct SitesView<'a> {
 /// A summary of an investigation. It is stored for the next run, which may reuse it without rereading the investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SiteEntry {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) query_excerpt: String,
+    #[serde(flatten)]
+    pub(super) facts: HeaderFacts,
     /// The address of its first page, relative to the site's folder.
     pub(super) href: String,
     /// The outcome, in one sentence.
@@ -50,31 +49,13 @@ pub struct SiteEntry {
     pub(super) bar: Vec<BarPart>,
     /// The number of contested answers.
     pub(super) contested: usize,
-    /// The number of notes about the outcome.
-    pub(super) doubts: usize,
-    pub(super) ended: bool,
     /// True if the investigation was stopped early.
     pub(super) stopped: bool,
-    pub(super) has_conclusion: bool,
-    pub(super) answers: usize,
-    /// The number of unresolved objections.
-    pub(super) objections: usize,
-    pub(super) confirmed: usize,
-    pub(super) ruled_out: usize,
-    pub(super) committed: usize,
-    pub(super) pending: usize,
     pub(super) commits: usize,
-    pub(super) rounds: u32,
-    pub(super) ruleset: String,
-    pub(super) mode: String,
-    pub(super) started_at: Time,
-    pub(super) ended_at: Option<Time>,
     /// The time of its last commit.
     pub(super) changed_at: Time,
     /// The number of sign-offs by validity.
     pub(super) sign_offs: Vec<SignOffCount>,
-    /// The errors in its files.
-    pub(super) faults: Vec<String>,
     /// The CSS class of the verdict, or `unanswered` or `unknown`.
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion, or empty if there is none.
@@ -112,7 +93,7 @@ pub(super) struct Counts {
 impl SiteEntry {
     /// Returns the id of the investigation.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.facts.id
     }
 
     /// Returns the entry for a report. `folder` is the folder of the report's pages. It is empty or ends in `/`.
@@ -124,9 +105,7 @@ impl SiteEntry {
             .iter()
             .find(|entry| entry.happenings.iter().any(|happening| matches!(happening, Happening::Ended(_))));
         SiteEntry {
-            id: header.id.clone(),
-            title: header.title.clone(),
-            query_excerpt: header.query_excerpt.clone(),
+            facts: header.facts.clone(),
             href: format!("{folder}index.html"),
             verdict: report.overview.found.clone(),
             best: report
@@ -137,32 +116,17 @@ impl SiteEntry {
             top: report.overview.top.clone(),
             bar: report.overview.bar.clone(),
             contested: header.contested_answers,
-            doubts: header.doubts,
-            ended: header.ended,
             stopped: header.stopped.is_some(),
-            has_conclusion: header.has_conclusion,
-            answers: header.answers,
-            objections: header.objections,
-            confirmed: header.confirmed,
-            ruled_out: header.ruled_out,
-            committed: header.committed,
-            pending: header.pending,
             commits: input.history.len(),
-            rounds: header.rounds,
-            ruleset: header.ruleset.clone(),
-            mode: header.mode.clone(),
-            started_at: header.started_at.clone(),
-            ended_at: header.ended_at.clone(),
             changed_at: input
                 .history
                 .first()
-                .map_or_else(|| header.started_at.clone(), |entry| Time::of(entry.at)),
+                .map_or_else(|| header.facts.started_at.clone(), |entry| Time::of(entry.at)),
             sign_offs: sign_offs(&input.sign_offs),
-            faults: header.faults.clone(),
             sure: Cow::Borrowed(match header.sure {
                 _ if !header.has_rules => "unknown",
                 None => "unanswered",
-                Some(_) if header.answers == 0 => "unanswered",
+                Some(_) if header.facts.answers == 0 => "unanswered",
                 Some(verdict) => verdict.class(),
             }),
             conclusion: end
@@ -195,12 +159,15 @@ impl<'a> SitesView<'a> {
         unreadable: &'a [UnreadableInvestigation],
     ) -> SitesView<'a> {
         // Ids sort by time only if this program created them.
-        entries.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
+        entries.sort_by(|a, b| {
+            let place = |entry: &SiteEntry| (entry.facts.started_at.iso.clone(), entry.facts.id.clone());
+            place(b).cmp(&place(a))
+        });
         let mut counts = Counts::default();
         for entry in entries.iter() {
-            counts.ended += usize::from(entry.ended);
-            counts.open += usize::from(!entry.ended);
-            counts.answered += usize::from(entry.answers > 0);
+            counts.ended += usize::from(entry.facts.ended);
+            counts.open += usize::from(!entry.facts.ended);
+            counts.answered += usize::from(entry.facts.answers > 0);
             counts.confirmed += usize::from(entry.sure == "confirmed");
             counts.self_checked += usize::from(entry.sure == "self-checked");
             counts.unanswered += usize::from(entry.sure == "unanswered");

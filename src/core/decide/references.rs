@@ -27,9 +27,10 @@ pub struct Reference {
 }
 
 /// Converts a structured source to the form used for sources cited in findings.
-fn mentioned(citation: &Citation) -> Mention {
-    let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
-    let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
+pub fn mentioned(citation: &Citation) -> Mention {
+    let start = citation.target.get(..8).unwrap_or(&citation.target).to_ascii_lowercase();
+    let is_url = ["http://", "https://"].iter().any(|scheme| start.starts_with(scheme));
+    let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.trim().parse().ok());
     Mention {
         kind: if is_url { MentionKind::Url } else { MentionKind::Path },
         target: citation.target.clone(),

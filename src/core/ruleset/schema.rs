@@ -29,7 +29,7 @@ pub const VERSION: u32 = 1;
 pub const LAST_ROUND: u32 = 100;
 
 /// A method of investigation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ruleset {
     /// The version of the file format: 1.
@@ -92,7 +92,7 @@ pub struct Ruleset {
 }
 
 /// Requirements for ending the investigation, apart from complete nodes and no pending proposals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "End")]
 pub struct EndRules {

@@ -33,21 +33,6 @@ const MOST_CITING: usize = 6;
 /// The number of ruled-out nodes to examine on each side of a step when looking for the nearest ones.
 const LOOKED_AT: usize = 64;
 
-/// The answer pages.
-#[derive(Clone, Debug)]
-pub(in crate::report) struct AnswerPages {
-    /// The pages, in the order of the first page.
-    pub all: Vec<AnswerPage>,
-    at: HashMap<NodeId, usize>,
-}
-
-impl AnswerPages {
-    /// Returns the link to an answer's page, if there is one.
-    pub(in crate::report) fn way(&self, node: &NodeId) -> Option<&WayLink> {
-        Some(&self.all.get(*self.at.get(node)?)?.way)
-    }
-}
-
 /// A link to an answer page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct WayLink {
@@ -292,7 +277,7 @@ impl Cards<'_> {
         nodes: &[NodePage],
         overview: &Overview,
         cited: (&[CitedSource], &[usize]),
-    ) -> AnswerPages {
+    ) -> Vec<AnswerPage> {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
         let refuted = self.assessment.refuted.iter().filter(|answer| answer.is_answering);
         let refuted = refuted.filter_map(|answer| self.get(&answer.node.id));
@@ -302,19 +287,13 @@ impl Cards<'_> {
             .filter_map(|(at, card)| Some((card, self.way(card, at)?)))
             .collect();
         if answers.is_empty() {
-            return AnswerPages { all: Vec::new(), at: HashMap::new() };
+            return Vec::new();
         }
         let reading = ArgumentReader::new(self, nodes, overview);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
-            let own = overview.solutions.iter().find(|solution| solution.card.id == card.id);
-            Some(AnswerPage {
-                is_withheld: own.is_some_and(|solution| solution.is_withheld),
-                ..self.argument(&reading, reading.node(&card.id)?, way, cited)
-            })
+            Some(self.argument(&reading, reading.node(&card.id)?, way, cited))
         };
-        let all: Vec<AnswerPage> = answers.into_iter().filter_map(argument).collect();
-        let at = all.iter().enumerate().map(|(at, it)| (it.card.id.clone(), at)).collect();
-        AnswerPages { all, at }
+        answers.into_iter().filter_map(argument).collect()
     }
 
     fn argument(
@@ -366,7 +345,7 @@ impl Cards<'_> {
             card: node.card.clone(),
             way,
             method_confirms: self.assessment.method_confirms,
-            is_withheld: false,
+            is_withheld: self.withheld.contains(&node.card.id),
             objections: ShortList::of(objections, MOST_VOICES),
             differing_runs: ShortList::of(runs.map(CapturedRun::told).collect(), MOST_VOICES),
             crossing: ShortList::of(crossing, MOST_CROSSING),
@@ -457,7 +436,7 @@ impl Cards<'_> {
     fn shared(&self, reference: &CitedSource, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
         let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
         // Thousands of nodes may cite a source, so only some are examined.
-        let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
+        let others = reference.cited_by.iter().map(|citing| &citing.node).take(here.len() + MOST_CITING);
         let elsewhere: Vec<SharedValue<Card>> =
             self.in_order(others.filter(|id| !is_here(id)).take(MOST_CITING));
         SharedSource {

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::CitedSource;
 use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::{BarKind, REFUTATION};
+use crate::graph::{BarKind, REFUTATION, role_class};
+use crate::report::references::CitingLines;
 use crate::report::templates::SharedValue;
+use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
-use crate::ruleset::{EffectiveRules, Role};
 use crate::text::telling_sentence;
 
 /// A short form of a node, shown as a link to its page.
@@ -79,20 +80,6 @@ impl Time {
     }
 }
 
-/// Returns the CSS class of a role, for pages and drawings.
-fn role_class(role: Option<Role>) -> &'static str {
-    match role {
-        None => "role-unknown",
-        Some(Role::Open) => "role-open",
-        Some(Role::AwaitingConfirmation) => "role-awaitingConfirmation",
-        Some(Role::Solution) => "role-solution",
-        Some(Role::Theory) => "role-theory",
-        Some(Role::Confirmation) => "role-confirmation",
-        Some(Role::Exhausted) => "role-exhausted",
-        Some(Role::DeadEnd) => "role-deadEnd",
-    }
-}
-
 /// The cards of all nodes, and lookups shared by the pages.
 pub(in crate::report) struct Cards<'a> {
     pub(super) investigation: &'a Investigation,
@@ -114,7 +101,7 @@ impl<'a> Cards<'a> {
     ) -> Self {
         let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
         for (at, reference) in references.iter().enumerate() {
-            for (node, _) in &reference.cited_by {
+            for CitingLines { node, .. } in &reference.cited_by {
                 cited.entry(node.clone()).or_default().push(at);
             }
         }
@@ -195,7 +182,7 @@ impl<'a> Cards<'a> {
         StateView {
             name: name.to_string(),
             word: self.rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name)),
-            class: role_class(known.map(|state| state.role)),
+            class: known.map_or("role-unknown", |state| role_class(state.role)),
             label: known.map_or("", |state| state.role.label()),
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),
             pending: false,

@@ -1,6 +1,6 @@
 //! The data shown on every page of an investigation.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::node::client;
 use super::{Doubts, Overview, Time};
@@ -19,18 +19,13 @@ const SHORT_QUERY: usize = 320;
 /// The data shown on every page of an investigation.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Header {
-    pub id: String,
-    pub title: String,
+    #[serde(flatten)]
+    pub facts: HeaderFacts,
     pub query: String,
-    /// The beginning of the question, in one line.
-    pub query_excerpt: String,
     /// True if pages show the question collapsed.
     pub query_is_long: bool,
-    pub ended: bool,
     /// The requested revision and its time, if the report does not show the newest commit.
     pub as_of: Option<AsOf>,
-    pub started_at: Time,
-    pub ended_at: Option<Time>,
     /// The start date: `2 Nov 2026`.
     pub started_on: String,
     /// The end date.
@@ -51,18 +46,41 @@ pub(in crate::report) struct Header {
     pub is_continued: bool,
     /// The number of nodes with unresolved conflicts between their results.
     pub contested: usize,
-    /// The number of unresolved objections.
-    pub objections: usize,
     /// The number of contested answers.
     pub contested_answers: usize,
     /// The number of notes.
     pub notes: usize,
+    /// The time at which the conclusion was added, if the investigation had already ended.
+    pub concluded_at: Option<Time>,
+    /// The number of answers checked only by their authors.
+    pub self_checked: usize,
+    /// The verdict on the investigation or on the best answer so far.
+    pub sure: Option<Verdict>,
+    /// The number of refuted nodes among the answers and the steps to them.
+    pub refuted: usize,
+    /// The commit shown.
+    pub head: String,
+    pub head_short: String,
+    /// True if the ruleset could be read. Otherwise, no state has a role.
+    pub has_rules: bool,
+}
+
+/// The facts shown on the pages of an investigation and in the index of several investigations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::report) struct HeaderFacts {
+    pub id: String,
+    pub title: String,
+    /// The beginning of the question, in one line.
+    pub query_excerpt: String,
+    pub ended: bool,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+    /// The number of unresolved objections.
+    pub objections: usize,
     /// The number of notes about the outcome that the verdict does not mention.
     pub doubts: usize,
     /// True if the investigation ended with a conclusion.
     pub has_conclusion: bool,
-    /// The time at which the conclusion was added, if the investigation had already ended.
-    pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
     pub rounds: u32,
@@ -72,20 +90,9 @@ pub(in crate::report) struct Header {
     pub answers: usize,
     /// The number of confirmed answers.
     pub confirmed: usize,
-    /// The number of answers checked only by their authors.
-    pub self_checked: usize,
-    /// The verdict on the investigation or on the best answer so far.
-    pub sure: Option<Verdict>,
-    /// The number of refuted nodes among the answers and the steps to them.
-    pub refuted: usize,
     pub ruled_out: usize,
-    /// The commit shown.
-    pub head: String,
-    pub head_short: String,
     /// The errors in the investigation's files.
     pub faults: Vec<String>,
-    /// True if the ruleset could be read. Otherwise, no state has a role.
-    pub has_rules: bool,
 }
 
 /// A conclusion other than the one in force.
@@ -125,20 +132,36 @@ pub(super) fn header(
     let meta = investigation.meta();
     let conclusion = investigation.conclusion();
     let head = snapshot.head.to_string();
+    let committed = investigation.committed().count();
     let at_odds = snapshot.rules().map(|rules| standing::at_odds(investigation, &rules)).unwrap_or_default();
+    let faults = snapshot.all_faults().map(ToString::to_string);
     Header {
-        id: meta.id.to_string(),
-        title: meta.title.clone(),
+        facts: HeaderFacts {
+            id: meta.id.to_string(),
+            title: meta.title.clone(),
+            query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
+            ended: conclusion.is_some(),
+            started_at: Time::of(meta.started_at),
+            ended_at: conclusion.map(|end| Time::of(end.ended_at)),
+            objections: assessment.open.len(),
+            doubts: doubts.about.len(),
+            has_conclusion: overview.conclusion.is_some(),
+            ruleset: meta.ruleset.clone(),
+            mode: meta.mode.clone(),
+            rounds: if committed == 0 { 0 } else { investigation.current_round() },
+            committed,
+            pending: investigation.pending().count(),
+            answers: overview.solutions.len(),
+            confirmed: assessment.count(Verdict::is_confirmed),
+            ruled_out: overview.dead_ends.len(),
+            faults: faults.chain(at_odds.iter().map(ToString::to_string)).collect(),
+        },
         query: meta.query.clone(),
-        query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
         query_is_long: meta.query.chars().nth(SHORT_QUERY).is_some(),
-        ended: conclusion.is_some(),
         as_of: input
             .rev
             .as_ref()
             .map(|rev| AsOf { rev: rev.clone(), at: input.history.first().map(|entry| Time::of(entry.at)) }),
-        started_at: Time::of(meta.started_at),
-        ended_at: conclusion.map(|end| Time::of(end.ended_at)),
         started_on: meta.started_at.to_day(),
         ended_on: conclusion.map(|end| end.ended_at.to_day()),
         took: conclusion
@@ -165,30 +188,14 @@ pub(super) fn header(
             .collect(),
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
         contested: standing::contested(investigation).len(),
-        objections: assessment.open.len(),
         contested_answers: assessment.count(|verdict| verdict == Verdict::Contested),
         notes: doubts.count,
-        doubts: doubts.about.len(),
-        has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
-        ruleset: meta.ruleset.clone(),
-        mode: meta.mode.clone(),
-        rounds: if investigation.committed().next().is_none() { 0 } else { investigation.current_round() },
-        committed: investigation.committed().count(),
-        pending: investigation.pending().count(),
-        answers: overview.solutions.len(),
-        confirmed: assessment.count(Verdict::is_confirmed),
         self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
         sure: assessment.overall(),
         refuted: assessment.refuted.len(),
-        ruled_out: overview.dead_ends.len(),
         head_short: head.chars().take(history::SHORT).collect(),
         head,
-        faults: snapshot
-            .all_faults()
-            .map(ToString::to_string)
-            .chain(at_odds.iter().map(ToString::to_string))
-            .collect(),
         has_rules: snapshot.ruleset.is_ok(),
     }
 }

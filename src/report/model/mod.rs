@@ -23,10 +23,10 @@ mod tree;
 
 use std::collections::HashMap;
 
-pub(super) use argument::{AnswerPage, AnswerPages, WayLink};
+pub(super) use argument::{AnswerPage, WayLink};
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use doubts::Doubts;
-pub(super) use header::Header;
+pub(super) use header::{Header, HeaderFacts};
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{NodePage, StateChange};
 pub(super) use overview::{Overview, TopView};
@@ -52,7 +52,7 @@ pub(super) struct Report {
     /// The notes page.
     pub doubts: Doubts,
     /// The answer pages.
-    pub arguments: AnswerPages,
+    pub arguments: Vec<AnswerPage>,
     /// The node pages, depth first.
     pub nodes: Vec<NodePage>,
     /// The tree as the rows of a nested list.

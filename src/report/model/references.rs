@@ -137,7 +137,7 @@ impl Cards<'_> {
         let cited_by: Vec<CitingNode> = reference
             .cited_by
             .iter()
-            .filter_map(|(id, lines)| Some(CitingNode { card: self.get(id)?.clone(), lines: lines.clone() }))
+            .filter_map(|it| Some(CitingNode { card: self.get(&it.node)?.clone(), lines: it.lines.clone() }))
             .collect();
         let drifts = reference.pins.iter().filter_map(|pin| evidence.drift.get(pin));
         let confirmed = cited_by.iter().filter(|citation| is_confirmed(&citation.card));

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use tree_of_thoughts::domain::Pin;
-use tree_of_thoughts::report::{ReadOptions, SiteContents, SiteOptions, Templates, site};
+use tree_of_thoughts::report::{ReadOptions, SiteOptions, Templates};
 use tree_of_thoughts::service::project::{Drift, Forge, ProjectEvidence};
 use tree_of_thoughts::store::Store;
 
 use super::judge::faults;
+use super::pages::{SiteContents, site};
 use crate::specimens::{hostile, payloads::payloads};
 use crate::support::some;
 use crate::support::testing::folder;

@@ -13,12 +13,11 @@ use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::domain::run::{Ran, RunVerdict};
 use tree_of_thoughts::domain::{Caller, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
-use tree_of_thoughts::report::{
-    Range, ReadOptions, SiteContents, SiteOptions, Templates, changes, diff, export, site,
-};
+use tree_of_thoughts::report::{Range, ReadOptions, SiteOptions, Templates, changes, diff, export};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Draft, Snapshot, StoreError};
 
+use super::pages::{SiteContents, site};
 use crate::support::testing::sampled;
 use crate::support::{Sandbox, copy_new};
 

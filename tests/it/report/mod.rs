@@ -5,6 +5,7 @@ mod hostile;
 mod incremental;
 mod judge;
 mod leaks;
+pub mod pages;
 #[cfg(unix)]
 mod publishing;
 mod serve;
@@ -13,6 +14,10 @@ mod summary;
 mod withheld;
 
 use std::path::{Path, PathBuf};
+
+use tree_of_thoughts::report::{
+    Builder, Comparison, ReportError, ReportInput, Templates, UnreadableInvestigation,
+};
 
 use crate::support::{Sandbox, TOT_REPORT};
 

@@ -6,17 +6,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::report::{ReportInput, SiteContents, SiteOptions, Templates, site};
+use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
-use tree_of_thoughts::service::project::ProjectEvidence;
-use tree_of_thoughts::service::signoff::SignOffs;
 use tree_of_thoughts::store::Snapshot;
 use tree_of_thoughts::yaml;
 
 use super::table::Table;
+use crate::report::pages::{SiteContents, site};
 
 /// A ruleset with minimal requirements.
 const LITTLE: &str = "\
@@ -104,16 +103,8 @@ fn each_rule_is_told_alike_to_agents_at_a_terminal_and_in_the_report() {
         let rules = EffectiveRules::by_default(&file.ruleset);
         let terminal = plain_text(&file.ruleset, 100).split_whitespace().collect::<Vec<_>>().join(" ");
         let investigation = Table::started(file.clone(), Start { query: "Why?".into(), ..Start::default() });
-        let input = ReportInput {
-            snapshot: Snapshot::without_repository(investigation.unwrap().investigation, file.clone()),
-            history: Vec::new(),
-            rev: None,
-            sign_offs: SignOffs::default(),
-            evidence: ProjectEvidence::default(),
-            attachments: Vec::new(),
-            withheld: Default::default(),
-            ends: Vec::new(),
-        };
+        let snapshot = Snapshot::without_repository(investigation.unwrap().investigation, file.clone());
+        let input = ReportInput::new(snapshot, Vec::new());
         let pages: BTreeMap<String, Vec<u8>> = site(&SiteContents::from(&[input][..]), &templates).unwrap();
         let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
         for sentence in words(&rules) {
