@@ -2,7 +2,20 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The counters of one part. All but the first two should be zero.
+/// What must never happen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// An acknowledged call is missing from the history or incomplete there.
+    Lost,
+    /// Git calls the repository broken.
+    Broken,
+    /// A call is refused because of what a kill left behind, or remains would disturb git or a person after the next call.
+    NeedsRepair,
+    /// The user's own files have changed.
+    Touched,
+}
+
+/// The counters of one part.
 #[derive(Default)]
 pub struct Figures {
     /// The name of the part.
@@ -11,17 +24,8 @@ pub struct Figures {
     pub kills: usize,
     /// The number of acknowledged calls: calls whose reply named a commit.
     pub acknowledged: usize,
-    /// The number of acknowledged calls that are missing from the history or incomplete there.
-    pub lost: usize,
-    /// The number of times that git called the repository broken.
-    pub broken: usize,
-    /// The number of calls refused because of what a kill left behind, plus the number of remains that would disturb
-    /// git or a person after the next call.
-    pub by_hand: usize,
-    /// The number of times that the user's own files were changed.
-    pub touched: usize,
-    /// Explanations for counters that are not zero.
-    pub problems: Vec<String>,
+    /// The faults with their explanations. There should be none.
+    pub faults: Vec<(Fault, String)>,
 }
 
 impl Figures {
@@ -29,58 +33,33 @@ impl Figures {
         Figures { part: part.into(), ..Figures::default() }
     }
 
-    pub fn lost(&mut self, problem: String) {
-        self.lost += 1;
-        self.problems.push(format!("LOST: {problem}"));
-    }
-
-    pub fn broken(&mut self, problem: String) {
-        self.broken += 1;
-        self.problems.push(format!("BROKEN: {problem}"));
-    }
-
-    pub fn by_hand(&mut self, problem: String) {
-        self.by_hand += 1;
-        self.problems.push(format!("NEEDS A HAND: {problem}"));
-    }
-
-    pub fn touched(&mut self, problem: String) {
-        self.touched += 1;
-        self.problems.push(format!("TOUCHED: {problem}"));
-    }
-
-    /// Adds the counters of another run of the same part.
-    pub fn add(&mut self, other: Figures) {
-        self.kills += other.kills;
-        self.acknowledged += other.acknowledged;
-        self.lost += other.lost;
-        self.broken += other.broken;
-        self.by_hand += other.by_hand;
-        self.touched += other.touched;
-        self.problems.extend(other.problems);
+    pub fn fault(&mut self, fault: Fault, problem: String) {
+        self.faults.push((fault, problem));
     }
 }
 
 /// Formats the counters as a Markdown table with totals.
 pub fn table(rows: &[Figures]) -> String {
+    let line = |part: &str, rows: &[Figures]| {
+        let sum = |count: &dyn Fn(&Figures) -> usize| rows.iter().map(count).sum::<usize>();
+        let faults = |fault| sum(&|row| row.faults.iter().filter(|(kind, _)| *kind == fault).count());
+        let figures = [
+            sum(&|row| row.kills),
+            sum(&|row| row.acknowledged),
+            faults(Fault::Lost),
+            faults(Fault::Broken),
+            faults(Fault::NeedsRepair),
+            faults(Fault::Touched),
+        ];
+        format!("| {part} | {} |\n", figures.map(|figure| figure.to_string()).join(" | "))
+    };
     let mut text = "| part | kills | acknowledged | lost | broken | needed repair | user's files changed |\n\
                     |---|---:|---:|---:|---:|---:|---:|\n"
         .to_owned();
-    let mut sum = Figures::of("sum");
-    let line = |row: &Figures| {
-        let figures = [row.kills, row.acknowledged, row.lost, row.broken, row.by_hand, row.touched];
-        format!("| {} | {} |\n", row.part, figures.map(|figure| figure.to_string()).join(" | "))
-    };
     for row in rows {
-        text.push_str(&line(row));
-        sum.kills += row.kills;
-        sum.acknowledged += row.acknowledged;
-        sum.lost += row.lost;
-        sum.broken += row.broken;
-        sum.by_hand += row.by_hand;
-        sum.touched += row.touched;
+        text += &line(&row.part, std::slice::from_ref(row));
     }
-    text + &line(&sum)
+    text + &line("sum", rows)
 }
 
 /// Returns a seed that no earlier run used.
@@ -89,6 +68,7 @@ pub fn any_seed() -> u64 {
 }
 
 /// Random numbers that are determined by a seed (splitmix64).
+#[derive(Default)]
 pub struct Random(pub u64);
 
 impl Random {

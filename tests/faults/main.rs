@@ -66,12 +66,12 @@ fn main() {
     }
     println!("\n{}", figures::table(&rows));
     println!("seed {}, {:.0} s", form.seed, since.elapsed().as_secs_f64());
-    let problems: Vec<&String> = rows.iter().flat_map(|row| &row.problems).collect();
-    for problem in problems.iter().take(50) {
-        println!("\n{problem}");
+    let faults: Vec<_> = rows.iter().flat_map(|row| &row.faults).collect();
+    for (fault, problem) in faults.iter().take(50) {
+        println!("\n{fault:?}: {problem}");
     }
-    if !problems.is_empty() {
-        println!("\n{} problems", problems.len());
+    if !faults.is_empty() {
+        println!("\n{} problems", faults.len());
         std::process::exit(1);
     }
 }

@@ -5,7 +5,6 @@
 //! quiet moment in which git judges what the kills have left, and one more server must be able to go on.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,9 +12,9 @@ use serde_json::json;
 use tree_of_thoughts::format::layout;
 
 use crate::Form;
-use crate::figures::{Figures, Random};
-use crate::place::{Place, start};
-use crate::support::{codes, node, result};
+use crate::figures::{Fault, Figures, Random};
+use crate::place::{git, is_sound, judge, judge_log, server, start};
+use crate::support::{Sandbox, codes, node, result};
 
 const WRITERS: u64 = 8;
 
@@ -27,28 +26,30 @@ pub fn run(form: Form) -> Vec<Figures> {
     let mut figures = Figures::of("8 writers, killed at random instants");
     let mut published = 0;
     for number in 0..investigations {
-        let place = Place::new();
-        let root = place.path("investigations");
-        let session = start(&mut place.server(&root));
+        let sandbox = Sandbox::new();
+        let session = start(&mut server(&sandbox, &sandbox.root()));
         let mut writers: Vec<Writer> = (1..=WRITERS)
-            .map(|writer| Writer::new(writer, Random(form.seed + number * 1_000 + writer)))
+            .map(|writer| Writer {
+                number: writer,
+                random: Random(form.seed + number * 1_000 + writer),
+                usual: Duration::from_millis(50),
+                ..Writer::default()
+            })
             .collect();
-        for round in 0..rounds {
+        for round in 1..=rounds {
             thread::scope(|scope| {
                 for writer in &mut writers {
-                    scope.spawn(|| (0..lives).for_each(|_| writer.live(&place, &root, &session)));
+                    scope.spawn(|| (0..lives).for_each(|_| writer.live(&sandbox, &session)));
                 }
             });
             figures.kills += (WRITERS * lives) as usize;
-            quiet(&place, &root, &session, round, &mut figures);
+            quiet(&sandbox, &session, round, &mut figures);
         }
         for writer in writers {
             published += writer.published;
-            judge(&place, &root.join(&session), writer, &mut figures);
+            judge_writer(&sandbox, &session, writer, &mut figures);
         }
-        if place.log().contains("panicked") {
-            figures.by_hand(format!("a server panicked: {}", place.log()));
-        }
+        judge_log(&sandbox, &mut figures);
         println!("random: {} kills, {} calls acknowledged", figures.kills, figures.acknowledged);
     }
     println!("random: {published} calls were published, but killed before their acknowledgement");
@@ -56,11 +57,13 @@ pub fn run(form: Form) -> Vec<Figures> {
 }
 
 /// A client that continues where its killed predecessor stopped.
+#[derive(Default)]
 struct Writer {
     number: u64,
     random: Random,
-    /// The current node, and true if it must be committed rather than proposed.
-    next: u64,
+    /// The number of nodes committed so far.
+    nodes: u64,
+    /// True if the current node must be committed rather than proposed.
     is_proposed: bool,
     /// True if the last call was not answered.
     is_unsure: bool,
@@ -79,23 +82,9 @@ struct Acknowledged {
 }
 
 impl Writer {
-    fn new(number: u64, random: Random) -> Self {
-        Writer {
-            number,
-            random,
-            next: 1,
-            is_proposed: false,
-            is_unsure: false,
-            usual: Duration::from_millis(50),
-            published: 0,
-            acknowledged: Vec::new(),
-            problems: Vec::new(),
-        }
-    }
-
-    /// The number of calls before the kill.
-    fn live(&mut self, place: &Place, root: &Path, session: &str) {
-        let mut server = place.server(root);
+    /// Makes calls until it is killed in one of them.
+    fn live(&mut self, sandbox: &Sandbox, session: &str) {
+        let mut server = server(sandbox, &sandbox.root());
         let calls = self.random.below(CALLS);
         // A random instant during that call or, since durations vary, shortly after it.
         let delay = Duration::from_micros(self.random.below(1 + 2 * self.usual.as_micros() as u64));
@@ -109,7 +98,7 @@ impl Writer {
                 }));
             }
             let since = Instant::now();
-            let id = format!("R2.A{}", self.number * 100_000 + self.next);
+            let id = format!("R2.A{}", self.number * 100_000 + self.nodes + 1);
             let (tool, arguments) = if self.is_proposed {
                 ("tot_commit", json!({"sessionId": session, "results": [result(&id, "EXPLORE")]}))
             } else {
@@ -130,9 +119,7 @@ impl Writer {
                 self.problems.push(format!("{tool} {id}: {reply}"));
             }
             self.is_unsure = false;
-            if self.is_proposed {
-                self.next += 1;
-            }
+            self.nodes += u64::from(self.is_proposed);
             self.is_proposed = !self.is_proposed;
         }
         killer.expect("nobody else kills it").join().unwrap();
@@ -140,62 +127,39 @@ impl Writer {
 }
 
 /// All writers are dead. Check what they left behind.
-fn quiet(place: &Place, root: &Path, session: &str, round: u64, figures: &mut Figures) {
-    let repository = root.join(session);
-    if let Err(said) = place.fsck(&repository) {
-        figures.broken(format!("after the kills of round {round}: {said}"));
-    }
-    let proposal =
-        json!({"sessionId": session, "nodes": [node(&format!("R2.A{}", round + 1), Some("R1.A"))]});
-    let reply = place.server(root).call("tot_propose", proposal);
+fn quiet(sandbox: &Sandbox, session: &str, round: u64, figures: &mut Figures) {
+    let repository = sandbox.repository(session);
+    is_sound(sandbox, &repository, &format!("after the kills of round {round}"), figures);
+    let nodes = [node(&format!("R2.A{round}"), Some("R1.A"))];
+    let proposal = json!({"sessionId": session, "nodes": nodes});
+    let reply = server(sandbox, &sandbox.root()).call("tot_propose", proposal);
     if reply["status"] != "OK" {
-        figures.by_hand(format!("the next call after round {round}: {reply}"));
-        return;
+        return figures.fault(Fault::NeedsRepair, format!("the next call after round {round}: {reply}"));
     }
     figures.acknowledged += 1;
-    let status = place.try_git(&repository, &["status", "--porcelain"]);
-    if status.as_deref() != Ok("") {
-        figures.by_hand(format!("git status after the next call of round {round}: {status:?}"));
-    }
-    let leftovers = place.leftovers(&repository);
-    if !leftovers.is_empty() {
-        figures.by_hand(format!("left after the next call of round {round}: {leftovers:?}"));
-    }
-    if let Err(said) = place.fsck(&repository) {
-        figures.broken(format!("after the next call of round {round}: {said}"));
-    }
+    judge(sandbox, &repository, &format!("after the next call of round {round}"), figures);
 }
 
 /// Check that everything the writer was told is stored.
-fn judge(place: &Place, repository: &Path, writer: Writer, figures: &mut Figures) {
-    let log = place.git(repository, &["log", "--first-parent", "--format=commit %H", "--name-only"]);
-    let mut files: HashMap<&str, HashSet<&str>> = HashMap::new();
-    let mut commit = "";
-    for line in log.lines().filter(|line| !line.is_empty()) {
-        match line.strip_prefix("commit ") {
-            Some(id) => {
-                commit = id;
-                files.entry(id).or_default();
-            }
-            None => drop(files.entry(commit).or_default().insert(line)),
-        }
-    }
-    let all = place.git(repository, &["ls-tree", "-r", "--name-only", "HEAD"]);
+fn judge_writer(sandbox: &Sandbox, session: &str, writer: Writer, figures: &mut Figures) {
+    let repository = sandbox.repository(session);
+    let log = sandbox.git(&repository, &["log", "--first-parent", "--format=commit %H", "--name-only"]);
+    let files: HashMap<&str, &str> =
+        log.split("commit ").filter_map(|commit| commit.split_once('\n')).collect();
+    let all = sandbox.git(&repository, &["ls-tree", "-r", "--name-only", "HEAD"]);
     let all: HashSet<&str> = all.lines().collect();
-    let committed = place.try_git(repository, &["grep", "-l", "^state: ", "HEAD", "--", "nodes"]);
+    let committed = git(sandbox, &repository, &["grep", "-l", "^state: ", "HEAD", "--", "nodes"]);
     let committed = committed.unwrap_or_default();
     let committed: HashSet<&str> = committed.lines().filter_map(|line| line.strip_prefix("HEAD:")).collect();
     for call in &writer.acknowledged {
         let path = layout::node(&call.node.parse().expect("the id of a node"));
-        let is_there = files.get(call.commit.as_str()).is_some_and(|files| files.contains(path.as_str()))
+        let is_there = files.get(&*call.commit).is_some_and(|files| files.lines().any(|file| file == path))
             && all.contains(path.as_str())
             && (!call.is_committed || committed.contains(path.as_str()));
         if !is_there {
-            figures.lost(format!("{} of {}", call.commit, call.node));
+            figures.fault(Fault::Lost, format!("{} of {}", call.commit, call.node));
         }
     }
     figures.acknowledged += writer.acknowledged.len();
-    for problem in writer.problems {
-        figures.by_hand(problem);
-    }
+    figures.faults.extend(writer.problems.into_iter().map(|problem| (Fault::NeedsRepair, problem)));
 }

@@ -16,43 +16,15 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::Form;
-use crate::figures::Figures;
-use crate::place::{Place, start};
+use crate::figures::{Fault, Figures};
+use crate::place::{git, investigations, is_sound, judge, judge_log, judge_remains, server, start};
 use crate::support::stdio::Gone;
-use crate::support::{Server, codes, node, result};
+use crate::support::{Sandbox, Server, codes, node, result};
 
-/// System calls that change the file system or affect its state. A question mark lets strace skip calls that a machine
-/// does not have.
-const CALLS: &[&str] = &[
-    "openat",
-    "creat",
-    "write",
-    "pwrite64",
-    "writev",
-    "copy_file_range",
-    "rename",
-    "renameat",
-    "renameat2",
-    "mkdir",
-    "mkdirat",
-    "rmdir",
-    "unlink",
-    "unlinkat",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "truncate",
-    "ftruncate",
-    "fallocate",
-    "fsync",
-    "fdatasync",
-    "syncfs",
-    "flock",
-    "fchmod",
-    "fchmodat",
-    "utimensat",
-];
+/// System calls that change the file system or affect its state.
+const CALLS: &str = "openat creat write pwrite64 writev copy_file_range rename renameat renameat2 mkdir mkdirat rmdir \
+                     unlink unlinkat link linkat symlink symlinkat truncate ftruncate fallocate fsync fdatasync syncfs \
+                     flock fchmod fchmodat utimensat";
 
 /// In the short form, one of this many steps is tried.
 const STRIDE: usize = 24;
@@ -64,6 +36,7 @@ const THREADS: usize = 4;
 type Call = (&'static str, Value);
 
 /// The call to kill, and the repository that it runs on.
+#[derive(Default)]
 struct Kind {
     name: &'static str,
     before: Vec<Call>,
@@ -99,47 +72,39 @@ fn kinds() -> Vec<Kind> {
     let end: Call = ("tot_end", json!({"conclusion": "It survives."}));
     let withdraw: Call = ("tot_propose", json!({"withdraw": two}));
     let begin: Call = ("tot_start", json!({"query": "What else survives?"}));
+    let other = propose(&["R2.A9"]);
+    let revive = reclassify("R2.A1", "EXPLORE");
     let kind = |name, before: &[Call], call: &Call, next: &Call| Kind {
         name,
         before: before.to_vec(),
-        is_first: false,
-        is_packed: false,
-        is_large: false,
         call: call.clone(),
-        earlier: None,
         next: next.clone(),
+        ..Kind::default()
     };
-    let other = propose(&["R2.A9"]);
     // Before the second work tree file, and between moving HEAD and replacing the index.
     let halfway = |name, step| Kind {
         earlier: Some((propose(two), "rename", step)),
         ..kind(name, &[], &propose(&["R2.A8"]), &other)
     };
+    let proposed = [propose(two)];
     let dead = [propose(two), commit(two, "DEAD")];
+    let ended = [propose(two), commit(two, "DEAD"), end.clone()];
     vec![
         kind("tot_start", &[], &begin, &begin),
         Kind { is_first: true, ..kind("tot_start, the first", &[], &begin, &begin) },
         kind("tot_propose", &[], &propose(two), &other),
-        kind("tot_propose, withdrawing", &[propose(two)], &withdraw, &other),
-        kind("tot_commit", &[propose(two)], &commit(two, "EXPLORE"), &other),
+        kind("tot_propose, withdrawing", &proposed, &withdraw, &other),
+        kind("tot_commit", &proposed, &commit(two, "EXPLORE"), &other),
         halfway("recovery to the old HEAD", 2),
         halfway("recovery to the new HEAD", 3),
-        Kind {
-            is_packed: true,
-            ..kind("tot_commit after git gc", &[propose(two)], &commit(two, "DEAD"), &other)
-        },
+        Kind { is_packed: true, ..kind("tot_commit after git gc", &proposed, &commit(two, "DEAD"), &other) },
         Kind {
             is_large: true,
-            ..kind("tot_commit with many untracked files", &[propose(two)], &commit(two, "EXPLORE"), &other)
+            ..kind("tot_commit with many untracked files", &proposed, &commit(two, "EXPLORE"), &other)
         },
-        kind("tot_reclassify", &dead, &reclassify("R2.A1", "EXPLORE"), &other),
+        kind("tot_reclassify", &dead, &revive, &other),
         kind("tot_end", &dead, &end, &end),
-        kind(
-            "tot_reclassify, reopening",
-            &[&dead[..], std::slice::from_ref(&end)].concat(),
-            &reclassify("R2.A1", "EXPLORE"),
-            &other,
-        ),
+        kind("tot_reclassify, reopening", &ended, &revive, &other),
     ]
 }
 
@@ -168,25 +133,25 @@ pub fn run(form: Form) -> Vec<Figures> {
 
 /// Returns whether strace can attach to a process other than its child.
 fn has_strace() -> bool {
-    let place = Place::new();
-    let server = place.server(&place.path("investigations"));
-    Tracer::attach(&place, &server, &["-e", "trace=none"]).is_some()
+    let sandbox = Sandbox::new();
+    let server = server(&sandbox, &sandbox.root());
+    Tracer::attach(&sandbox, &server, &["-e", "trace=none"]).is_some()
 }
 
 /// A strace process attached to a server.
 struct Tracer(std::process::Child);
 
 impl Tracer {
-    fn attach(place: &Place, server: &Server, arguments: &[&str]) -> Option<Tracer> {
-        let mut command = place.command("strace");
+    fn attach(sandbox: &Sandbox, server: &Server, arguments: &[&str]) -> Option<Tracer> {
+        let mut command = sandbox.command("strace");
         command.args(["-f", "-p", &server.process().to_string()]).args(arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
         let mut said = BufReader::new(child.stderr.take()?);
+        let tracer = Tracer(child);
         let mut line = String::new();
         said.read_line(&mut line).ok()?;
         // It may print more, about threads that start and end.
         thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        let tracer = Tracer(child);
         line.contains(" attached").then_some(tracer)
     }
 
@@ -206,7 +171,7 @@ impl Drop for Tracer {
 /// One kind of call, with the investigation that it applies to.
 struct Bench<'a> {
     kind: &'a Kind,
-    place: Place,
+    sandbox: Sandbox,
     session: String,
     user: String,
 }
@@ -221,9 +186,9 @@ const USER: &[(&str, &str)] = &[
 
 impl<'a> Bench<'a> {
     fn new(kind: &'a Kind) -> Self {
-        let place = Place::new();
-        let root = place.path("template");
-        let mut server = place.server(&root);
+        let sandbox = Sandbox::new();
+        let root = sandbox.path("template");
+        let mut server = server(&sandbox, &root);
         let session = start(&mut server);
         for call in &kind.before {
             let reply = make(&mut server, &session, call).unwrap();
@@ -232,37 +197,41 @@ impl<'a> Bench<'a> {
         drop(server);
         let repository = root.join(&session);
         let write = |name: &str, text: &str| std::fs::write(repository.join(name), text).unwrap();
+        let git = |arguments: &[&str]| sandbox.git(&repository, arguments);
         write("notes.md", "Notes.\n");
         write("plan.md", "Plan.\n");
         if kind.is_large {
             // Long names make the index large with few files.
             std::fs::create_dir(repository.join("attic")).unwrap();
             (0..1_500).for_each(|number| write(&format!("attic/{number:0>150}"), ""));
-            place.git(&repository, &["add", "attic"]);
+            git(&["add", "attic"]);
             assert!(std::fs::metadata(repository.join(".git/index")).unwrap().len() > 300_000);
         }
-        place.git(&repository, &["add", "notes.md", "plan.md"]);
-        place.git(&repository, &["commit", "-qm", "By hand"]);
+        git(&["add", "notes.md", "plan.md"]);
+        git(&["commit", "-qm", "By hand"]);
         if kind.is_packed {
-            place.git(&repository, &["gc", "-q"]);
+            git(&["gc", "-q"]);
         }
         for (name, text) in USER {
             write(name, text);
         }
-        place.git(&repository, &["add", "plan.md", "new.md"]);
-        let root_node = repository.join("nodes/R1/R1.A.yaml");
-        let text = std::fs::read_to_string(&root_node).unwrap();
-        std::fs::write(root_node, text + "# Edited by hand.\n").unwrap();
-        let mut bench = Bench { kind, place, session, user: String::new() };
+        git(&["add", "plan.md", "new.md"]);
+        let root_node = "nodes/R1/R1.A.yaml";
+        let text = std::fs::read_to_string(repository.join(root_node)).unwrap();
+        write(root_node, &(text + "# Edited by hand.\n"));
+        let mut bench = Bench { kind, sandbox, session, user: String::new() };
         bench.user = bench.users_work(&repository).unwrap();
         bench
     }
 
     /// Returns the user's changes, according to git and the file system.
     fn users_work(&self, repository: &Path) -> Result<String, String> {
-        let mut told = self.place.try_git(repository, &["status", "--porcelain", "--untracked-files=all"])?;
-        told += &self.place.try_git(repository, &["diff"])?;
-        told += &self.place.try_git(repository, &["diff", "--cached"])?;
+        let mut told = String::new();
+        for arguments in
+            [&["status", "--porcelain", "--untracked-files=all"][..], &["diff"], &["diff", "--cached"]]
+        {
+            told += &git(&self.sandbox, repository, arguments)?;
+        }
         for (name, _) in USER {
             told += &std::fs::read_to_string(repository.join(name))
                 .map_err(|error| format!("{name}: {error}"))?;
@@ -287,36 +256,24 @@ impl<'a> Bench<'a> {
                 self.kill_at(call, step, &mut figures);
             }
         }
-        if self.place.log().contains("panicked") {
-            figures.by_hand(format!("a server panicked: {}", self.place.log()));
-        }
+        judge_log(&self.sandbox, &mut figures);
         figures
     }
 
     /// Counts the system calls of each kind in the tool call.
     fn count(&self) -> BTreeMap<&'static str, usize> {
         let root = self.copy();
-        let mut server = self.place.server(&root);
-        let log = self.place.path("trace");
-        let known: Vec<String> = CALLS.iter().map(|name| format!("?{name}")).collect();
-        let tracer = Tracer::attach(
-            &self.place,
-            &server,
-            &["-o", &log.to_string_lossy(), "-e", &format!("trace={}", known.join(","))],
-        )
-        .unwrap();
-        let reply = make(&mut server, &self.session, &self.kind.call).unwrap();
+        let log = self.sandbox.path("trace");
+        // A question mark lets strace skip calls that a machine does not have.
+        let trace = format!("trace=?{}", CALLS.replace(' ', ",?"));
+        let reply =
+            self.traced(&root, &self.kind.call, &["-o", &log.to_string_lossy(), "-e", &trace]).unwrap();
         assert_eq!(reply["status"], "OK", "{}: {reply}", self.kind.name);
-        drop(server);
-        tracer.join();
         let text = std::fs::read_to_string(log).unwrap();
+        let made = text.lines().filter_map(|line| Some(line.split_whitespace().nth(1)?.split_once('(')?.0));
         let mut counts = BTreeMap::new();
-        for line in text.lines() {
-            let call = line.split_whitespace().nth(1).and_then(|rest| rest.split_once('('));
-            let known = call.and_then(|(name, _)| CALLS.iter().find(|known| **known == name));
-            if let Some(name) = known {
-                *counts.entry(*name).or_insert(0) += 1;
-            }
+        for name in made.filter_map(|name| CALLS.split(' ').find(|known| *known == name)) {
+            *counts.entry(name).or_insert(0) += 1;
         }
         std::fs::remove_dir_all(root).unwrap();
         counts
@@ -324,137 +281,114 @@ impl<'a> Bench<'a> {
 
     /// Copies the template, including file times.
     fn copy(&self) -> PathBuf {
-        let root = self.place.path("copy");
-        let done =
-            self.place.command("cp").arg("-a").arg(self.place.path("template")).arg(&root).status().unwrap();
-        assert!(done.success());
+        let root = self.sandbox.path("copy");
+        let mut copy = self.sandbox.command("cp");
+        assert!(copy.arg("-a").arg(self.sandbox.path("template")).arg(&root).status().unwrap().success());
         if self.kind.is_first {
             std::fs::remove_file(root.join(".gitignore")).unwrap();
         }
         if let Some((call, name, step)) = &self.kind.earlier {
-            assert!(
-                self.call_killed_at(&root, call, name, *step),
-                "{}: it was killed before",
-                self.kind.name
-            );
+            let is_killed = self.is_killed_at(&root, call, name, *step);
+            assert!(is_killed, "{}: it was killed before", self.kind.name);
         }
         root
     }
 
-    /// Makes a call that is killed at the step. Returns whether it got that far.
-    fn call_killed_at(&self, root: &Path, call: &Call, name: &str, step: usize) -> bool {
-        let mut server = self.place.server(root);
-        let trace = format!("trace={name}");
-        let inject = format!("inject={name}:signal=SIGKILL:when={step}");
-        let arguments = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
-        let tracer = Tracer::attach(&self.place, &server, &arguments).unwrap();
+    /// Makes a call on a new server under strace.
+    fn traced(&self, root: &Path, call: &Call, arguments: &[&str]) -> Result<Value, Gone> {
+        let mut server = server(&self.sandbox, root);
+        let tracer = Tracer::attach(&self.sandbox, &server, arguments).unwrap();
         let outcome = make(&mut server, &self.session, call);
         drop(server);
         tracer.join();
-        outcome.is_err()
+        outcome
+    }
+
+    /// Makes a call that is killed at the step. Returns whether it got that far.
+    fn is_killed_at(&self, root: &Path, call: &Call, name: &str, step: usize) -> bool {
+        let trace = format!("trace={name}");
+        let inject = format!("inject={name}:signal=SIGKILL:when={step}");
+        self.traced(root, call, &["-o", "/dev/null", "-e", &trace, "-e", &inject]).is_err()
     }
 
     /// Kills the call at the step. Returns whether it got that far.
     fn kill_at(&self, call: &str, step: usize, figures: &mut Figures) -> bool {
         let root = self.copy();
-        let head = self.place.git(&root.join(&self.session), &["rev-parse", "HEAD"]);
-        let is_killed = self.call_killed_at(&root, &self.kind.call, call, step);
+        let head = self.sandbox.head(&root.join(&self.session));
+        let is_killed = self.is_killed_at(&root, &self.kind.call, call, step);
         if is_killed {
             figures.kills += 1;
-            let mut found = Figures::default();
-            self.judge(&root, head.trim(), &mut found);
-            for problem in &mut found.problems {
+            let known = figures.faults.len();
+            self.judge(&root, &head, figures);
+            for (_, problem) in &mut figures.faults[known..] {
                 *problem = format!("{}, killed at {call} {step}: {problem}", self.kind.name);
             }
-            figures.add(found);
         }
         std::fs::remove_dir_all(root).unwrap();
         is_killed
     }
 
     fn judge(&self, root: &Path, before: &str, figures: &mut Figures) {
-        let git = |repository: &Path, arguments: &[&str]| self.place.try_git(repository, arguments);
-        let repository = root.join(&self.session);
-        for repository in investigations(root) {
-            if let Err(said) = self.place.fsck(&repository) {
-                return figures.broken(format!("{}: {said}", repository.display()));
-            }
+        let git = |arguments: &[&str]| git(&self.sandbox, &root.join(&self.session), arguments);
+        let revision = |name: &str| git(&["rev-parse", name]).unwrap_or_else(|said| said).trim().to_owned();
+        if !investigations(root).iter().all(|it| is_sound(&self.sandbox, it, "after the kill", figures)) {
+            return;
         }
-        let head = git(&repository, &["rev-parse", "HEAD"]).unwrap_or_else(|said| said).trim().to_owned();
+        let head = revision("HEAD");
         let is_published = head != before;
-        let parent = git(&repository, &["rev-parse", "HEAD^"]).unwrap_or_else(|said| said);
-        if is_published && parent.trim() != before {
-            figures.lost(format!("HEAD is {head}, after {before}"));
+        if is_published && revision("HEAD^") != before {
+            figures.fault(Fault::Lost, format!("HEAD is {head}, after {before}"));
         }
         // Repeats the call on a new server: it succeeds now, or it succeeded before the kill.
-        let mut server = self.place.server(root);
-        let reply = make(&mut server, &self.session, &self.kind.call).unwrap();
-        let is_done = reply["status"] == "OK" || is_published && is_refusal_of_repetition(&reply);
-        if !is_done {
-            figures.by_hand(format!("published: {is_published}, the same call again: {reply}"));
+        let again = make(&mut server(&self.sandbox, root), &self.session, &self.kind.call).unwrap();
+        if again["status"] == "OK" {
+            self.judge_rest(root, "after the same call", figures);
+        } else if !is_published || !is_refusal_of_repetition(&again) {
+            let problem = format!("published: {is_published}, the same call again: {again}");
+            figures.fault(Fault::NeedsRepair, problem);
         }
-        let mut acknowledged: Vec<String> = reply["commit"].as_str().map(str::to_owned).into_iter().collect();
-        drop(server);
-        if reply["status"] == "OK" {
-            self.judge_rest(root, "the same call", figures);
+        let next = make(&mut server(&self.sandbox, root), &self.session, &self.kind.next).unwrap();
+        if next["status"] != "OK" {
+            return figures.fault(Fault::NeedsRepair, format!("the next call: {next}"));
         }
-        let reply = make(&mut self.place.server(root), &self.session, &self.kind.next).unwrap();
-        if reply["status"] != "OK" {
-            return figures.by_hand(format!("the next call: {reply}"));
-        }
-        acknowledged.extend(reply["commit"].as_str().map(str::to_owned));
-        self.judge_rest(root, "the next call", figures);
-        figures.acknowledged += acknowledged.len();
-        let logs =
-            investigations(root).into_iter().map(|it| git(&it, &["rev-list", "HEAD"]).unwrap_or_default());
-        let history: String = logs.collect();
-        for commit in acknowledged.iter().filter(|commit| !history.contains(commit.as_str())) {
-            figures.lost(format!("{commit} is in no history"));
+        self.judge_rest(root, "after the next call", figures);
+        let history: String =
+            investigations(root).iter().map(|it| self.sandbox.git(it, &["rev-list", "HEAD"])).collect();
+        for commit in [&again, &next].into_iter().filter_map(|reply| reply["commit"].as_str()) {
+            figures.acknowledged += 1;
+            if !history.contains(commit) {
+                figures.fault(Fault::Lost, format!("{commit} is in no history"));
+            }
         }
         if self.kind.call.0 == "tot_end" {
-            let tag = git(&repository, &["rev-parse", "ended/1^{commit}"]);
-            let kind = git(&repository, &["cat-file", "-t", "ended/1"]);
-            let head = git(&repository, &["rev-parse", "HEAD"]);
+            let (tag, head) = (revision("ended/1^{commit}"), revision("HEAD"));
+            let kind = git(&["cat-file", "-t", "ended/1"]);
             if tag != head || kind.as_deref() != Ok("tag\n") {
-                figures.by_hand(format!("the tag: {tag:?} {kind:?}, HEAD {head:?}"));
+                figures.fault(Fault::NeedsRepair, format!("the tag: {tag} {kind:?}, HEAD {head}"));
             }
         }
     }
 
     /// After an accepted call, no trace of the kill remains, and the user's work is unchanged.
-    fn judge_rest(&self, root: &Path, after: &str, figures: &mut Figures) {
-        let repository = root.join(&self.session);
-        match self.users_work(&repository) {
+    fn judge_rest(&self, root: &Path, when: &str, figures: &mut Figures) {
+        match self.users_work(&root.join(&self.session)) {
             Ok(told) if told == self.user => {}
-            Ok(told) => figures.touched(format!("after {after}, before:\n{}\nafter:\n{told}", self.user)),
-            Err(said) => figures.touched(format!("after {after}: {said}")),
+            Ok(told) => {
+                let problem = format!("{when}, before:\n{}\nafter:\n{told}", self.user);
+                figures.fault(Fault::Touched, problem);
+            }
+            Err(said) => figures.fault(Fault::Touched, format!("{when}: {said}")),
         }
         let ignore = std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         if !ignore.contains("/*/") {
-            figures.by_hand(format!("after {after}, the root's .gitignore: {ignore:?}"));
+            figures.fault(Fault::NeedsRepair, format!("{when}, the root's .gitignore: {ignore:?}"));
         }
         for repository in investigations(root) {
-            let leftovers = self.place.leftovers(&repository);
-            if !leftovers.is_empty() {
-                figures.by_hand(format!("left after {after}: {leftovers:?}"));
-            }
-            if let Err(said) = self.place.fsck(&repository) {
-                figures.broken(format!("after {after}: {said}"));
-            }
-            let status = self.place.try_git(&repository, &["status", "--porcelain"]);
-            if !repository.ends_with(&self.session) && status.as_deref() != Ok("") {
-                figures.by_hand(format!("git status of the new investigation after {after}: {status:?}"));
-            }
+            // The user's work was compared above.
+            let judge = if repository.ends_with(&self.session) { judge_remains } else { judge };
+            judge(&self.sandbox, &repository, when, figures);
         }
     }
-}
-
-/// Returns the repositories in the root. Hidden folders do not count yet.
-fn investigations(root: &Path) -> Vec<PathBuf> {
-    let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
-    folders
-        .filter(|path| path.is_dir() && !path.file_name().unwrap().to_string_lossy().starts_with('.'))
-        .collect()
 }
 
 /// Makes the call in the session.

@@ -2,7 +2,6 @@
 //! commit.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,9 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Form;
-use crate::figures::Figures;
-use crate::place::{Place, start};
-use crate::support::{Server, node, result, stdio};
+use crate::figures::{Fault, Figures};
+use crate::place::{judge_history, judge_log, server, start};
+use crate::support::{Sandbox, node, result, stdio};
 
 const WRITERS: u64 = 8;
 const READERS: u64 = 2;
@@ -36,59 +35,40 @@ pub fn run(form: Form) -> Vec<Figures> {
 }
 
 fn several_processes(calls: u64, figures: &mut Figures) {
-    let place = Place::new();
-    let root = place.path("investigations");
-    let session = start(&mut place.server(&root));
+    let sandbox = Sandbox::new();
+    let session = start(&mut server(&sandbox, &sandbox.root()));
     let done = AtomicBool::new(false);
     let since = Instant::now();
-    let (written, read) = thread::scope(|scope| {
-        let writers: Vec<_> = (1..=WRITERS)
-            .map(|number| {
-                scope.spawn({
-                    let (place, root, session) = (&place, &root, &session);
-                    move || write(place, root, session, number, calls)
-                })
-            })
-            .collect();
-        let readers: Vec<_> =
-            (0..READERS).map(|_| scope.spawn(|| read(&place, &root, &session, &done))).collect();
+    let (written, statuses) = thread::scope(|scope| {
+        let (sandbox, session) = (&sandbox, &session);
+        let writers: Vec<_> =
+            (1..=WRITERS).map(|number| scope.spawn(move || write(sandbox, session, number, calls))).collect();
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(|| read(sandbox, session, &done))).collect();
         let written: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
         done.store(true, Ordering::Relaxed);
-        let read: Vec<_> = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
-        (written, read)
-    });
-    let mut commits = HashSet::new();
-    let mut waits = Vec::new();
-    for (replies, longest) in written {
-        waits.push(longest);
-        // A starved call is refused with BUSY.
-        for reply in replies {
-            match reply["commit"].as_str() {
-                Some(commit) => drop(commits.insert(commit.to_owned())),
-                None => figures.by_hand(format!("refused: {reply}")),
+        let mut statuses = 0;
+        for reader in readers {
+            let (times, problems) = reader.join().unwrap();
+            statuses += times;
+            for problem in problems {
+                figures.fault(Fault::NeedsRepair, format!("a reader: {problem}"));
             }
         }
-    }
-    for (times, problems) in &read {
-        assert!(*times > 0);
-        problems.iter().for_each(|problem| figures.by_hand(format!("a reader: {problem}")));
-    }
-    let statuses: usize = read.iter().map(|(times, _)| times).sum();
-    let waits: Vec<String> = waits.iter().map(|wait| format!("{} ms", wait.as_millis())).collect();
+        (written, statuses)
+    });
+    let waits: Vec<String> = written.iter().map(|(_, wait)| format!("{} ms", wait.as_millis())).collect();
     println!(
         "writers: {} ms; longest wait of each for one call: {}; {statuses} times tot_status beside them",
         since.elapsed().as_millis(),
         waits.join(", ")
     );
-    judge(&place, &root.join(&session), &commits, figures);
-    if place.log().contains("panicked") {
-        figures.by_hand(format!("a server panicked: {}", place.log()));
-    }
+    judge_replies(&sandbox, &session, written.into_iter().flat_map(|(replies, _)| replies), figures);
+    judge_log(&sandbox, figures);
 }
 
 /// Makes the client's calls, and returns the replies and the longest wait.
-fn write(place: &Place, root: &Path, session: &str, number: u64, calls: u64) -> (Vec<Value>, Duration) {
-    let mut server = place.server(root);
+fn write(sandbox: &Sandbox, session: &str, number: u64, calls: u64) -> (Vec<Value>, Duration) {
+    let mut server = server(sandbox, &sandbox.root());
     let mut longest = Duration::ZERO;
     let mut replies = Vec::new();
     for pair in 0..calls / 2 {
@@ -109,8 +89,8 @@ fn write(place: &Place, root: &Path, session: &str, number: u64, calls: u64) -> 
 }
 
 /// Requests the status until the writers are done.
-fn read(place: &Place, root: &Path, session: &str, done: &AtomicBool) -> (usize, Vec<String>) {
-    let mut server = place.server(root);
+fn read(sandbox: &Sandbox, session: &str, done: &AtomicBool) -> (usize, Vec<String>) {
+    let mut server = server(sandbox, &sandbox.root());
     let (mut times, mut most, mut problems) = (0, 0, Vec::new());
     loop {
         let is_last = done.load(Ordering::Relaxed);
@@ -130,53 +110,44 @@ fn read(place: &Place, root: &Path, session: &str, done: &AtomicBool) -> (usize,
 }
 
 fn one_server(figures: &mut Figures) {
-    let place = Place::new();
-    let root = place.path("investigations");
-    let mut server = place.server(&root);
+    let sandbox = Sandbox::new();
+    let mut server = server(&sandbox, &sandbox.root());
     let session = start(&mut server);
     let since = Instant::now();
-    let call = |server: &mut Server, number: u64| {
-        let proposal =
-            json!({"sessionId": session, "nodes": [node(&format!("R2.A{}", number + 1), Some("R1.A"))]});
-        server.begin("tools/call", json!({"name": "tot_propose", "arguments": proposal})).unwrap()
-    };
-    let mut open: HashSet<u64> = (0..IN_FLIGHT).map(|number| call(&mut server, number)).collect();
-    let mut commits = HashSet::new();
-    let mut longest = Duration::ZERO;
+    let mut open = HashSet::new();
+    for number in 1..=IN_FLIGHT {
+        let nodes = [node(&format!("R2.A{number}"), Some("R1.A"))];
+        let proposal = json!({"sessionId": session, "nodes": nodes});
+        let call = json!({"name": "tot_propose", "arguments": proposal});
+        open.insert(server.begin("tools/call", call).unwrap());
+    }
+    let mut replies = Vec::new();
     while !open.is_empty() {
         let answer = server.receive().unwrap();
         assert!(open.remove(&answer["id"].as_u64().unwrap()), "each is answered once: {answer}");
-        let reply = stdio::reply(&answer);
-        longest = since.elapsed();
-        match reply["commit"].as_str() {
-            Some(commit) => drop(commits.insert(commit.to_owned())),
-            None => figures.by_hand(format!("refused: {reply}")),
-        }
+        replies.push(stdio::reply(&answer));
     }
-    println!("writers: {IN_FLIGHT} calls at once in one server took {} ms together", longest.as_millis());
-    judge(&place, &root.join(&session), &commits, figures);
+    println!(
+        "writers: {IN_FLIGHT} calls at once in one server took {} ms together",
+        since.elapsed().as_millis()
+    );
+    judge_replies(&sandbox, &session, replies, figures);
 }
 
-/// The history contains every acknowledged commit and, apart from the first, no others.
-fn judge(place: &Place, repository: &Path, commits: &HashSet<String>, figures: &mut Figures) {
-    let history = place.git(repository, &["rev-list", "--first-parent", "HEAD"]);
-    let history: HashSet<&str> = history.lines().collect();
-    for commit in commits.iter().filter(|commit| !history.contains(commit.as_str())) {
-        figures.lost(commit.clone());
+/// Each call was accepted, and the history contains their commits.
+fn judge_replies(
+    sandbox: &Sandbox,
+    session: &str,
+    replies: impl IntoIterator<Item = Value>,
+    figures: &mut Figures,
+) {
+    let mut commits = HashSet::new();
+    for reply in replies {
+        match reply["commit"].as_str() {
+            Some(commit) => drop(commits.insert(commit.to_owned())),
+            // A starved call is refused with BUSY.
+            None => figures.fault(Fault::NeedsRepair, format!("refused: {reply}")),
+        }
     }
-    figures.acknowledged += commits.len();
-    if history.len() != commits.len() + 3 {
-        figures.broken(format!("{} commits for {} acknowledged calls", history.len(), commits.len() + 3));
-    }
-    if let Err(said) = place.fsck(repository) {
-        figures.broken(said);
-    }
-    let status = place.try_git(repository, &["status", "--porcelain"]);
-    if status.as_deref() != Ok("") {
-        figures.by_hand(format!("git status: {status:?}"));
-    }
-    let leftovers = place.leftovers(repository);
-    if !leftovers.is_empty() {
-        figures.by_hand(format!("left: {leftovers:?}"));
-    }
+    judge_history(sandbox, session, &commits, figures);
 }

@@ -13,7 +13,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![allow(clippy::print_stdout, reason = "the table of figures is what it is run for")]
 
+#[allow(dead_code, reason = "the fault suite uses more of it")]
+#[path = "../faults/figures.rs"]
+mod figures;
 mod million;
+#[allow(dead_code, reason = "the fault suite uses more of it")]
+#[path = "../faults/place.rs"]
+mod place;
 #[allow(dead_code, reason = "the integration tests use more of it")]
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,11 +1,13 @@
 //! Many clients on fewer investigations, all writing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::figures::Figures;
+use crate::place::{judge_history, server, start};
 use crate::support::http::{Client, HttpServer};
 use crate::support::memory::Memory;
 use crate::support::{Sandbox, node, result};
@@ -14,29 +16,17 @@ use crate::support::{Sandbox, node, result};
 #[derive(Default)]
 struct Seen {
     times: Vec<Duration>,
-    /// The investigation and the acknowledged commit.
-    commits: Vec<(String, String)>,
-    problems: Vec<String>,
+    commits: Vec<String>,
+    problem: Option<String>,
 }
 
 pub fn run(long: bool) -> Vec<String> {
     let (clients, investigations, time) = if long { (200, 50, 60) } else { (40, 10, 3) };
     let time = Duration::from_secs(time);
     let sandbox = Sandbox::new();
+    let mut first = server(&sandbox, &sandbox.root());
+    let ids: Vec<String> = (0..investigations).map(|_| start(&mut first)).collect();
     let mut server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
-    let first = server.client(&[]);
-    let ids: Vec<String> = (0..investigations)
-        .map(|_| {
-            let start = json!({"query": "How much is too much?", "mode": "smoke"});
-            let id = first.call("tot_start", start)["sessionId"].as_str().unwrap().to_owned();
-            first.call("tot_propose", json!({"sessionId": id, "nodes": [node("R1.A", None)]}));
-            let results = json!([result("R1.A", "EXPLORE")]);
-            let reply = first.call("tot_commit", json!({"sessionId": id, "results": results}));
-            assert_eq!(reply["status"], "OK", "{reply}");
-            id
-        })
-        .collect();
-
     let ready = Barrier::new(clients);
     let seen: Vec<Seen> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..clients)
@@ -52,43 +42,27 @@ pub fn run(long: bool) -> Vec<String> {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let memory = Memory::of(server.process());
-    let mut problems: Vec<String> = seen.iter().flat_map(|seen| seen.problems.clone()).collect();
     server.terminate();
     let (status, said) = server.end();
+
+    let mut problems: Vec<String> = seen.iter().filter_map(|seen| seen.problem.clone()).collect();
     if !status.success() {
         problems.push(format!("the server didn't end well: {said}"));
     }
-
-    let mut acknowledged: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (id, commit) in seen.iter().flat_map(|seen| &seen.commits) {
-        acknowledged.entry(id).or_default().push(commit);
+    let (mut times, mut commits) = (Vec::new(), HashMap::<&str, HashSet<String>>::new());
+    for (number, seen) in seen.into_iter().enumerate() {
+        times.extend(seen.times);
+        commits.entry(&ids[number % ids.len()]).or_default().extend(seen.commits);
     }
-    for id in &ids {
-        let git = |arguments: &[&str]| {
-            let output = sandbox.try_git(&sandbox.repository(id), arguments);
-            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-        };
-        let log = git(&["log", "--first-parent", "--format=%H"]);
-        let history: HashSet<&str> = log.lines().collect();
-        let commits = acknowledged.get(id.as_str()).map_or(&[][..], Vec::as_slice);
-        for commit in commits.iter().filter(|commit| !history.contains(**commit)) {
-            problems.push(format!("{id}: {commit} was acknowledged and is not in the history"));
-        }
-        // The start, the root's proposal and its commit.
-        if history.len() != commits.len() + 3 {
-            problems.push(format!("{id}: {} commits, {} acknowledged", history.len(), commits.len()));
-        }
-        for (what, said) in [
-            ("git status", git(&["status", "--porcelain"])),
-            ("git fsck", git(&["fsck", "--strict", "--no-progress"])),
-        ] {
-            if !said.is_empty() {
-                problems.push(format!("{id}: {what} says: {said}"));
-            }
-        }
+    let mut figures = Figures::default();
+    for (id, commits) in &commits {
+        judge_history(&sandbox, id, commits, &mut figures);
+        // Without kills, no objects are unreachable either.
+        let said = sandbox.git(&sandbox.repository(id), &["fsck", "--strict", "--no-progress"]);
+        problems.extend((!said.is_empty()).then(|| format!("{id}: git fsck says: {said}")));
     }
+    problems.extend(figures.faults.iter().map(|(fault, problem)| format!("{fault:?}: {problem}")));
 
-    let mut times: Vec<Duration> = seen.into_iter().flat_map(|seen| seen.times).collect();
     times.sort();
     let at = |share: f64| {
         let index = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
@@ -118,33 +92,21 @@ fn work(client: &Client<'_>, number: usize, id: &str, end: Instant) -> Seen {
     while Instant::now() < end {
         round += 1;
         let name = format!("R2.A{number}x{round}");
-        let findings =
-            format!("Client {number} found {round}.\n\n## References\n- https://example.org/{round}\n");
-        let calls = [
+        let mut found = result(&name, "DEAD");
+        found["findings"] = json!(format!(
+            "Client {number} found {round}.\n\n## References\n- https://example.org/{round}\n"
+        ));
+        for (tool, arguments) in [
             ("tot_propose", json!({"sessionId": id, "nodes": [node(&name, Some("R1.A"))]})),
-            (
-                "tot_commit",
-                json!({"sessionId": id, "results": [
-                    {"nodeId": name, "state": "DEAD", "findings": findings, "agentId": format!("agent-{number}")}]}),
-            ),
-        ];
-        for (tool, arguments) in calls {
+            ("tot_commit", json!({"sessionId": id, "results": [found]})),
+        ] {
             let since = Instant::now();
-            match client.try_call(tool, arguments) {
-                Ok(reply) if reply["status"] == "OK" => {
-                    seen.times.push(since.elapsed());
-                    seen.commits
-                        .push((id.to_owned(), reply["commit"].as_str().unwrap_or_default().to_owned()));
-                }
-                Ok(reply) => {
-                    seen.problems.push(format!("{tool} of {name}: {}", reply["errors"]));
-                    return seen;
-                }
-                Err(fault) => {
-                    seen.problems.push(format!("{tool} of {name}: {fault}"));
-                    return seen;
-                }
-            }
+            let reply = client.try_call(tool, arguments);
+            let Some(commit) = reply.as_ref().ok().and_then(|reply| reply["commit"].as_str()) else {
+                return Seen { problem: Some(format!("{tool} of {name}: {reply:?}")), ..seen };
+            };
+            seen.times.push(since.elapsed());
+            seen.commits.push(commit.to_owned());
         }
     }
     seen
