@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::meta;
 use crate::support::stdio::reply;
 use crate::support::{Sandbox, Server, codes, node, result};
 
@@ -51,11 +52,7 @@ impl<'a> Client<'a> {
         }
         let mut params = json!({"name": tool, "arguments": arguments});
         if self.era == Era::Stateless {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "it", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
-            });
+            params["_meta"] = meta(self.capabilities.clone());
         }
         params
     }
@@ -91,6 +88,18 @@ impl<'a> Client<'a> {
         (question, reply(&last))
     }
 
+    /// Asserts that the end was accepted, and that the reply and the conclusion's file have this answer.
+    fn assert_ended(&self, ended: &Value, answer: &str) {
+        assert_eq!(
+            (&ended["status"], &ended["asked"]["answer"]),
+            (&json!("OK"), &json!(answer)),
+            "{ended:#}"
+        );
+        let warned = codes(&ended["warnings"]).contains(&"NOT_ACCEPTED".to_owned());
+        assert_eq!(warned, answer != "accepted", "{ended:#}");
+        assert!(self.stored().unwrap().contains(&format!("asked:\n  answer: {answer}\n")));
+    }
+
     /// Returns the conclusion's file, if it exists.
     fn stored(&self) -> Option<String> {
         std::fs::read_to_string(self.sandbox.repository(&self.id).join("conclusion.yaml")).ok()
@@ -104,81 +113,75 @@ fn can_ask() -> Value {
 }
 
 #[test]
-fn a_yes_is_stored_as_said_through_the_client() {
-    for era in ERAS {
+fn what_the_person_says_is_stored_and_a_no_keeps_the_end_away() {
+    let yes = json!({"action": "accept", "content": {"accept": true, "comment": " Good enough. "}});
+    let no = json!({"accept": false, "comment": "Look at R2.A1 again."});
+    let conclusion = || json!({"conclusion": "It sorts twice."});
+    for (options, capabilities, answer, expected) in [
+        (&["--ask-before-end"][..], can_ask(), yes.clone(), "accepted"),
         // A client that names no kind of question supports forms.
-        for capabilities in [can_ask(), json!({"elicitation": {}})] {
+        (&["--ask-before-end"], json!({"elicitation": {}}), yes.clone(), "accepted"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "cancel"}), "cancelled"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "accept", "content": no}), "declined"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "decline", "content": no}), "declined"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "decline"}), "declined"),
+        (&["--ask-before-end"], json!({}), Value::Null, "notOffered"),
+        // A client that can only open URLs can't ask either.
+        (&["--ask-before-end"], json!({"elicitation": {"url": {}}}), Value::Null, "notOffered"),
+        (&[], can_ask(), Value::Null, "not asked"),
+    ] {
+        for era in ERAS {
             let sandbox = Sandbox::new();
-            let mut client = Client::new(&sandbox, era, capabilities, &["--ask-before-end"]).ready();
-            let yes = json!({"action": "accept", "content": {"accept": true, "comment": " Good enough. "}});
-            let (question, ended) = client.end(json!({"conclusion": "It sorts twice."}), &yes);
-            let message = question["message"].as_str().unwrap();
-            assert!(message.contains("Why is it slow?") && message.contains("It sorts twice."), "{message}");
-            assert_eq!(question["requestedSchema"]["properties"]["comment"]["type"], "string");
-            assert_eq!(ended["status"], "OK", "{ended:#}");
-            assert_eq!(ended["asked"]["answer"], "accepted");
-            assert_eq!(ended["asked"]["said"], "Good enough.");
-            assert_eq!(ended["asked"]["note"], "said through the client, which is not a sign-off");
-            assert!(!codes(&ended["warnings"]).contains(&"NOT_ACCEPTED".to_owned()), "{ended:#}");
-            let file = client.stored().unwrap();
-            assert!(file.contains("asked:\n  answer: accepted\n  said: Good enough.\n"), "{file}");
-            // For an existing conclusion, no question is asked.
-            assert_eq!(client.call("tot_end", json!({}))["tag"], "ended/1");
-            sandbox.assert_sound(&sandbox.repository(&client.id));
-        }
-    }
-}
-
-#[test]
-fn a_no_keeps_the_end_away_and_tells_why() {
-    for era in ERAS {
-        for no in [
-            json!({"action": "accept", "content": {"accept": false, "comment": "Look at R2.A1 again."}}),
-            json!({"action": "decline", "content": {"comment": "Look at R2.A1 again."}}),
-            json!({"action": "decline"}),
-        ] {
-            let sandbox = Sandbox::new();
-            let mut client = Client::new(&sandbox, era, can_ask(), &["--ask-before-end"]).ready();
-            let head = sandbox.head(&sandbox.repository(&client.id));
-            let (_, refused) = client.end(json!({"conclusion": "It sorts."}), &no);
-            assert_eq!(codes(&refused["errors"]), ["END_DECLINED"], "{refused:#}");
-            let message = refused["errors"][0]["message"].as_str().unwrap();
-            assert_eq!(message.contains("“Look at R2.A1 again.”"), no["content"].is_object(), "{message}");
-            assert_eq!(client.stored(), None);
-            assert_eq!(sandbox.head(&sandbox.repository(&client.id)), head, "nothing is written");
-            // A different conclusion is a different question.
-            let (_, ended) = client.end(json!({"conclusion": "It sorts."}), &json!({"action": "accept"}));
-            assert_eq!(ended["asked"]["answer"], "accepted", "{ended:#}");
+            let mut client = Client::new(&sandbox, era, capabilities.clone(), options);
+            // An end that the rules refuse asks nobody.
+            assert_eq!(codes(&client.call("tot_end", conclusion())["errors"])[0], "NO_NODES");
+            let mut client = client.ready();
+            let repository = sandbox.repository(&client.id);
+            let head = sandbox.head(&repository);
+            let (question, ended) = match answer {
+                Value::Null => (Value::Null, client.call("tot_end", conclusion())),
+                _ => client.end(conclusion(), &answer),
+            };
+            match expected {
+                "not asked" => {
+                    assert!(ended["asked"].is_null() && ended["status"] == "OK", "{ended:#}");
+                    assert!(!client.stored().unwrap().contains("asked"));
+                }
+                "declined" => {
+                    assert_eq!(codes(&ended["errors"]), ["END_DECLINED"], "{ended:#}");
+                    let message = ended["errors"][0]["message"].as_str().unwrap();
+                    let is_explained = answer["content"].is_object();
+                    assert_eq!(message.contains("“Look at R2.A1 again.”"), is_explained, "{message}");
+                    assert_eq!(client.stored(), None);
+                    assert_eq!(sandbox.head(&repository), head, "nothing is written");
+                    // The next call is another question.
+                    client.end(conclusion(), &yes);
+                    assert!(client.stored().unwrap().contains("answer: accepted"));
+                }
+                "accepted" => {
+                    let message = question["message"].as_str().unwrap();
+                    let parts = ["Why is it slow?", "It sorts twice."];
+                    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+                    assert_eq!(question["requestedSchema"]["properties"]["comment"]["type"], "string");
+                    client.assert_ended(&ended, "accepted");
+                    assert_eq!(ended["asked"]["note"], "said through the client, which is not a sign-off");
+                    assert!(client.stored().unwrap().contains("  said: Good enough.\n"));
+                    // For an existing conclusion, no question is asked.
+                    assert_eq!(client.call("tot_end", json!({}))["tag"], "ended/1");
+                    sandbox.assert_sound(&repository);
+                }
+                _ => client.assert_ended(&ended, expected),
+            }
         }
     }
 }
 
 #[test]
 fn without_an_answer_it_ends_and_says_so() {
-    let said = |client: &Client<'_>, ended: &Value, answer: &str| {
-        assert_eq!(ended["status"], "OK", "{ended:#}");
-        assert_eq!(ended["asked"]["answer"], answer, "{ended:#}");
-        assert!(codes(&ended["warnings"]).contains(&"NOT_ACCEPTED".to_owned()), "{ended:#}");
-        assert!(client.stored().unwrap().contains(&format!("asked:\n  answer: {answer}\n")));
-    };
-    let arguments = || json!({"conclusion": "It sorts."});
-    for era in ERAS {
-        let sandbox = Sandbox::new();
-        let mut client = Client::new(&sandbox, era, can_ask(), &["--ask-before-end"]).ready();
-        let (_, ended) = client.end(arguments(), &json!({"action": "cancel"}));
-        said(&client, &ended, "cancelled");
-        // A client that can only open URLs can't ask either.
-        for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
-            let sandbox = Sandbox::new();
-            let mut client = Client::new(&sandbox, era, capabilities, &["--ask-before-end"]).ready();
-            let ended = client.call("tot_end", arguments());
-            said(&client, &ended, "notOffered");
-        }
-    }
-    // If the client holds the question, there is no time limit; if the call waits, there is one.
+    // If the call waits for the answer, there is a time limit.
     let sandbox = Sandbox::new();
     let mut client = Client::new(&sandbox, Era::Sessions, can_ask(), &["--ask-before-end=1"]).ready();
-    let params = client.params("tot_end", arguments());
+    let params = client.params("tot_end", json!({}));
     let number = client.server.begin("tools/call", params).unwrap();
     let ended = loop {
         let message = client.server.receive().unwrap();
@@ -186,28 +189,14 @@ fn without_an_answer_it_ends_and_says_so() {
             break reply(&message);
         }
     };
-    said(&client, &ended, "unanswered");
+    client.assert_ended(&ended, "unanswered");
+    // If the client holds the question, there is none.
     let sandbox = Sandbox::new();
     let mut client = Client::new(&sandbox, Era::Stateless, can_ask(), &["--ask-before-end"]).ready();
-    let mut params = client.params("tot_end", arguments());
+    let mut params = client.params("tot_end", json!({}));
     params["inputResponses"] = json!({"another": {"action": "accept"}});
     let ended = reply(&client.server.request("tools/call", params));
-    said(&client, &ended, "unanswered");
-}
-
-#[test]
-fn a_rejected_end_asks_nobody_and_neither_does_a_server_that_was_not_told_to() {
-    for era in ERAS {
-        let sandbox = Sandbox::new();
-        let mut client = Client::new(&sandbox, era, can_ask(), &["--ask-before-end"]);
-        let refused = client.call("tot_end", json!({"conclusion": "It sorts."}));
-        assert_eq!(codes(&refused["errors"])[0], "NO_NODES", "{refused:#}");
-        let sandbox = Sandbox::new();
-        let mut client = Client::new(&sandbox, era, can_ask(), &[]).ready();
-        let ended = client.call("tot_end", json!({"conclusion": "It sorts."}));
-        assert!(ended["asked"].is_null() && ended["status"] == "OK", "{ended:#}");
-        assert!(!client.stored().unwrap().contains("asked"));
-    }
+    client.assert_ended(&ended, "unanswered");
 }
 
 #[test]
@@ -222,8 +211,8 @@ fn an_agent_can_not_say_it_in_its_own_arguments() {
     client.server.begin("tools/call", params).unwrap();
     assert_eq!(client.server.receive().unwrap()["method"], "elicitation/create");
     // A client that disconnects has not declined.
-    let id = client.id.clone();
+    let conclusion = sandbox.repository(&client.id).join("conclusion.yaml");
     client.server.finish_listening();
-    let file = std::fs::read_to_string(sandbox.repository(&id).join("conclusion.yaml")).unwrap();
+    let file = std::fs::read_to_string(conclusion).unwrap();
     assert!(file.contains("answer: unanswered"), "{file}");
 }

@@ -53,7 +53,12 @@ fn nothing_that_an_agent_gave_is_left_out() {
     let address = format!("tot://{}/nodes/R2.A1", session.id);
     let answer = session.server.request("resources/read", json!({"uri": address}));
     let page = answer["result"]["contents"][0]["text"].as_str().unwrap();
-    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
+    session.ok("tot_propose", json!({"nodes": [node("R2.A3", Some("R1.A"))]}));
+    let before = sandbox.head(&session.repository());
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", " R1.A", "R2.A3", "R2.A1"]}));
+    assert_eq!(sandbox.head(&session.repository()), before, "it writes nothing");
+    let shown = serde_json::to_string_pretty(&read["nodes"]).unwrap();
+    insta::assert_snapshot!(shown.replace(&session.id, "ID"));
     let told = leaves(&read).join("\n");
     // The titles and texts before and after, and through which client each call came.
     let others = json!(["engine=gix", "Title of R2.A1", "Look.", "it/1"]);

@@ -1,31 +1,21 @@
 //! Clients that take more than their share of sessions, connections or memory.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::Arc;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::{exchange, rest};
 use crate::support::http::{HttpServer, call, initialize};
 use crate::support::memory::Memory;
-use crate::support::{Sandbox, TOT_MCP, open_many_files};
+use crate::support::{Sandbox, open_many_files};
 
 const MIB: u64 = 1024;
 
 /// The time limit for an unblocked response, on a machine busy with other tests.
 const SOON: Duration = Duration::from_secs(5);
-
-/// Returns the server's response to a raw request, or an empty string if it disconnects.
-fn ask(server: &HttpServer, request: &[u8]) -> String {
-    let mut stream = server.connect();
-    let mut said = Vec::new();
-    // It may rightly disconnect before it has read everything.
-    let _ = stream.write_all(request);
-    let _ = stream.read_to_end(&mut said);
-    String::from_utf8(said).unwrap()
-}
 
 fn post(headers: &[u8], message: &Value) -> Vec<u8> {
     let body = message.to_string();
@@ -39,14 +29,13 @@ fn post(headers: &[u8], message: &Value) -> Vec<u8> {
 
 fn assert_healthy(server: &HttpServer) {
     let since = Instant::now();
-    let said = ask(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let said = exchange(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
     assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
 }
 
 fn assert_peak(process: u32, most: u64) {
     let memory = Memory::of(process);
-
     assert!(memory.peak < most * MIB, "{} MiB, now {}", memory.peak / MIB, memory.now / MIB);
 }
 
@@ -55,11 +44,8 @@ fn no_header_gets_round_the_number_of_sessions() {
     let sandbox = Sandbox::new();
     let server = HttpServer::start(&sandbox, &["--max-sessions", "2", "--max-rate", "0"]);
     let _two = (server.client(&[]), server.client(&[]));
-    let newer = {
-        let mut hello = initialize();
-        hello["params"]["protocolVersion"] = json!("2026-07-28");
-        hello
-    };
+    let mut newer = initialize();
+    newer["params"]["protocolVersion"] = json!("2026-07-28");
     let odd: [(&[u8], Value); 6] = [
         (b"Mcp-Session-Id: \xff\xfe\r\n", initialize()),
         (b"Mcp-Session-Id:\r\n", initialize()),
@@ -69,7 +55,7 @@ fn no_header_gets_round_the_number_of_sessions() {
         (b"", newer),
     ];
     for (headers, message) in odd {
-        let said = ask(&server, &post(headers, &message));
+        let said = exchange(&server, &post(headers, &message));
         assert!(said.starts_with("HTTP/1.1 503"), "{}: {said}", String::from_utf8_lossy(headers));
         assert!(!said.contains("mcp-session-id:"), "{said}");
     }
@@ -80,49 +66,33 @@ fn of_many_who_begin_at_once_no_more_get_a_session_than_there_are() {
     let sandbox = Sandbox::new();
     let server = HttpServer::start(&sandbox, &["--max-sessions", "3", "--max-rate", "0"]);
     let request = post(b"", &initialize());
-    let mut begun = Vec::new();
-    for _ in 0..60 {
-        let mut stream = server.connect();
-        stream.write_all(&request[..request.len() - 1]).unwrap();
-        begun.push(stream);
+    let (most, last) = request.split_at(request.len() - 1);
+    let mut begun: Vec<_> = (0..60).map(|_| server.connect()).collect();
+    for part in [most, last] {
+        begun.iter_mut().for_each(|stream| stream.write_all(part).unwrap());
     }
-    begun.iter_mut().for_each(|stream| stream.write_all(&request[request.len() - 1..]).unwrap());
-    let answers = begun.iter_mut().map(|stream| {
-        let mut said = String::new();
-        stream.read_to_string(&mut said).unwrap();
-        said
-    });
+    let answers = begun.into_iter().map(rest);
     assert_eq!(answers.filter(|said| said.starts_with("HTTP/1.1 200")).count(), 3);
-}
-
-/// Connections that send half a request and then nothing.
-fn half(server: &HttpServer, count: usize) -> Vec<TcpStream> {
-    open_many_files();
-    let half = |_| {
-        let mut stream = server.connect();
-        // A connection may have been closed in the meantime to make room.
-        let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc");
-        stream
-    };
-    (0..count).map(half).collect()
 }
 
 #[test]
 #[ignore = "takes half a minute; .ci/run tries it"]
 fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
     let sandbox = Sandbox::new();
+    open_many_files();
     let few = ["--max-connections", "400", "--max-connections-per-address", "300"];
     for arguments in [&[][..], &few] {
         let server = HttpServer::start(&sandbox, arguments);
         let client = server.client(&[]);
-        let mut flood = half(&server, 1_500);
+        let mut flood: Vec<_> = (0..1_500).map(|_| server.connect()).collect();
+        // Some may have been closed in the meantime to make room.
+        flood.iter_mut().for_each(|stream| drop(stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc")));
         assert_healthy(&server);
         assert_eq!(client.call("tot_status", json!({"sessionId": "absent"}))["status"], "REJECTED");
         server.client(&[]).start();
         assert_peak(server.process(), 150);
         // Read until it is closed. A stream that stays open would time out.
-        let end = |stream: &mut TcpStream| stream.read_to_end(&mut Vec::new());
-        let open = flood.iter_mut().filter_map(|stream| end(stream).err());
+        let open = flood.iter_mut().filter_map(|stream| stream.read_to_end(&mut Vec::new()).err());
         assert_eq!(open.filter(|fault| fault.kind() == std::io::ErrorKind::WouldBlock).count(), 0);
     }
 }
@@ -184,66 +154,46 @@ fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
     client.start();
 }
 
-/// A server over stdio after `initialize`, with its pipes.
-fn pipes(sandbox: &Sandbox) -> (std::process::Child, impl Write + Send + 'static, impl std::io::BufRead) {
-    let mut command = sandbox.command(TOT_MCP);
-    command.arg("--root").arg(sandbox.root());
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let mut output = std::io::BufReader::new(output);
-    writeln!(input, "{}", initialize()).unwrap();
-    std::io::BufRead::read_line(&mut output, &mut String::new()).unwrap();
-    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
-    (child, input, output)
-}
-
-fn numbered(method: &str, id: usize) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string()
-}
-
 #[test]
 #[ignore = "takes 20 seconds; .ci/run tries it"]
 fn a_client_that_reads_no_replies_is_read_from_no_more_and_gets_all_of_them_later() {
     let sandbox = Sandbox::new();
-    let (mut child, mut input, output) = pipes(&sandbox);
+    let mut command = sandbox.server_command(&sandbox.root(), &[]);
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
     // Responses of about 24 KB each.
     let all = 4_000;
-    let sent = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&sent);
-    let writing = std::thread::spawn(move || {
-        for id in 1..=all {
-            writeln!(input, "{}", numbered("tools/list", id)).unwrap();
-            count.fetch_add(1, Ordering::SeqCst);
+    let sent = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let sent = &sent;
+        scope.spawn(move || {
+            let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            let lists = (1..=all).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+            for message in [initialize(), ready].into_iter().chain(lists) {
+                writeln!(input, "{message}").unwrap();
+                sent.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let mut before = usize::MAX;
+        while before != sent.load(Ordering::SeqCst) {
+            before = sent.load(Ordering::SeqCst);
+            std::thread::sleep(Duration::from_secs(2));
         }
+        assert!(before < all, "all were taken in");
+        assert_peak(server.id(), 150);
+        // It disconnects after sending everything.
+        assert_eq!(BufReader::new(output).lines().map(Result::unwrap).count(), all + 1);
     });
-    let mut before = 0;
-    loop {
-        std::thread::sleep(Duration::from_secs(2));
-        let now = sent.load(Ordering::SeqCst);
-        if now == before {
-            break;
-        }
-        before = now;
-    }
-    assert!(before < all, "all were taken in");
-    assert_peak(child.id(), 150);
-    // It disconnects after sending everything.
-    assert_eq!(std::io::BufRead::lines(output).map(Result::unwrap).count(), all);
-    writing.join().unwrap();
-    assert!(child.wait().unwrap().success());
+    assert!(server.wait().unwrap().success());
 }
 
 #[test]
 fn a_client_that_sends_2000_calls_before_it_reads_gets_2000_replies() {
     let sandbox = Sandbox::new();
-    let (mut child, mut input, output) = pipes(&sandbox);
-    for id in 1..=2_000 {
-        let mut message = call("tot_status", json!({"sessionId": "absent"}));
-        message["id"] = json!(id);
-        writeln!(input, "{message}").unwrap();
+    let mut server = sandbox.server();
+    let call = json!({"name": "tot_status", "arguments": {"sessionId": "absent"}});
+    for _ in 0..2_000 {
+        server.begin("tools/call", call.clone()).unwrap();
     }
-    drop(input);
-    assert_eq!(std::io::BufRead::lines(output).map(Result::unwrap).count(), 2_000);
-    assert!(child.wait().unwrap().success());
+    assert_eq!(server.finish_listening().len(), 2_000);
 }

@@ -1,30 +1,9 @@
 //! tot_read and tot_list.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tree_of_thoughts::store::Store;
 
 use crate::support::{Sandbox, Session, codes, node};
-
-#[test]
-fn a_node_is_read_whole() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-    sandbox.sleep(60);
-    let full = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "a", "findings": "# F\n\nIt scatters.\n",
-        "evidence": "seen", "verificationMethod": "twice", "alternativesConsidered": ["paint"]});
-    session.ok("tot_commit", json!({"results": [full]}));
-    session.ok(
-        "tot_reclassify",
-        json!({"nodeId": "R1.A", "newState": "FOUND", "reason": "it holds", "agentId": "b"}),
-    );
-    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
-    let before = sandbox.head(&session.repository());
-    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A", " R2.A1", "R1.A"]}));
-    assert_eq!(sandbox.head(&session.repository()), before, "it writes nothing");
-    insta::assert_snapshot!(serde_json::to_string_pretty(&reply["nodes"]).unwrap());
-    assert!(reply["rest"].is_null());
-}
 
 #[test]
 fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
@@ -60,9 +39,19 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
 }
 
 #[test]
-fn two_long_nodes_share_a_reply() {
+fn two_long_nodes_share_a_reply_and_the_newest_change_of_state_is_kept() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
+    // Of many changes of state, the newest is kept.
+    for number in 0..20 {
+        let state = if number % 2 == 0 { "FOUND" } else { "EXPLORE" };
+        let reason = format!("{number}: {}", "because it was looked at once more. ".repeat(200));
+        session.ok("tot_reclassify", json!({"nodeId": "R1.A", "newState": state, "reason": reason}));
+    }
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    let changes = reply["nodes"][0]["reclassified"].as_array().unwrap();
+    assert!(changes.last().unwrap()["reason"].as_str().unwrap().starts_with("19: "), "{reply:#}");
+    assert!(reply["nodes"][0]["cut"].as_array().unwrap().contains(&json!("reclassified")), "{reply:#}");
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     sandbox.sleep(60);
     let long = |id: &str, length: usize| json!({"nodeId": id, "state": "EXPLORE", "agentId": id, "findings": "It scatters. ".repeat(length)});
@@ -93,11 +82,9 @@ fn other_long_texts_of_a_node_are_cut_and_named_and_whole_in_its_resource() {
     session.ok("tot_propose", json!({"nodes": [{"id": "R1.A", "title": "T", "plannedAction": long}]}));
     sandbox.sleep(60);
     let alternatives = vec![long.clone(); 9];
-    session.ok(
-        "tot_commit",
-        json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "findings": "F.",
-        "evidence": long, "alternativesConsidered": alternatives}]}),
-    );
+    let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "findings": "F.",
+        "evidence": long, "alternativesConsidered": alternatives});
+    session.ok("tot_commit", json!({"results": [result]}));
     let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
     assert!(reply.to_string().len() <= 12_000, "{}", reply.to_string().len());
     let node = &reply["nodes"][0];
@@ -110,8 +97,7 @@ fn other_long_texts_of_a_node_are_cut_and_named_and_whole_in_its_resource() {
 #[test]
 fn nodes_that_do_not_exist_are_named() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let reply = session.call("tot_read", json!({"nodeIds": ["r1.a", "R1.A", "../x"]}));
     assert_eq!(codes(&reply["errors"]), ["NODE_NOT_FOUND", "NODE_NOT_FOUND"]);
     assert_eq!(reply["errors"][0]["suggestion"], "Did you mean R1.A?");
@@ -121,55 +107,54 @@ fn nodes_that_do_not_exist_are_named() {
 }
 
 #[test]
-fn investigations_are_listed_and_looked_for() {
+fn investigations_are_listed_looked_for_and_come_in_pages() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    assert_eq!(server.ok("tot_list", json!({}))["total"], 0);
-    let mut start = |query: &str| {
-        sandbox.sleep(1);
-        server.ok("tot_start", json!({"query": query, "mode": "smoke"}))["sessionId"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
-    let (sky, sea) = (start("Why is the sky blue?"), start("Why is the sea salty?"));
-    let mut session = Session::of(&sandbox, sandbox.server(), &sky);
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     session.ok("tot_end", json!({}));
-    let mut ids = |arguments: Value| {
-        let reply = session.server.ok("tot_list", arguments);
-        let listed = reply["investigations"].as_array().unwrap();
-        let ids: Vec<String> = listed.iter().map(|it| it["sessionId"].as_str().unwrap().to_owned()).collect();
-        assert_eq!(reply["total"], ids.len());
-        ids
-    };
-    assert_eq!(ids(json!({})), [sea.clone(), sky.clone()], "newest first");
-    assert_eq!(ids(json!({"state": "Ended"})), std::slice::from_ref(&sky));
-    assert_eq!(ids(json!({"state": "open"})), std::slice::from_ref(&sea));
-    assert_eq!(ids(json!({"text": "SALTY sea"})), [sea]);
-    assert!(ids(json!({"text": "fire"})).is_empty());
-    let listed = session.server.ok("tot_list", json!({"text": "sky"}))["investigations"][0].clone();
-    assert_eq!((&listed["nodes"], &listed["round"], &listed["ended"]), (&json!(2), &json!(2), &json!(true)));
-    assert_eq!(session.server.refused("tot_list", json!({"cursor": "first"})), ["INVALID_ARGUMENT"]);
-}
-
-#[test]
-fn a_long_list_comes_in_pages() {
-    let sandbox = Sandbox::new();
-    let mut server = sandbox.server();
-    for number in 0..15 {
+    let server = &mut session.server;
+    for number in 1..=52 {
         sandbox.sleep(1);
-        server.ok("tot_start", json!({"query": format!("{number} {}", "x".repeat(400)), "mode": "smoke"}));
+        let query = format!("Question {number}? {}", "x".repeat(400));
+        server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
     }
-    let first = server.ok("tot_list", json!({}));
-    assert!(first.to_string().len() <= 12_000, "{}", first.to_string().len());
-    assert_eq!(first["investigations"].as_array().unwrap().len(), 10);
-    let second = server.ok("tot_list", json!({"cursor": first["nextCursor"]}));
-    let number = |reply: &Value| reply["investigations"].as_array().unwrap().len();
-    assert_eq!(number(&first) + number(&second), 15);
+    for (arguments, total) in [
+        (json!({"state": "Ended"}), 1),
+        (json!({"state": "open"}), 52),
+        (json!({"text": "SKY why"}), 1),
+        (json!({"text": "fire"}), 0),
+    ] {
+        assert_eq!(server.ok("tot_list", arguments.clone())["total"], total, "{arguments}");
+    }
+    let sky = server.ok("tot_list", json!({"text": "sky"}))["investigations"][0].clone();
+    assert_eq!(sky["sessionId"], json!(session.id));
+    assert_eq!((&sky["nodes"], &sky["round"], &sky["ended"]), (&json!(2), &json!(2), &json!(true)));
+
+    let mut titles = Vec::new();
+    let mut cursor = json!(null);
+    loop {
+        let page = server.ok("tot_list", json!({"cursor": cursor}));
+        assert!(page.to_string().len() <= 12_000, "{}", page.to_string().len());
+        titles.extend(page["investigations"].as_array().unwrap().iter().map(|it| it["title"].to_string()));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+        assert_eq!(titles.len() % 10, 0);
+    }
+    assert_eq!(titles.len(), 53);
+    assert!(titles[0].contains("Question 52?") && titles[52].contains("sky"), "{titles:?}");
+    assert_eq!(server.refused("tot_list", json!({"cursor": "first"})), ["INVALID_ARGUMENT"]);
+
+    // The same investigations as resources.
+    let first = server.request("resources/list", json!({}))["result"].clone();
+    assert_eq!(first["resources"][0]["uri"], "tot://investigations");
+    assert!(first["resources"][1]["title"].as_str().unwrap().starts_with("Question 52?"));
+    let second = server.request("resources/list", json!({"cursor": first["nextCursor"]}))["result"].clone();
+    assert_eq!(second["resources"].as_array().unwrap().len(), 3);
     assert!(second["nextCursor"].is_null());
-    assert_eq!(Store::new(sandbox.root()).folders().len(), 15);
+    let wrong = server.request("resources/list", json!({"cursor": "x"}));
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
 }
 
 #[test]
@@ -178,60 +163,40 @@ fn what_is_owed_is_told_once_by_its_kind_and_counted() {
     let mut session = Session::start(&sandbox, json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let below = ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5", "R2.A6", "R2.A7"].map(|id| (id, Some("R1.A")));
-    let reply = session.grow(&below, "EXPLORE");
-    for reply in
-        [reply, session.ok("tot_read", json!({"nodeIds": ["R1.A"]})), session.ok("tot_status", json!({}))]
-    {
+    let grown = session.grow(&below, "EXPLORE");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    let status = session.ok("tot_status", json!({}));
+    for reply in [&grown, &read, &status] {
         assert_eq!(codes(&reply["owed"]), ["MIN_ROUNDS", "INSUFFICIENT_CHILDREN"], "{reply:#}");
         let children = &reply["owed"][1];
         assert_eq!(children["count"], 7);
         assert_eq!(children["nodeIds"], json!(["R2.A1", "R2.A2", "R2.A3"]));
         assert!(codes(&reply["warnings"]).is_empty(), "{reply:#}");
-        for other in ["blockers", "nextRoundInfo.parentBreakdown", "pendingExplore"] {
-            assert!(reply[other].is_null(), "{other}");
-        }
     }
-    let incomplete = session.ok("tot_status", json!({}))["incomplete"].clone();
-    assert_eq!(incomplete.as_array().unwrap().len(), 7);
-    assert_eq!(incomplete[0], "R2.A1 EXPLORE (needs 2 children) Title of R2.A1: Findings of R2.A1.");
-}
-
-#[test]
-fn the_newest_change_of_state_of_a_long_node_is_kept() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    for number in 0..20 {
-        let state = if number % 2 == 0 { "FOUND" } else { "EXPLORE" };
-        let reason = format!("{number}: {}", "because it was looked at once more. ".repeat(200));
-        session.ok("tot_reclassify", json!({"nodeId": "R1.A", "newState": state, "reason": reason}));
-    }
-    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
-    let changes = reply["nodes"][0]["reclassified"].as_array().unwrap().clone();
-    assert!(changes.last().unwrap()["reason"].as_str().unwrap().starts_with("19: "), "{reply:#}");
-    assert!(reply["nodes"][0]["cut"].as_array().unwrap().contains(&json!("reclassified")), "{reply:#}");
+    assert_eq!(status["incomplete"].as_array().unwrap().len(), 7);
+    assert_eq!(
+        status["incomplete"][0],
+        "R2.A1 EXPLORE (needs 2 children) Title of R2.A1: Findings of R2.A1."
+    );
 }
 
 /// Each investigation of the root was read whole for it.
 #[test]
 fn an_unknown_session_is_answered_after_a_look_at_the_newest_only() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"title": "The first"}));
-    for title in ["The second", "The third", "The fourth"] {
+    let mut server = sandbox.server();
+    let [_, _, _, newest] = ["first", "second", "third", "fourth"].map(|title| {
         sandbox.sleep(60);
-        session.id = session.server.ok("tot_start", json!({"query": "Why?", "title": title}))["sessionId"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-    }
-    let reply = session.server.call("tot_status", json!({"sessionId": "0123-4567"}));
+        server.ok("tot_start", json!({"query": "Why?", "title": title}))["sessionId"].clone()
+    });
+    let reply = server.call("tot_status", json!({"sessionId": "0123-4567"}));
     assert_eq!(codes(&reply["errors"]), ["SESSION_NOT_FOUND"]);
     let suggestion = reply["errors"][0]["suggestion"].as_str().unwrap();
     let at = |title: &str| suggestion.find(title).unwrap_or_else(|| panic!("{title}: {suggestion}"));
-    assert!(at("The fourth") < at("The third") && at("The third") < at("The second"), "{suggestion}");
-    let newest = format!("{} (“The fourth”)", session.id);
-    assert!(suggestion.contains(&newest) && suggestion.contains("tot_list"), "{suggestion}");
-    assert!(!suggestion.contains("The first"), "{suggestion}");
-    let newest = Store::new(session.repository().parent().unwrap()).newest(2);
-    let titles: Vec<_> = newest.iter().map(|entry| entry.facts.as_ref().unwrap().title.as_str()).collect();
-    assert_eq!(titles, ["The fourth", "The third"]);
+    assert!(at("fourth") < at("third") && at("third") < at("second") && at("tot_list") > 0, "{suggestion}");
+    assert!(suggestion.contains(&format!("{} (“fourth”)", newest.as_str().unwrap())), "{suggestion}");
+    assert!(!suggestion.contains("first"), "{suggestion}");
+    let read = Store::new(sandbox.root()).newest(2);
+    let titles: Vec<_> = read.iter().map(|entry| entry.facts.as_ref().unwrap().title.as_str()).collect();
+    assert_eq!(titles, ["fourth", "third"]);
 }

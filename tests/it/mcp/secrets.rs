@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tree_of_thoughts::store::Store;
 
-use crate::support::{Sandbox, Session, TOT, TOT_REPORT, codes, node};
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node};
 
 /// A token that no scanner finds in this file.
 fn token() -> String {
@@ -20,7 +20,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let secret = token();
     let text = format!("The log says\nkey: {secret}\n");
     let mut session = Session::start(&sandbox, json!({"mode": "smoke", "context": text}));
-    let start = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
+    let start = session.git(&["log", "-1", "--format=%B"]);
     assert!(
         start.contains("    SECRET_SUSPECTED: `context` may contain a GitHub token (line 2).\n"),
         "{start}"
@@ -31,7 +31,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let reply = session.ok("tot_propose", json!({"nodes": [proposed]}));
     assert_eq!(warnings(&reply).len(), 1, "{reply:#}");
     let trailers = ["log", "-1", "--format=%(trailers:key=Warning,valueonly)"];
-    assert_eq!(sandbox.git(&session.repository(), &trailers).trim(), "SECRET_SUSPECTED R1.A");
+    assert_eq!(session.git(&trailers).trim(), "SECRET_SUSPECTED R1.A");
 
     sandbox.sleep(60);
     let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "a", "findings": text, "evidence": text,
@@ -40,7 +40,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     assert_eq!(warnings(&reply).len(), 6, "the plan, and each text of the result: {reply:#}");
     assert!(!reply.to_string().contains(&secret), "the secret is not repeated: {reply:#}");
     insta::assert_snapshot!(reply["warnings"][0]["message"].as_str().unwrap(), @"`findings` of R1.A may contain a GitHub token (line 2).");
-    let stored = sandbox.git(&session.repository(), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    let stored = session.git(&["show", "HEAD:nodes/R1/R1.A.yaml"]);
     assert_eq!(stored.matches("code: SECRET_SUSPECTED").count(), 6, "{stored}");
 
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
@@ -49,7 +49,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"}));
     let reply = session.ok("tot_end", json!({"conclusion": text}));
     assert_eq!(warnings(&reply).len(), 1, "{reply:#}");
-    let message = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
+    let message = session.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains("SECRET_SUSPECTED: `conclusion` may contain a GitHub token"), "{message}");
 
     // The report shows it, and the check finds every place.
@@ -58,9 +58,8 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     assert!(report.unwrap().success());
     let page = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(page.contains("SECRET_SUSPECTED"));
-    let output = sandbox.command(TOT).args(["check"]).output().unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success() && !lines.contains(&secret), "{lines}");
+    let lines = session.check();
+    assert!(!lines.contains(&secret), "{lines}");
     for path in ["investigation.yaml:", "nodes/R1/R1.A.yaml:", "nodes/R2/R2.A1.yaml:", "conclusion.yaml:"] {
         assert!(lines.contains(path), "{path}: {lines}");
     }
@@ -73,26 +72,25 @@ fn an_operator_may_have_them_refused() {
     let sandbox = Sandbox::new();
     let text = format!("key: {}", token());
     let mut server = sandbox.server_with(&["--reject-secrets"]);
-    assert_eq!(
-        server.refused("tot_start", json!({"query": text, "mode": "x"})),
-        ["INVALID_ARGUMENT", "SECRET_SUSPECTED"]
-    );
+    let refused = server.refused("tot_start", json!({"query": text, "mode": "x"}));
+    assert_eq!(refused, ["INVALID_ARGUMENT", "SECRET_SUSPECTED"]);
     assert!(Store::new(sandbox.root()).folders().is_empty());
     let started = server.ok("tot_start", json!({"query": "q", "mode": "smoke"}));
     assert!(started["instructions"].as_str().unwrap().contains("credential is refused."), "{started:#}");
     let mut session = Session::of(&sandbox, server, started["sessionId"].as_str().unwrap());
-    let proposed = json!({"id": "R1.A", "parent": null, "title": text, "plannedAction": ""});
-    assert_eq!(session.refused("tot_propose", json!({"nodes": [proposed]})), ["SECRET_SUSPECTED"]);
-    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-    sandbox.sleep(60);
-    let result = |findings: &str| json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "agentId": "a", "findings": findings}]});
-    let reply = session.call("tot_commit", result(&text));
-    assert_eq!(codes(&reply["errors"]), ["SECRET_SUSPECTED"]);
-    assert!(!reply.to_string().contains(&token()), "{reply:#}");
-    session.ok("tot_commit", result("fine"));
-    let change = json!({"nodeId": "R1.A", "newState": "DEAD", "evidence": text});
-    assert_eq!(session.refused("tot_reclassify", change), ["SECRET_SUSPECTED"]);
+    session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
-    assert_eq!(session.refused("tot_end", json!({"conclusion": text})), ["SECRET_SUSPECTED"]);
+    session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    for (tool, arguments) in [
+        ("tot_propose", json!({"nodes": [{"id": "R2.A3", "parent": "R1.A", "title": text}]})),
+        ("tot_commit", json!({"results": [{"nodeId": "R2.A2", "state": "DEAD", "findings": text}]})),
+        ("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE", "evidence": text})),
+        ("tot_end", json!({"conclusion": text})),
+    ] {
+        let reply = session.call(tool, arguments);
+        assert!(codes(&reply["errors"]).contains(&"SECRET_SUSPECTED".to_owned()), "{reply:#}");
+        assert!(!reply.to_string().contains(&token()), "{reply:#}");
+    }
+    session.ok("tot_propose", json!({"withdraw": ["R2.A2"]}));
     session.ok("tot_end", json!({"conclusion": "fine"}));
 }
