@@ -1,17 +1,24 @@
 //! Files attached to nodes: through the tool and the command, on two machines, with hostile content, and on pages.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::remote::{Machine, team};
-use crate::support::{Sandbox, Session, TOT, codes, node, result};
+use crate::remote::Machine;
+use crate::support::{Sandbox, Session, TOT, codes, files, node, result};
 
 fn with_files(id: &str, state: &str, files: Value) -> Value {
     let mut result = result(id, state);
     result["attachments"] = files;
     json!({"results": [result]})
+}
+
+fn report(machine: &Machine, id: &str, site: &Path) {
+    let (repository, site) = (machine.repository(id), site.to_str().unwrap());
+    let said = machine.sandbox.run(TOT, &["report", repository.to_str().unwrap(), "--out", site]);
+    assert_eq!(said.status, 0, "{said:?}");
 }
 
 #[test]
@@ -40,8 +47,7 @@ fn files_come_with_a_result_in_its_commit() {
         ])
     );
     assert!(read["nodes"][1]["attachments"].is_null());
-    let check = sandbox.command(TOT).arg("check").arg(&repository).output().unwrap();
-    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    assert!(!session.check().contains(": error "));
     sandbox.assert_sound(&repository);
 }
 
@@ -53,26 +59,22 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
     sandbox.sleep(60);
     let repository = session.repository();
     let head = sandbox.head(&repository);
-    let large = "x".repeat((1 << 20) + 1);
-    let many: Vec<Value> = (0..51).map(|at| json!({"name": format!("{at}.log"), "text": "x"})).collect();
+    let text = |name: &str, text: &str| json!({"name": name, "text": text});
     for (files, said) in [
-        (json!([{"name": "../../../outside", "text": "x"}]), "may contain only letters"),
-        (json!([{"name": "/etc/passwd", "text": "x"}]), "may contain only letters"),
-        (json!([{"name": ".git", "text": "x"}]), "does not begin with a letter"),
-        (json!([{"name": "..", "text": "x"}]), "does not begin with a letter"),
-        (json!([{"name": "nul.txt", "text": "x"}]), "Windows reserves this name"),
-        (json!([{"name": "a\u{202e}gnp.exe", "text": "x"}]), "may contain only letters"),
-        (json!([{"name": "a.log"}]), "neither text nor base64"),
-        (json!([{"name": "a.log", "text": "x", "base64": "eA=="}]), "both text and base64"),
-        (json!([{"name": "a.log", "base64": "???"}]), "base64 can't be read"),
-        (
-            json!([{"name": "a.log", "text": "x"}, {"name": "A.LOG", "text": "y"}]),
-            "attaches A.LOG to R2.A1 twice",
-        ),
-        (json!([{"name": "a.log", "text": large}]), "has 1048577 bytes; the limit is 1048576"),
-        (json!(many), "51 entries"),
+        (vec![text("../../../outside", "x")], "may contain only letters"),
+        (vec![text("/etc/passwd", "x")], "may contain only letters"),
+        (vec![text(".git", "x")], "does not begin with a letter"),
+        (vec![text("..", "x")], "does not begin with a letter"),
+        (vec![text("nul.txt", "x")], "Windows reserves this name"),
+        (vec![text("a\u{202e}gnp.exe", "x")], "may contain only letters"),
+        (vec![json!({"name": "a.log"})], "neither text nor base64"),
+        (vec![json!({"name": "a.log", "text": "x", "base64": "eA=="})], "both text and base64"),
+        (vec![json!({"name": "a.log", "base64": "???"})], "base64 can't be read"),
+        (vec![text("a.log", "x"), text("A.LOG", "y")], "attaches A.LOG to R2.A1 twice"),
+        (vec![text("a.log", &"x".repeat((1 << 20) + 1))], "has 1048577 bytes; the limit is 1048576"),
+        ((0..51).map(|at| text(&format!("{at}.log"), "x")).collect(), "51 entries"),
     ] {
-        let refused = session.call("tot_commit", with_files("R2.A1", "EXPLORE", files));
+        let refused = session.call("tot_commit", with_files("R2.A1", "EXPLORE", json!(files)));
         let code = if said.contains("limit") { "TEXT_TOO_LONG" } else { "INVALID_ARGUMENT" };
         assert_eq!(refused["errors"][0]["code"], code, "{refused}");
         assert!(refused["errors"].to_string().contains(said), "{refused}");
@@ -156,50 +158,13 @@ fn a_person_attaches_files_also_after_the_end() {
     one.assert_sound(&id);
 
     let site = sandbox.path("site");
-    let report =
-        sandbox.command(TOT).arg("report").arg(one.repository(&id)).arg("--out").arg(&site).output().unwrap();
-    assert!(report.status.success(), "{report:?}");
-    let mut written: Vec<_> = fs::read_dir(site.join("attachments/R1.A"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    written.sort();
-    assert_eq!(written, ["more.md.txt", "notes.md.txt", "plot.svg"]);
+    report(&one, &id, &site);
+    let written: Vec<PathBuf> = files(&site.join("attachments/R1.A"), true).into_keys().collect();
+    assert_eq!(written, ["more.md.txt", "notes.md.txt", "plot.svg"].map(PathBuf::from));
     let drawing = fs::read_to_string(site.join("attachments/R1.A/plot.svg")).unwrap();
     assert!(!drawing.contains("onclick"), "{drawing}");
     let page = fs::read_to_string(site.join("nodes/R1.A.html")).unwrap();
     assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("<img class=\"attachment\""), "{page}");
-}
-
-/// Merged by the program and by plain git: nothing is lost, and nothing conflicts.
-#[test]
-fn two_machines_attach_apart() {
-    let sandbox = Sandbox::new();
-    let (_, one, other, id) = team(&sandbox);
-    let file = |text: &str| {
-        let path = sandbox.path("same.log");
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    one.ok(&["attach", "R1.A", &file("of one\n")]);
-    one.ok(&["attach", "R1.A", &file("x\n"), "--name", "only.log"]);
-    other.ok(&["attach", "R1.A", &file("of the other\n")]);
-    one.synced();
-    other.synced();
-    one.synced();
-    assert_eq!(one.head(&id), other.head(&id));
-    let folder = one.repository(&id).join("attachments/R1.A");
-    let mut files: Vec<(String, String)> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
-        .collect();
-    files.sort();
-    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert!(names[0] == "only.log" && names[1].starts_with("same-") && names[2] == "same.log", "{names:?}");
-    let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
-    assert_eq!(texts, ["x\n", "of the other\n", "of one\n"]);
-    one.assert_sound(&id);
 }
 
 #[test]
@@ -223,9 +188,7 @@ fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
         assert!(check.out.contains(said), "{said}: {}", check.out);
     }
     let site = sandbox.path("site");
-    let report =
-        sandbox.command(TOT).arg("report").arg(&repository).arg("--out").arg(&site).output().unwrap();
-    assert!(report.status.success(), "{report:?}");
+    report(&one, &id, &site);
     assert!(!site.join("attachments/R1.A").exists());
 }
 

@@ -65,70 +65,60 @@ impl World<'_> {
         if self.files.is_empty() {
             return;
         }
-        let name = |file: &Index, files: &BTreeMap<String, Vec<usize>>| {
-            files.keys().nth(file.index(files.len())).unwrap().clone()
+        let (Step::Insert(at, ..)
+        | Step::Delete(at, ..)
+        | Step::Edit(at, ..)
+        | Step::Shift(at, ..)
+        | Step::Move(at)
+        | Step::Rename(at)
+        | Step::Remove(at)) = step
+        else {
+            commit_all(self.sandbox, self.root);
+            return;
+        };
+        let file = self.files.keys().nth(at.index(self.files.len())).unwrap().clone();
+        let lines = self.files.get_mut(&file).unwrap();
+        let cut = |at: &Index, number: &u8, lines: &mut Vec<usize>| -> Vec<usize> {
+            let at = at.index(lines.len() + 1);
+            lines.drain(at..lines.len().min(at + usize::from(*number))).collect()
         };
         match step {
-            Step::Insert(file, at, number) => {
-                let file = name(file, &self.files);
+            Step::Insert(_, at, number) => {
                 let new = self.lines..self.lines + usize::from(*number);
                 self.lines = new.end;
-                let lines = self.files.get_mut(&file).unwrap();
                 let at = at.index(lines.len() + 1);
                 lines.splice(at..at, new);
-                self.write(&file);
             }
-            Step::Delete(file, at, number) => {
-                let file = name(file, &self.files);
-                let lines = self.files.get_mut(&file).unwrap();
-                let at = at.index(lines.len() + 1);
-                lines.drain(at..lines.len().min(at + usize::from(*number)));
-                self.write(&file);
+            Step::Delete(_, at, number) => drop(cut(at, number, lines)),
+            Step::Edit(_, at) if !lines.is_empty() => {
+                let at = at.index(lines.len());
+                lines[at] = self.lines;
+                self.lines += 1;
             }
-            Step::Edit(file, at) => {
-                let file = name(file, &self.files);
-                let lines = self.files.get_mut(&file).unwrap();
-                if !lines.is_empty() {
-                    let at = at.index(lines.len());
-                    lines[at] = self.lines;
-                    self.lines += 1;
-                    self.write(&file);
-                }
-            }
-            Step::Shift(file, from, to, number) => {
-                let file = name(file, &self.files);
-                let lines = self.files.get_mut(&file).unwrap();
-                let from = from.index(lines.len() + 1);
-                let taken: Vec<usize> =
-                    lines.drain(from..lines.len().min(from + usize::from(*number))).collect();
+            Step::Shift(_, from, to, number) => {
+                let taken = cut(from, number, lines);
                 let to = to.index(lines.len() + 1);
                 lines.splice(to..to, taken);
-                self.write(&file);
             }
-            Step::Move(file) => {
-                let from = name(file, &self.files);
-                let own = from.rsplit('/').next().unwrap();
-                let to = format!("folder{}/{own}", self.names);
-                self.rename(&from, to);
+            Step::Move(_) => {
+                let to = format!("folder{}/{}", self.names, file.rsplit('/').next().unwrap());
+                return self.rename(&file, to);
             }
-            Step::Rename(file) => {
-                let from = name(file, &self.files);
-                let to = format!("renamed{}.txt", self.names);
-                self.rename(&from, to);
-            }
-            Step::Remove(file) => {
-                let file = name(file, &self.files);
+            Step::Rename(_) => return self.rename(&file, format!("renamed{}.txt", self.names)),
+            Step::Remove(_) => {
                 self.sandbox.git(self.root, &["rm", "-q", "-f", &file]);
                 self.files.remove(&file);
-                self.places
-                    .values_mut()
-                    .filter(|place| place.as_ref() == Some(&file))
-                    .for_each(|place| *place = None);
+                return self.place(&file, None);
             }
-            Step::Commit => {
-                commit_all(self.sandbox, self.root);
-            }
+            Step::Edit(..) | Step::Commit => {}
         }
+        self.write(&file);
+    }
+
+    /// Notes that an original file, which was here, is now there.
+    fn place(&mut self, from: &str, to: Option<&String>) {
+        let places = self.places.values_mut().filter(|place| place.as_deref() == Some(from));
+        places.for_each(|place| *place = to.cloned());
     }
 
     fn write(&self, file: &str) {
@@ -146,10 +136,7 @@ impl World<'_> {
         std::fs::create_dir_all(self.root.join(&to).parent().unwrap()).unwrap();
         self.sandbox.git(self.root, &["mv", from, &to]);
         let lines = self.files.remove(from).unwrap();
-        self.places
-            .values_mut()
-            .filter(|place| place.as_deref() == Some(from))
-            .for_each(|place| *place = Some(to.clone()));
+        self.place(from, Some(&to));
         self.files.insert(to, lines);
     }
 
@@ -225,19 +212,6 @@ proptest! {
     }
 }
 
-#[test]
-fn what_stands_several_times_is_not_said_to_have_moved() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    write(&project, "a.txt", "one\n}\ntwo\n");
-    let around = Project::around(&project).unwrap();
-    let pin = cited(&project, "a.txt", Some(Lines { first: 2, last: 2 }));
-    write(&project, "a.txt", "one\nelse\n}\ntwo\n}\n");
-    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Changed);
-    write(&project, "a.txt", "}\n}\n}\n");
-    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchanged);
-}
-
 /// Looks up a file, as citing it does.
 fn cited(project: &Path, path: &str, lines: Option<Lines>) -> Pin {
     match look_up(project, path, lines) {
@@ -246,19 +220,30 @@ fn cited(project: &Path, path: &str, lines: Option<Lines>) -> Pin {
     }
 }
 
+fn line(line: u32) -> Option<Lines> {
+    Some(Lines { first: line, last: line })
+}
+
 #[test]
-fn a_file_that_grew_beyond_what_is_read_is_not_called_changed() {
+fn what_stands_several_times_has_not_moved_and_what_grew_beyond_the_limit_has_not_changed() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
-    write(&project, "run.log", "one\ntwo\n");
+    write(&project, "run.log", "one\n}\ntwo\n");
     let around = Project::around(&project).unwrap();
-    let pin = cited(&project, "run.log", Some(Lines { first: 2, last: 2 }));
-    write(&project, "run.log", &format!("one\ntwo\n{}", "three\n".repeat(1_500_000)));
-    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchecked);
+    let pin = cited(&project, "run.log", line(2));
+    let drift = || around.evidence([&pin]).drift.remove(&pin).unwrap();
+    for (text, expected) in [
+        ("one\nelse\n}\ntwo\n}\n", Drift::Changed),
+        ("}\n}\n}\n", Drift::Unchanged),
+        (&format!("one\n}}\n{}", "three\n".repeat(1_500_000)), Drift::Unchecked),
+    ] {
+        write(&project, "run.log", text);
+        assert_eq!(drift(), expected);
+    }
     std::fs::rename(project.join("run.log"), project.join("src/run.log")).unwrap();
-    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Gone, "git does not track it");
+    assert_eq!(drift(), Drift::Gone, "git does not track it");
     sandbox.git(&project, &["add", "-A"]);
-    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchecked);
+    assert_eq!(drift(), Drift::Unchecked);
 }
 
 #[test]
@@ -269,15 +254,13 @@ fn a_file_that_a_sparse_work_tree_leaves_out_is_not_called_gone() {
         write(&project, "docs/deep/guide.md", "one\ntwo\n");
         commit_all(&sandbox, &project);
         let around = Project::around(&project).unwrap();
-        let line = Some(Lines { first: 2, last: 2 });
-        let pins = [cited(&project, "docs/deep/guide.md", line), cited(&project, "src/db.py", line)];
+        let pins = ["docs/deep/guide.md", "src/db.py"].map(|path| cited(&project, path, line(2)));
         write(&project, "docs/deep/guide.md", "zero\none\ntwo\n");
         commit_all(&sandbox, &project);
         sandbox.git(&project, &[&["sparse-checkout", "set"], sparse, &["src"]].concat());
         assert!(!project.join("docs").exists() && project.join("src/db.py").exists());
         let drift = around.evidence(&pins).drift;
-        let third = Some(Lines { first: 3, last: 3 });
-        let moved = Drift::Moved { path: "docs/deep/guide.md".into(), lines: third };
+        let moved = Drift::Moved { path: "docs/deep/guide.md".into(), lines: line(3) };
         assert_eq!((&drift[&pins[0]], &drift[&pins[1]]), (&moved, &Drift::Unchanged), "{sparse:?}");
         // Removed files are reported as gone, even in a sparse work tree.
         std::fs::remove_file(project.join("src/db.py")).unwrap();
@@ -293,8 +276,7 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
     commit_all(&sandbox, &project);
     let around = Project::around(&project).unwrap();
     let pin = cited(&project, "large.txt", None);
-    let of_line = |line| Pin { lines: Some(Lines { first: line, last: line }), ..pin.clone() };
-    let pins: Vec<Pin> = (1..=100).map(of_line).collect();
+    let pins: Vec<Pin> = (1..=100).map(|at| Pin { lines: line(at), ..pin.clone() }).collect();
     // The shortest of a few runs, because other processes use the machine too.
     let time = |pins: &[Pin]| {
         let times = (0..3).map(|_| {
@@ -310,19 +292,18 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
 
 #[test]
 fn the_command_tells_each_and_fails_where_it_is_strict() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     for file in ["src/moved.py", "src/changed.py", "src/gone.py"] {
         write(&project, file, &numbered(file, 9));
     }
     commit_all(&sandbox, &project);
     let files = ["src/db.py", "src/moved.py", "src/changed.py", "src/gone.py"];
     let cited: Vec<Value> = files.iter().map(|file| json!({"target": file, "lines": "3-4"})).collect();
-    commit_root(&mut server, &session, json!({"references": cited}));
+    commit_root(&mut session, json!({"references": cited}));
     let check = |arguments: &[&str]| {
-        let mut command = sandbox.command(TOT);
-        let output = command.args(["check", "--references"]).args(arguments).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code().unwrap(), text.replace(&session, "ID"))
+        let said = sandbox.run(TOT, &[&["check", "--references"], arguments].concat());
+        (said.status, (said.out + &said.err).replace(&session.id, "ID"))
     };
     let around = ["--project", project.to_str().unwrap()];
     let strict = ["--strict", around[0], around[1]];
@@ -342,7 +323,7 @@ fn the_command_tells_each_and_fails_where_it_is_strict() {
     1 investigation: 0 errors, 0 warnings
     ");
     assert_eq!(check(&strict).0, 1);
-    let (_, json) = check(&["--json", around[0], around[1], &session[session.len() - 6..]]);
+    let (_, json) = check(&["--json", around[0], around[1], &session.id[30..]]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         json["investigations"][0]["references"][1],

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp};
 use tree_of_thoughts::service::project::Project;
 
-use crate::support::{Sandbox, Server, node, result};
+use crate::support::{Sandbox, Server, Session, node, result};
 
 /// A committed project with a file of twenty lines.
 fn project(sandbox: &Sandbox) -> PathBuf {
@@ -39,20 +39,21 @@ fn commit_all(sandbox: &Sandbox, project: &Path) -> String {
     sandbox.head(project)
 }
 
-/// An investigation with a pending root.
-fn begun(server: &mut Server) -> String {
-    let session = server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}))["sessionId"].clone();
-    server.ok("tot_propose", json!({"sessionId": session, "nodes": [node("R1.A", None)]}));
-    session.as_str().unwrap().to_owned()
+/// An investigation with a pending root, through a server on the default root.
+fn begun(sandbox: &Sandbox, mut server: Server) -> Session<'_> {
+    // With a stopped clock, two starts are one.
+    sandbox.sleep(1);
+    let started = server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}));
+    let mut session = Session::of(sandbox, server, started["sessionId"].as_str().unwrap());
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    session
 }
 
-/// A project, a server that knows it, and an investigation with a pending root.
-fn at_work() -> (Sandbox, PathBuf, Server, String) {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox);
-    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
-    let session = begun(&mut server);
-    (sandbox, project, server, session)
+/// A project, and an investigation with a pending root, through a server that knows the project.
+fn at_work(sandbox: &Sandbox) -> (PathBuf, Session<'_>) {
+    let project = project(sandbox);
+    let server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    (project, begun(sandbox, server))
 }
 
 /// Looks up lines of a file, or the whole file, as citing them does.
@@ -61,17 +62,30 @@ fn look_up(project: &Path, path: &str, lines: Option<Lines>) -> Option<LookedUp>
     Project::around(project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
 }
 
+/// Returns an object with more fields.
+fn with(mut object: Value, fields: &Value) -> Value {
+    fields.as_object().unwrap().iter().for_each(|(name, value)| object[name] = value.clone());
+    object
+}
+
 /// Commits the root with these result fields, and returns the reply.
-fn commit_root(server: &mut Server, session: &str, fields: Value) -> Value {
-    let mut root = result("R1.A", "EXPLORE");
-    fields.as_object().unwrap().iter().for_each(|(name, value)| root[name] = value.clone());
-    server.ok("tot_commit", json!({"sessionId": session, "results": [root]}))
+fn commit_root(session: &mut Session, fields: Value) -> Value {
+    session.ok("tot_commit", json!({"results": [with(result("R1.A", "EXPLORE"), &fields)]}))
+}
+
+/// Amends these fields of the root, and returns the reply.
+fn amend_root(session: &mut Session, fields: Value) -> Value {
+    session.ok("tot_amend", with(json!({"nodeId": "R1.A", "reason": "It was wrong."}), &fields))
 }
 
 /// Returns the stored sources of the root.
-fn references(server: &mut Server, session: &str) -> Value {
-    let reply = server.ok("tot_read", json!({"sessionId": session, "nodeIds": ["R1.A"]}));
-    reply["nodes"][0]["references"].clone()
+fn references(session: &mut Session) -> Value {
+    session.ok("tot_read", json!({"nodeIds": ["R1.A"]}))["nodes"][0]["references"].clone()
+}
+
+/// Returns the committed file of the root.
+fn stored(session: &Session) -> String {
+    session.git(&["show", "HEAD:nodes/R1/R1.A.yaml"])
 }
 
 /// Returns the messages of the warnings with this code.

@@ -1,26 +1,27 @@
 //! Citations are looked up when they are stored, and only in the project.
 
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::json;
 use tree_of_thoughts::domain::{Lines, LookedUp};
 use tree_of_thoughts::service::project::Project;
 
 use super::{
-    at_work, begun, commit_all, commit_root, look_up, numbered, project, references, warnings, write,
+    amend_root, at_work, begun, commit_all, commit_root, look_up, numbered, project, references, stored,
+    warnings, write,
 };
-use crate::support::{Sandbox, codes, result};
+use crate::support::{Sandbox, Session, TOT_MCP, codes, result};
 
 const MISSING: &str = "REFERENCE_NOT_FOUND";
 
 #[test]
 fn cited_files_are_kept_as_they_were() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let head = sandbox.head(&project);
     let blob = sandbox.git(&project, &["rev-parse", "HEAD:src/db.py"]);
     write(&project, "notes.md", "a thought\n");
     let reply = commit_root(
-        &mut server,
-        &session,
+        &mut session,
         json!({
             "findings": "It waits.\n\n## References\n- src/db.py:3-4 - the wait\n- notes.md:1\n- https://example.org/",
             "evidence": "Seen.\n\n## References\n- `src/db.py:9`",
@@ -33,11 +34,10 @@ fn cited_files_are_kept_as_they_were() {
         }),
     );
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
-    let stored = references(&mut server, &session);
     let pinned = |path: &str, lines: &str, text: &str| json!({"path": path, "commit": head, "blob": blob.trim(), "lines": lines, "text": text});
     let notes = sandbox.git(&project, &["hash-object", "notes.md"]);
     assert_eq!(
-        stored,
+        references(&mut session),
         json!([
             {"target": "src/db.py", "lines": "18-20", "note": "the query",
              "pinned": pinned("src/db.py", "18-20", "line 18\nline 19\nline 20\n")},
@@ -53,18 +53,18 @@ fn cited_files_are_kept_as_they_were() {
              "pinned": pinned("src/db.py", "9", "line 9\n")},
         ])
     );
-    let file = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    let file = stored(&session);
     assert!(file.contains("namedIn: findings\n") && file.contains("line 18\n"), "{file}");
-    sandbox.assert_sound(&sandbox.repository(&session));
+    sandbox.assert_sound(&session.repository());
     // The project is only read.
     assert_eq!(sandbox.git(&project, &["status", "--porcelain"]), "?? notes.md\n");
-    let check = sandbox.command(crate::support::TOT).arg("check").output().unwrap();
-    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    assert!(!session.check().contains(": error "));
 }
 
 #[test]
 fn of_files_that_git_ignores_only_the_names_are_stored() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let secret = "Quetzalcoatl";
     write(&project, ".gitignore", "*.tfvars\n/private/\n");
     write(&project, ".git/info/exclude", "local.txt\n");
@@ -86,28 +86,27 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
             {"target": "my.own", "lines": "1"},
         ],
     });
-    let reply = commit_root(&mut server, &session, fields);
+    let reply = commit_root(&mut session, fields);
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
     assert_snapshot!(warnings(&reply, "REFERENCE_IGNORED").join("\n"), @"R1.A cites ignored files, so only the names are stored: local.txt; my.own; private/notes.md; terraform.tfvars.");
-    let stored = references(&mut server, &session);
+    let stored = references(&mut session);
     let pinned: Vec<&str> =
         stored.as_array().unwrap().iter().filter_map(|it| it["pinned"]["text"].as_str()).collect();
     assert_eq!(pinned, ["region = eu\n"], "{stored:#}");
-    let amended = json!({"sessionId": session, "nodeId": "R1.A", "evidence": "Seen.\n\n## References\n- terraform.tfvars:1", "reason": "x"});
-    let reply = server.ok("tot_amend", amended);
+    let evidence = "Seen.\n\n## References\n- terraform.tfvars:1";
+    let reply = amend_root(&mut session, json!({"evidence": evidence}));
     assert_eq!(warnings(&reply, "REFERENCE_IGNORED").len(), 1, "{reply:#}");
-    let repository = sandbox.repository(&session);
-    let history = sandbox.git(&repository, &["log", "-p", "--format=%B"]);
+    let history = session.git(&["log", "-p", "--format=%B"]);
     let blob = sandbox.git(&project, &["hash-object", "terraform.tfvars"]);
     assert!(!history.contains(secret) && !history.contains(blob.trim()), "{history}");
 }
 
 #[test]
 fn what_was_made_up_is_told_at_once() {
-    let (sandbox, _, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (_, mut session) = at_work(&sandbox);
     let reply = commit_root(
-        &mut server,
-        &session,
+        &mut session,
         json!({
             "findings": "It waits.\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
             "references": [
@@ -118,33 +117,30 @@ fn what_was_made_up_is_told_at_once() {
         }),
     );
     assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites missing sources: src/db.py has 20 lines, but line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
-    let stored = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    let stored = stored(&session);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
     // Without a project, nothing can be looked up.
-    sandbox.sleep(1);
-    let mut server = sandbox.server();
-    let session = begun(&mut server);
-    let reply =
-        commit_root(&mut server, &session, json!({"findings": "x y z.\n\n## References\n- src/nope.py:3"}));
+    let mut session = begun(&sandbox, sandbox.server());
+    let reply = commit_root(&mut session, json!({"findings": "x y z.\n\n## References\n- src/nope.py:3"}));
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
 }
 
 #[test]
 fn an_own_commit_is_looked_into() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let old = sandbox.head(&project);
     write(&project, "src/db.py", &numbered("other", 3));
     commit_all(&sandbox, &project);
     let reply = commit_root(
-        &mut server,
-        &session,
+        &mut session,
         json!({"references": [
             {"target": "src/db.py", "lines": "20", "commit": &old[..8]},
             {"target": "src/new.py", "commit": "main"},
         ]}),
     );
     assert_eq!(warnings(&reply, MISSING), ["R1.A cites missing sources: src/new.py is not in commit main."]);
-    let stored = references(&mut server, &session);
+    let stored = references(&mut session);
     assert_eq!(stored[0]["pinned"]["text"], "line 20\n");
     assert_eq!(stored[0]["pinned"]["commit"], old);
 }
@@ -153,24 +149,20 @@ fn an_own_commit_is_looked_into() {
 fn the_project_is_the_repository_around_and_never_an_investigation() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
-    let mut server = sandbox.server_in(&project.join("investigations"), &[]);
-    let session = begun(&mut server);
-    drop(server);
-    let inside = project.join("investigations").join(&session);
+    let id = begun(&sandbox, sandbox.server_in(&project.join("investigations"), &[])).id;
+    let inside = project.join("investigations").join(id);
     for folder in [&project, &project.join("src"), &inside, &inside.join(".git")] {
         assert_eq!(Project::around(folder).unwrap().root(), project.canonicalize().unwrap());
     }
     assert!(Project::around(&sandbox.path("home")).is_err());
     // For a server started in a subfolder, paths are relative to that folder or to the root.
-    let mut command = sandbox.server_command(&sandbox.root(), &[]);
-    command.current_dir(project.join("src")).arg("--clock-file").arg(sandbox.path("clock"));
-    let mut server = crate::support::Server::start(command);
-    sandbox.sleep(1);
-    let session = begun(&mut server);
+    let mut command = sandbox.command(TOT_MCP);
+    command.current_dir(project.join("src"));
+    let mut session = begun(&sandbox, sandbox.serve(command));
     let given = json!({"references": [{"target": "db.py:2"}, {"target": "src/db.py:3"},
         {"target": project.canonicalize().unwrap().join("src/db.py"), "lines": "4"}]});
-    commit_root(&mut server, &session, given);
-    let stored = references(&mut server, &session);
+    commit_root(&mut session, given);
+    let stored = references(&mut session);
     for (at, line) in [(0, "line 2\n"), (1, "line 3\n"), (2, "line 4\n")] {
         assert_eq!(stored[at]["pinned"]["text"], line, "{stored:#}");
         assert_eq!(stored[at]["pinned"]["path"], "src/db.py");
@@ -179,42 +171,37 @@ fn the_project_is_the_repository_around_and_never_an_investigation() {
 
 #[test]
 fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let given = json!([{"target": "src/db.py", "lines": "1"}]);
     let findings = "It waits.\n\n## References\n- src/db.py:2";
-    commit_root(&mut server, &session, json!({"findings": findings, "references": given}));
+    commit_root(&mut session, json!({"findings": findings, "references": given}));
     write(&project, "src/db.py", &numbered("other", 20));
-    let amend = |server: &mut crate::support::Server, fields: Value| {
-        let mut call = json!({"sessionId": session, "nodeId": "R1.A", "reason": "It was wrong."});
-        fields.as_object().unwrap().iter().for_each(|(name, value)| call[name] = value.clone());
-        server.ok("tot_amend", call)
-    };
-    let texts = |server: &mut crate::support::Server| {
-        let stored = references(server, &session);
-        let texts =
-            stored.as_array().unwrap().iter().map(|it| it["pinned"]["text"].as_str().unwrap().to_owned());
-        texts.collect::<Vec<_>>()
+    let texts = |session: &mut Session| -> Vec<String> {
+        let stored = references(session);
+        let stored = stored.as_array().unwrap().iter();
+        stored.map(|it| it["pinned"]["text"].as_str().unwrap().to_owned()).collect()
     };
     // Repeating the call changes nothing, although the file has changed.
-    let same = amend(&mut server, json!({"findings": findings, "references": given}));
+    let same = amend_root(&mut session, json!({"findings": findings, "references": given}));
     assert_eq!(same["amended"], json!([]), "{same:#}");
-    assert_eq!(texts(&mut server), ["line 1\n", "line 2\n"]);
-    let reply =
-        amend(&mut server, json!({"findings": "It sleeps.\n\n## References\n- src/db.py:2\n- src/x.py"}));
+    assert_eq!(texts(&mut session), ["line 1\n", "line 2\n"]);
+    let reply = amend_root(
+        &mut session,
+        json!({"findings": "It sleeps.\n\n## References\n- src/db.py:2\n- src/x.py"}),
+    );
     assert_eq!(reply["amended"], json!(["findings", "references"]));
     assert_eq!(codes(&reply["warnings"]), [MISSING]);
-    assert_eq!(texts(&mut server), ["line 1\n", "other 2\n"]);
-    amend(&mut server, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
-    assert_eq!(texts(&mut server), ["other 3\n", "other 2\n"]);
-    let head = sandbox.head(&sandbox.repository(&session));
-    let twice = json!({"sessionId": session, "results": [result("R1.A", "EXPLORE")]});
-    server.refused("tot_commit", twice);
-    assert_eq!(sandbox.head(&sandbox.repository(&session)), head);
+    assert_eq!(texts(&mut session), ["line 1\n", "other 2\n"]);
+    amend_root(&mut session, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
+    assert_eq!(texts(&mut session), ["other 3\n", "other 2\n"]);
+    session.refused("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]}));
 }
 
 #[test]
 fn credentials_and_hidden_files_are_not_quoted() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
     let key = format!(
         "-----BEGIN RSA {} KEY-----\n{}-----END",
@@ -225,22 +212,21 @@ fn credentials_and_hidden_files_are_not_quoted() {
     write(&project, "key.pem", &key);
     write(&project, ".env", "PASSWORD=hunter2\n");
     let reply = commit_root(
-        &mut server,
-        &session,
+        &mut session,
         json!({"references": [
             {"target": "a.txt:1-3"}, {"target": "key.pem:20"}, {"target": ".env:1"}, {"target": "a.txt:200"},
         ]}),
     );
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
-    let stored = references(&mut server, &session);
+    let pinned = references(&mut session);
     for at in 0..3 {
         assert!(
-            stored[at]["pinned"]["blob"].is_string() && stored[at]["pinned"]["text"].is_null(),
-            "{stored:#}"
+            pinned[at]["pinned"]["blob"].is_string() && pinned[at]["pinned"]["text"].is_null(),
+            "{pinned:#}"
         );
     }
-    assert_eq!(stored[3]["pinned"]["text"], "far 197\n");
-    let file = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    assert_eq!(pinned[3]["pinned"]["text"], "far 197\n");
+    let file = stored(&session);
     assert!(!file.contains("hunter2") && !file.contains(&token) && !file.contains("TUlJ"), "{file}");
 }
 

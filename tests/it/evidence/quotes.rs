@@ -3,14 +3,15 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{at_work, begun, commit_root, references, warnings, write};
-use crate::support::TOT;
+use super::{amend_root, at_work, begun, commit_root, references, warnings, write};
+use crate::support::{Sandbox, TOT};
 
 const CODE: &str = "QUOTE_NOT_THERE";
 
 #[test]
 fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     let cited = |lines: &str| {
         json!([
             {"target": "src/db.py", "lines": lines, "quote": "line  4 …\nLINE 5"},
@@ -19,14 +20,14 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
             {"target": "https://example.org/", "quote": "line 4"},
         ])
     };
-    let reply = commit_root(&mut server, &session, json!({"references": cited("5")}));
+    let reply = commit_root(&mut session, json!({"references": cited("5")}));
     let told = "R1.A cites words that the file does not contain: “line 4 … LINE 5” is not at src/db.py:5 but at line 4; “line 21” is not in src/db.py.";
     assert_eq!(warnings(&reply, CODE), [told]);
-    assert_eq!(references(&mut server, &session)[0]["pinned"]["text"], "line 5\n", "it is kept all the same");
+    assert_eq!(references(&mut session)[0]["pinned"]["text"], "line 5\n", "it is kept all the same");
+    let id = session.id.clone();
     let check = || {
-        let mut command = sandbox.command(TOT);
-        let output = command.args(["check", "--references", "--project"]).arg(&project).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().replace(&session, "ID")
+        let arguments = ["check", "--references", "--project", project.to_str().unwrap()];
+        sandbox.run(TOT, &arguments).out.replace(&id, "ID")
     };
     // The cited content counts, whatever became of it later.
     write(&project, "src/db.py", "another\n");
@@ -39,21 +40,16 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
     3 cited files: 0 unchanged, 0 moved, 3 changed, 0 gone
     1 investigation: 0 errors, 2 warnings
     ");
-    let mended = json!({"sessionId": session, "nodeId": "R1.A", "reason": "A wrong line.", "references": [
-        {"target": "src/db.py", "lines": "1", "quote": "Another"},
-    ]});
-    let reply = server.ok("tot_amend", mended);
-    assert_eq!(warnings(&reply, CODE), [""; 0]);
+    let cited = |words: &str| json!({"references": [{"target": "src/db.py", "lines": "1", "quote": words}]});
+    assert_eq!(warnings(&amend_root(&mut session, cited("Another")), CODE), [""; 0]);
     assert!(!check().contains(CODE), "{}", check());
-    let wrong = json!({"sessionId": session, "nodeId": "R1.A", "reason": "A wrong word.", "references": [
-        {"target": "src/db.py", "lines": "1", "quote": "one more"},
-    ]});
-    assert_eq!(warnings(&server.ok("tot_amend", wrong), CODE).len(), 1);
+    assert_eq!(warnings(&amend_root(&mut session, cited("one more")), CODE).len(), 1);
 }
 
 #[test]
 fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
-    let (_sandbox, _, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (_, mut session) = at_work(&sandbox);
     let findings = |more: &str| {
         format!(
             "It says `line 9` (src/db.py:8), and `line 3` elsewhere.{more}\n\n## References\n\
@@ -61,21 +57,19 @@ fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
              - src/db.py:8 - the loop\n- src/db.py:12 - `connect()`\n- src/db.py:14 - calls `line 2`"
         )
     };
-    let reply = commit_root(&mut server, &session, json!({"findings": findings("")}));
+    let reply = commit_root(&mut session, json!({"findings": findings("")}));
     let told = "R1.A cites words that the file does not contain: “line 5” is not at src/db.py:4 but at line 5; “line 9” is not at src/db.py:8 but at line 9.";
     assert_eq!(warnings(&reply, CODE), [told]);
-    let mut amend = |more: &str| {
-        let amended =
-            json!({"sessionId": session, "nodeId": "R1.A", "reason": "More.", "findings": findings(more)});
-        warnings(&server.ok("tot_amend", amended), CODE)
-    };
+    let mut amend =
+        |more: &str| warnings(&amend_root(&mut session, json!({"findings": findings(more)})), CODE);
     assert_eq!(amend(" It waits."), [""; 0], "asked once");
     assert_eq!(amend("\n\n## References\n- src/db.py:1 - `line 2`").len(), 1, "that is new");
 }
 
 #[test]
 fn nothing_is_said_of_quotes_that_nobody_can_compare() {
-    let (sandbox, project, mut server, session) = at_work();
+    let sandbox = Sandbox::new();
+    let (project, mut session) = at_work(&sandbox);
     write(&project, ".env", "token here\n");
     write(&project, "binary.dat", "a\0b");
     let cited = json!({"references": [
@@ -83,11 +77,9 @@ fn nothing_is_said_of_quotes_that_nobody_can_compare() {
         {"target": "binary.dat", "lines": "1", "quote": "letters"},
         {"target": "owner/name src/db.py:1", "quote": "letters"},
     ]});
-    assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
+    assert_eq!(warnings(&commit_root(&mut session, cited), CODE), [""; 0]);
     // Without a project, quotes can't be checked.
-    sandbox.sleep(1);
-    let mut server = sandbox.server();
-    let session = begun(&mut server);
+    let mut session = begun(&sandbox, sandbox.server());
     let cited = json!({"references": [{"target": "src/db.py", "lines": "1", "quote": "letters"}]});
-    assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
+    assert_eq!(warnings(&commit_root(&mut session, cited), CODE), [""; 0]);
 }
