@@ -237,7 +237,9 @@ impl Team {
                 let number = 1 + self.random.below(from.len().max(1));
                 let chosen: Vec<NodeId> = from.iter().take(number).cloned().collect();
                 let results = chosen.iter().map(|node| {
-                    let attached = if self.random.one_in(6) { vec![self.text("log")] } else { Vec::new() };
+                    let has_log = self.random.one_in(6);
+                    let attached =
+                        has_log.then(|| serde_json::json!([{"name": "a.log", "text": self.text("log")}]));
                     NodeResult {
                         node_id: node.to_string(),
                         state: self.random.of(&states).unwrap().clone(),
@@ -250,11 +252,7 @@ impl Team {
                         ],
                         agent_id: agent_id.clone(),
                         claimed: is_late,
-                        attachments: attached
-                            .into_iter()
-                            .map(|text| serde_json::json!({"name": "a.log", "text": text}))
-                            .map(|value| serde_json::from_value(value).unwrap())
-                            .collect(),
+                        attachments: attached.map_or_else(Vec::new, |it| serde_json::from_value(it).unwrap()),
                         ..NodeResult::default()
                     }
                 });
@@ -394,10 +392,8 @@ impl Team {
         let repository = self.clones[at].repository.clone();
         let name = format!("notes-{at}.md");
         let before = std::fs::read_to_string(repository.join(&name)).unwrap_or_default();
-        let text = self.text("Note");
-        std::fs::write(repository.join(&name), before + &text + "\n").unwrap();
-        self.sandbox.git(&repository, &["add", &name]);
-        self.sandbox.git(&repository, &["commit", "--quiet", "-m", "By hand"]);
+        let text = before + &self.text("Note") + "\n";
+        self.sandbox.commit_file(&repository, &name, &text);
         "by hand".into()
     }
 
@@ -518,18 +514,10 @@ impl Team {
             if self.has_parted && words(tree) == words(&trees[0]) {
                 continue;
             }
-            if *tree != trees[0] {
-                let paths: BTreeSet<&PathBuf> = tree.keys().chain(trees[0].keys()).collect();
-                let text = |tree: &Content, path: &PathBuf| {
-                    String::from_utf8_lossy(tree.get(path).map_or(&b"(none)"[..], Vec::as_slice)).into_owned()
-                };
-                let differ = paths.into_iter().filter(|path| tree.get(*path) != trees[0].get(*path));
-                let differ: Vec<String> = differ
-                    .map(|path| {
-                        format!("{}:\n{}\n---\n{}", path.display(), text(&trees[0], path), text(tree, path))
-                    })
-                    .collect();
-                self.fail(&format!("the order matters: {}", differ.join("\n")));
+            let paths = tree.keys().chain(trees[0].keys());
+            let differ: BTreeSet<_> = paths.filter(|path| tree.get(*path) != trees[0].get(*path)).collect();
+            if !differ.is_empty() {
+                self.fail(&format!("the order matters for {differ:?}"));
             }
         }
     }
