@@ -217,7 +217,7 @@ fn nodes(size: usize) -> Vec<Node> {
     nodes
 }
 
-fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
+pub fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
     let number = hash(id.as_str());
     let target = |by: u64| format!("{}", hash(&format!("{size}{by}{id}")) % 97);
     let mut findings = text(id.as_str(), 2_300);
@@ -268,7 +268,7 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
     }
 }
 
-fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
+pub fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
     let nodes = nodes.map(Arc::new).collect();
     let event = Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() };
     let files = format::files(&event).unwrap().into_iter();
@@ -276,7 +276,7 @@ fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
 }
 
 /// `a` to `z`, `aa`, `ab` …
-fn letters(number: usize) -> String {
+pub fn letters(number: usize) -> String {
     let letter = char::from(b'a' + (number % 26) as u8);
     match number / 26 {
         0 => letter.to_string(),
@@ -285,7 +285,7 @@ fn letters(number: usize) -> String {
 }
 
 /// Returns Markdown of about this many bytes, with different words in each text.
-fn text(key: &str, bytes: usize) -> String {
+pub fn text(key: &str, bytes: usize) -> String {
     let mut text = format!("What was seen at {key}: {}.\n", words(key, 12));
     let mut paragraph = 0;
     while text.len() < bytes {
