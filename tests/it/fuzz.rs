@@ -23,7 +23,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
@@ -39,6 +39,7 @@ use tree_of_thoughts::service::Service;
 use tree_of_thoughts::service::import;
 use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::view::NodeView;
+use tree_of_thoughts::yaml;
 
 use crate::support::testing::sampled;
 use crate::support::{node, result};
@@ -77,122 +78,27 @@ fn fuzz<S: Strategy, C: Fn(S::Value)>(strategy: S, new_check: impl Fn() -> C) {
 }
 
 /// What hurts readers of YAML, JSON, numbers, times, ids and paths.
-const POISON: &[&str] = &[
-    "",
-    "~",
-    "null",
-    "true",
-    "-0",
-    "1e999",
-    "0x10",
-    "99999999999999999999",
-    "4294967296",
-    "-1",
-    ".nan",
-    "{",
-    "[",
-    "]",
-    "}",
-    "{{{{{{{{{{{{{{{{",
-    "[[[[[[[[[[[[[[[[",
-    "&a",
-    "*a",
-    "&a [*a, *a, *a]",
-    "<<: *a",
-    "!!binary aGk=",
-    "!!str",
-    "!x",
-    "|",
-    "|2-",
-    ">+",
-    ">-\n",
-    "|\n  \tx\n",
-    "- ",
-    "? ",
-    ": ",
-    "\n",
-    "\r\n",
-    "\r",
-    "\n---\n",
-    "\n...\n",
-    "%YAML 1.2\n",
-    "#",
-    " #",
-    "\t",
-    "\u{feff}",
-    "\u{2028}",
-    "\u{85}",
-    "\0",
-    "\u{7f}",
-    "\u{202e}",
-    "\u{10ffff}",
-    "e\u{301}",
-    "😀",
-    "\"",
-    "'",
-    "\\",
-    "\"\\ud800\"",
-    "R1.A",
-    "R0.A",
-    "R999999999999.A1",
-    "R2.A1a1a1a1",
-    "r1.a",
-    "R1.é",
-    "../x",
-    "EXPLORE",
-    "explore ",
-    "2026-13-45T99:99:99Z",
-    "9999-12-31T23:59:59.999Z",
-    "-009999-01-01T00:00:00Z",
-    "2016-12-31T23:59:60Z",
-    "version: 1\n",
-    "version: 999\n",
-    "constructor",
-    "__proto__",
-];
+static POISON: LazyLock<Vec<String>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("fuzz/poison.json")).unwrap());
 
-/// One blow at a valid text.
-#[derive(Clone, Debug)]
-enum Blow {
-    /// The text at one place becomes another.
-    Replace(usize, usize, String),
-    /// The value of a line becomes another.
-    Value(usize, String),
-    /// The line is there twice.
-    Double(usize),
-    /// The line is gone.
-    Drop(usize),
-    /// Two lines change places.
-    Swap(usize, usize),
-    /// The line moves to the right.
-    Indent(usize, usize),
-    /// The text is cut off.
-    Cut(usize),
-}
+/// One blow at a valid text: its kind, two places or lengths, and a new text.
+type Blow = (u8, usize, usize, String);
 
 fn poison() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => proptest::sample::select(POISON).prop_map(str::to_owned),
+        4 => proptest::sample::select(POISON.as_slice()),
         2 => "(?s).{0,30}",
         1 => "[ -~\\n]{0,40}",
-        1 => (proptest::sample::select(POISON), 1..2_000usize).prop_map(|(text, times)| text.repeat(times)),
+        1 => (proptest::sample::select(POISON.as_slice()), 1..2_000usize).prop_map(|(text, times)| text.repeat(times)),
     ]
 }
 
 fn blow() -> impl Strategy<Value = Blow> {
-    prop_oneof![
-        (any::<usize>(), 0..40usize, poison()).prop_map(|(at, length, text)| Blow::Replace(at, length, text)),
-        (any::<usize>(), poison()).prop_map(|(line, text)| Blow::Value(line, text)),
-        any::<usize>().prop_map(Blow::Double),
-        any::<usize>().prop_map(Blow::Drop),
-        (any::<usize>(), any::<usize>()).prop_map(|(one, other)| Blow::Swap(one, other)),
-        (any::<usize>(), 1..5usize).prop_map(|(line, by)| Blow::Indent(line, by)),
-        any::<usize>().prop_map(Blow::Cut),
-    ]
+    (0..7u8, any::<usize>(), any::<usize>(), poison())
 }
 
 /// The text after the blow.
-fn strike(text: &str, blow: &Blow) -> String {
+fn strike(text: &str, (kind, one, other, new): &Blow) -> String {
     let place = |at: usize| {
         let mut at = at % (text.len() + 1);
         while !text.is_char_boundary(at) {
@@ -201,26 +107,29 @@ fn strike(text: &str, blow: &Blow) -> String {
         at
     };
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    let count = lines.len().max(1);
     if lines.is_empty() {
         lines.push(String::new());
     }
-    match blow {
-        Blow::Replace(at, length, new) => {
-            let from = place(*at);
-            let to = place(from + (*length).min(text.len() - from)).max(from);
+    let (line, second) = (one % lines.len(), other % lines.len());
+    match kind {
+        // The text at one place becomes another.
+        0 => {
+            let from = place(*one);
+            let to = place(from + (other % 40).min(text.len() - from)).max(from);
             return format!("{}{new}{}", &text[..from], &text[to..]);
         }
-        Blow::Value(line, new) => {
-            let line = &mut lines[line % count];
-            let end = line.find(": ").map_or(0, |colon| colon + 2);
-            *line = format!("{}{new}\n", &line[..end]);
+        // The value of a line becomes another.
+        1 => {
+            let end = lines[line].find(": ").map_or(0, |colon| colon + 2);
+            lines[line] = format!("{}{new}\n", &lines[line][..end]);
         }
-        Blow::Double(line) => lines.insert(line % count, lines[line % count].clone()),
-        Blow::Drop(line) => drop(lines.remove(line % count)),
-        Blow::Swap(one, other) => lines.swap(one % count, other % count),
-        Blow::Indent(line, by) => lines[line % count].insert_str(0, &" ".repeat(*by)),
-        Blow::Cut(at) => return text[..place(*at)].to_owned(),
+        // The line is there twice, is gone, changes places, or moves to the right.
+        2 => lines.insert(line, lines[line].clone()),
+        3 => drop(lines.remove(line)),
+        4 => lines.swap(line, second),
+        5 => lines[line].insert_str(0, &" ".repeat(other % 4 + 1)),
+        // The text is cut off.
+        _ => return text[..place(*one)].to_owned(),
     }
     lines.concat()
 }
@@ -235,60 +144,8 @@ fn near(valid: Vec<String>) -> impl Strategy<Value = String> {
     ]
 }
 
-const PENDING: &str = "\
-version: 1
-id: R1.A
-title: Read the slow query log
-plannedAction: y
-proposedAt: 2026-11-20T09:15:02Z
-";
-
-const COMMITTED: &str = "\
-version: 1
-id: R3.A1a
-parent: R2.A1
-title: Read the slow query log
-plannedAction: |
-  Look for plans that changed
-  after the upgrade.
-proposedAt: \"2026-11-20T09:15:02.114Z\"
-state: EXPLORE
-requestedState: DEAD
-agentId: abc-123
-committedAt: \"2026-11-20T09:17:40.902Z\"
-findings: |
-  # Plans
-
-  - one\t1
-  - two: \"2\"
-evidence: measured
-verificationMethod: >-
-  twice
-alternativesConsidered:
-- nothing
-caveats: [The other machine.]
-references:
-- {target: src/a.rs, lines: '1-2', commit: c, quote: q, note: n}
-- target: src/a.rs
-  lines: '3'
-  namedIn: findings
-  pinned: {path: src/a.rs, commit: c, blob: b, uncommitted: true, lines: '3', text: t}
-warnings:
-- {code: R3_EXPLORE_ONLY, message: \"stored as EXPLORE: too early\"}
-reclassified:
-- from: EXPLORE
-  to: DEAD
-  at: \"2026-11-20T10:00:00.000Z\"
-  agentId: abc-124
-  reason: given up
-- {from: DEAD, to: EXPLORE, at: 2026-11-20T11:00:00Z, by: R4.A1a1, settles: 1}
-renamedFrom: R3.A1b
-otherResults:
-- state: DEAD
-  agentId: abc-125
-  committedAt: 2026-11-20T09:18:00Z
-  findings: Nothing.
-";
+const PENDING: &str = include_str!("fuzz/pending.yaml");
+const COMMITTED: &str = include_str!("fuzz/committed.yaml");
 
 #[test]
 fn any_node_file_is_read_or_refused() {
@@ -312,6 +169,7 @@ fn fuzz_file<T: PartialEq + Debug, E: Debug, W: Debug>(
     read: fn(&str) -> Result<T, E>,
     write: fn(&T) -> Result<String, W>,
 ) {
+    read(valid).unwrap();
     fuzz(near(vec![valid.to_owned()]), || {
         |text: String| {
             let Ok(facts) = read(&text) else { return };
@@ -323,37 +181,17 @@ fn fuzz_file<T: PartialEq + Debug, E: Debug, W: Debug>(
 
 #[test]
 fn any_investigation_file_is_read_or_refused() {
-    let valid = "\
-version: 1
-id: 01a1fb7f-2603-7166-96ef-ddcdd76363f4
-title: Why is the sky blue?
-query: |
-  Why is the sky blue?
-  And the sea?
-context: here
-ruleset: single-root
-mode: deep
-minRounds: 5
-minRoots: 1
-allowEarlyTerminal: false
-startedAt: 2026-11-20T09:15:02.114Z
-";
-    fuzz_file(valid, meta_file::read, meta_file::write);
+    fuzz_file(include_str!("fuzz/investigation.yaml"), meta_file::read, meta_file::write);
 }
 
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
-    let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nasked:\n  answer: accepted\n  said: |\n    Yes.\n\
-        conclusion: |\n  It scatters.\namended:\n- at: 2026-11-20T09:16:02Z\n  reason: r\n  conclusion: It shines.\notherConclusions:\n- endedAt: 2026-11-21T09:15:02Z\n  conclusion: It bends.\n";
-    fuzz_file(valid, conclusion_file::read, conclusion_file::write);
+    fuzz_file(include_str!("fuzz/conclusion.yaml"), conclusion_file::read, conclusion_file::write);
 }
 
 #[test]
 fn any_comment_file_is_read_or_refused() {
-    let valid = "version: 1\nid: 01a1fb7f-2603-7166-96ef-ddcdd76363f4\nnode: R2.A1\nkind: answer\n\
-        replyTo: 01a1fb7f-2603-7166-96ef-ddcdd76363f3\nauthor:\n  name: Maria\n  email: m@example.org\n  agentId: a\n\
-        by: {kind: agent, client: c, session: s, model: m}\nat: 2026-11-20T09:15:02Z\ntext: |\n  It is so.\n";
-    fuzz_file(valid, comment_file::read, comment_file::write);
+    fuzz_file(include_str!("fuzz/comment.yaml"), comment_file::read, comment_file::write);
 }
 
 #[test]
@@ -424,36 +262,11 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// One blow at a valid input, at the place of that number.
-#[derive(Clone, Debug)]
-enum Twist {
-    /// Another value.
-    Put(usize, Value),
-    /// The text there after a blow.
-    Strike(usize, Blow),
-    /// What is there, as JSON text.
-    Quote(usize),
-    /// What is there, in a list.
-    Wrap(usize),
-    /// What is there, so many times in a list.
-    Many(usize, usize),
-    /// A field more.
-    Add(usize, String, Value),
-    /// A field less.
-    Remove(usize, usize),
-}
+/// One blow at a valid input: its kind, the number of the place, a number, another value, and a blow at a text.
+type Twist = (u8, usize, usize, Value, Blow);
 
 fn twist() -> impl Strategy<Value = Twist> {
-    let at = any::<usize>;
-    prop_oneof![
-        (at(), any_json()).prop_map(|(at, value)| Twist::Put(at, value)),
-        (at(), blow()).prop_map(|(at, blow)| Twist::Strike(at, blow)),
-        at().prop_map(Twist::Quote),
-        at().prop_map(Twist::Wrap),
-        (at(), 0..50usize).prop_map(|(at, times)| Twist::Many(at, times)),
-        (at(), poison(), any_json()).prop_map(|(at, name, value)| Twist::Add(at, name, value)),
-        (at(), at()).prop_map(|(at, field)| Twist::Remove(at, field)),
-    ]
+    (0..7u8, any::<usize>(), any::<usize>(), any_json(), blow())
 }
 
 /// How many values the value holds, itself included.
@@ -487,27 +300,20 @@ fn at(value: &mut Value, number: usize) -> Option<&mut Value> {
 }
 
 fn twisted(mut input: Value, twists: &[Twist]) -> Value {
-    for twist in twists {
-        let (Twist::Put(number, _)
-        | Twist::Strike(number, _)
-        | Twist::Quote(number)
-        | Twist::Wrap(number)
-        | Twist::Many(number, _)
-        | Twist::Add(number, ..)
-        | Twist::Remove(number, _)) = twist;
+    for (kind, number, other, value, blow) in twists {
         let number = number % size(&input);
         let Some(place) = at(&mut input, number) else { continue };
-        match (twist, &mut *place) {
-            (Twist::Put(_, value), _) => *place = value.clone(),
-            (Twist::Strike(_, blow), Value::String(text)) => *text = strike(text, blow),
-            (Twist::Quote(_), _) => *place = Value::String(place.to_string()),
-            (Twist::Wrap(_), _) => *place = json!([place.take()]),
-            (Twist::Many(_, times), _) => *place = Value::Array(vec![place.take(); *times]),
-            (Twist::Add(_, name, value), Value::Object(fields)) => {
-                fields.insert(name.clone(), value.clone());
-            }
-            (Twist::Remove(_, field), Value::Object(fields)) if !fields.is_empty() => {
-                let name = fields.keys().nth(field % fields.len()).cloned().unwrap_or_default();
+        match (kind, &mut *place) {
+            (0, _) => *place = value.clone(),
+            (1, Value::String(text)) => *text = strike(text, blow),
+            // As JSON text, in a list, and many times in a list.
+            (2, _) => *place = Value::String(place.to_string()),
+            (3, _) => *place = json!([place.take()]),
+            (4, _) => *place = Value::Array(vec![place.take(); other % 50]),
+            // A field more, and a field less.
+            (5, Value::Object(fields)) => drop(fields.insert(blow.3.clone(), value.clone())),
+            (6, Value::Object(fields)) if !fields.is_empty() => {
+                let name = fields.keys().nth(other % fields.len()).cloned().unwrap_or_default();
                 fields.shift_remove(&name);
             }
             _ => {}
@@ -641,80 +447,43 @@ impl Root {
     }
 }
 
-/// A target for each tool: feeds it with inputs near to these, of which those in the list are about the investigation.
+/// Feeds a tool with inputs near to those of `inputs.yaml`.
+fn fuzz_tool(tool: &'static str) {
+    let inputs: Value = yaml::from_text(include_str!("fuzz/inputs.yaml")).unwrap();
+    let mut valid = inputs[tool].as_array().unwrap().clone();
+    if !["tot_start", "tot_list"].contains(&tool) {
+        valid.iter_mut().for_each(|input| input["sessionId"] = json!(SESSION));
+    }
+    let inputs = prop_oneof![
+        8 => (proptest::sample::select(valid), vec(twist(), 0..5))
+            .prop_map(|(input, twists)| twisted(input, &twists)),
+        1 => any_json(),
+    ];
+    fuzz(inputs, || {
+        let world = Root::new();
+        move |input: Value| world.fuzzed(tool, &input)
+    });
+}
+
+/// A target for each tool.
 macro_rules! fuzz_tools {
-    ($($name:ident $tool:literal $inputs:tt;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                let mut valid: Vec<Value> = json!($inputs).as_array().unwrap().clone();
-                if !["tot_start", "tot_list"].contains(&$tool) {
-                    valid.iter_mut().for_each(|input| input["sessionId"] = json!(SESSION));
-                }
-                let inputs = prop_oneof![
-                    8 => (proptest::sample::select(valid), vec(twist(), 0..5))
-                        .prop_map(|(input, twists)| twisted(input, &twists)),
-                    1 => any_json(),
-                ];
-                fuzz(inputs, || {
-                    let world = Root::new();
-                    move |input: Value| world.fuzzed($tool, &input)
-                });
-            }
-        )*
-    };
+    ($($name:ident $tool:literal)*) => { $(#[test] fn $name() { fuzz_tool($tool); })* };
 }
 
 fuzz_tools! {
-    any_input_of_start_is_answered "tot_start" [
-        {"query": "Why?"},
-        {"query": "Why?", "title": "x", "ruleset": "multi-gate", "mode": "deep", "minRoots": 3, "minRounds": 5,
-         "allowEarlyTerminal": true, "context": "here"}
-    ];
-    any_input_of_propose_is_answered "tot_propose" [
-        {"nodes": [node("R2.A3", Some("R1.A")), node("R3.A1a", Some("R2.A1"))]},
-        {"nodes": [node("R2.A2", Some("R1.A"))], "withdraw": ["R2.A3"]},
-        {"nodes": [node("R2.A4", Some("R1.A"))]}
-    ];
-    any_input_of_commit_is_answered "tot_commit" [
-        {"results": [{
-            "nodeId": "R2.A2", "state": "FOUND", "agentId": "x", "evidence": "seen", "verificationMethod": "twice",
-            "alternativesConsidered": ["none"], "caveats": ["one disk"],
-            "findings": "# F\n\n## References\n- https://example.org/a - b\n"
-        }]},
-        {"results": [result("R2.A2", "EXPLORE")]},
-        {"results": [result("R2.A2", "DEAD"), result("R2.A1", "DEAD")]}
-    ];
-    any_input_of_reclassify_is_answered "tot_reclassify" [
-        {"nodeId": "R2.A1", "newState": "DEAD", "reason": "so", "agentId": "z", "evidence": "seen"},
-        {"nodeId": "R2.A1", "newState": "EXPLORE", "verificationMethod": "twice", "alternativesConsidered": []},
-        {"nodeId": "R1.A", "newState": "DEAD"}
-    ];
-    any_input_of_status_is_answered "tot_status" [{}, {"detail": "full", "graph": "mermaid"}];
-    any_input_of_end_is_answered "tot_end" [{"conclusion": "So.", "agentId": "z", "graph": "dot"}];
-    any_input_of_amend_is_answered "tot_amend" [
-        {"nodeId": "R1.A", "reason": "r", "headline": "h", "findings": "f", "title": "t", "evidence": "e",
-         "alternativesConsidered": ["a"], "caveats": ["b"], "agentId": "z",
-         "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
-         "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}]},
-        {"reason": "r", "conclusion": "c"}
-    ];
-    any_input_of_comment_is_answered "tot_comment" [
-        {"nodeId": "R1.A", "kind": "objection", "text": "t", "agentId": "z"},
-        {"kind": "resolution", "replyTo": "01a1fb7f-2603-7166-96ef-ddcdd76363f4", "text": "It is so.", "agentId": "z"}
-    ];
-    any_input_of_next_is_answered "tot_next" [
-        {},
-        {"strategy": "verify", "maxTasks": 3, "dimensions": {"os": ["a", "b"], "load": ["c"]}}
-    ];
-    any_input_of_step_is_answered "tot_step" [
-        {"results": [result("R2.A2", "DEAD")], "maxTasks": 2},
-        {"nodes": [node("R2.A5", Some("R1.A"))], "strategy": "deepen"},
-        {"nodes": [], "dimensions": {"os": ["a", "b"]}}
-    ];
-    any_input_of_read_is_answered "tot_read" [{"nodeIds": ["R1.A", "R2.A1"]}, {"nodeIds": ["R2.A1"], "offset": 3}];
-    any_input_of_list_is_answered "tot_list" [{}, {"state": "open", "text": "sky", "cursor": "x"}];
-    any_input_of_report_is_answered "tot_report" [{}];
+    any_input_of_start_is_answered "tot_start"
+    any_input_of_propose_is_answered "tot_propose"
+    any_input_of_commit_is_answered "tot_commit"
+    any_input_of_reclassify_is_answered "tot_reclassify"
+    any_input_of_status_is_answered "tot_status"
+    any_input_of_end_is_answered "tot_end"
+    any_input_of_amend_is_answered "tot_amend"
+    any_input_of_comment_is_answered "tot_comment"
+    any_input_of_next_is_answered "tot_next"
+    any_input_of_step_is_answered "tot_step"
+    any_input_of_read_is_answered "tot_read"
+    any_input_of_list_is_answered "tot_list"
+    any_input_of_report_is_answered "tot_report"
 }
 
 #[test]

@@ -26,5 +26,6 @@ mod specimens;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(unix)]
 mod surfaces;
 mod tidy;

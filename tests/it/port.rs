@@ -108,47 +108,6 @@ fn a_file_of_the_ancestor_is_the_same_history_on_every_machine() {
 }
 
 #[test]
-fn what_is_printed_of_an_import() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
-    let mut old: Value = serde_json::from_str(ANCESTOR[3].1).unwrap();
-    // Parts that violate the rules are kept.
-    old["nodes"]["R1.A"]["state"] = json!("VERIFY");
-    old["nodes"]["R2.B1"]["title"] = json!("  ");
-    written(&sandbox, "old.json", old.to_string());
-    written(&sandbox, "cut.json", &ANCESTOR[0].1[..300]);
-    let ran = machine.tot(&["import", "old.json", "cut.json", "none.json"]);
-    assert_eq!(ran.status, 1);
-    let root = machine.root.to_str().unwrap();
-    insta::assert_snapshot!(format!("{}{}", ran.out, ran.err).replace(root, "ROOT"), @r"
-    old.json imported into ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 04d41bc88f
-      Where do the missing invoices go?
-      Imported with the ruleset exhaust.
-      Nodes have no times: each step is dated one millisecond after the previous one.
-      Not imported, since investigations have no such field: projectDir.
-      nodes/R1/R1.A.yaml:6: error EARLY_STATE R1.A was committed as VERIFY in round 1, where a commit would have stored EXPLORE: VERIFY is not allowed before round 5.
-      nodes/R2/R2.B1.yaml:4: error MISSING_TITLE R2.B1 has no title.
-    tot import: cut.json: it is not JSON: EOF while parsing a string at line 13 column 9
-    tot import: none.json: cannot be read: No such file or directory (os error 2)
-    ");
-    let log =
-        sandbox.git(&machine.repository(old["sessionId"].as_str().unwrap()), &["log", "--format=%an %aI %s"]);
-    insta::assert_snapshot!(log, @r"
-    Tree of Thoughts 2026-01-07T07:00:00Z Commit R3.B1b EXPLORE
-    Tree of Thoughts 2026-01-07T07:00:00Z Propose R3.B1b
-    Tree of Thoughts 2026-01-07T07:00:00Z Commit R4.B1a1 DEAD
-    Tree of Thoughts 2026-01-07T07:00:00Z Propose R4.B1a1
-    Tree of Thoughts 2026-01-07T07:00:00Z Commit R3.B1a EXHAUST
-    Tree of Thoughts 2026-01-07T07:00:00Z Propose R3.B1a
-    Tree of Thoughts 2026-01-07T07:00:00Z Commit R2.B1 EXPLORE
-    Tree of Thoughts 2026-01-07T07:00:00Z Propose R2.B1
-    Tree of Thoughts 2026-01-07T07:00:00Z Commit R1.A VERIFY, R1.B EXPLORE
-    Tree of Thoughts 2026-01-07T07:00:00Z Propose R1.A, R1.B
-    Tree of Thoughts 2026-01-07T07:00:00Z Start: Where do the missing invoices go?
-    ");
-}
-
-#[test]
 fn two_imports_of_one_file_are_merged() {
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);
@@ -241,42 +200,6 @@ fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_impo
 }
 
 #[test]
-fn an_id_that_another_history_has_is_refused_and_nothing_moves() {
-    let sandbox = Sandbox::new();
-    let (one, other) = (Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other"));
-    let id = one.start();
-    let file = written(&sandbox, "copy.json", export(&one, &id, "json"));
-    let bundle = written(&sandbox, "copy.bundle", export(&one, &id, "bundle"));
-    // An import from JSON has a different history than the original calls: clients and authors are not in it.
-    let head = one.head(&id);
-    let entry = imported(&one, &file, &[]);
-    assert_eq!(entry["code"], "ALREADY_HERE", "{entry:#}");
-    assert!(entry["error"].as_str().unwrap().contains("--as-new"), "{entry:#}");
-    let new = imported(&one, &file, &["--as-new"]);
-    let new = new["imported"]["id"].as_str().unwrap();
-    assert_eq!(imported(&one, &file, &["--as-new"])["imported"]["present"], true);
-    assert_eq!((one.head(&id), entries(&one.root).len()), (head, 2));
-    one.assert_sound(new);
-    // A bundle that is older than the local history is part of it.
-    one.grow(&id, &["R2.A1"]);
-    assert_eq!(imported(&one, &bundle, &[])["imported"]["present"], true);
-    imported(&other, &file, &[]);
-    assert_eq!(imported(&other, &bundle, &[])["code"], "ALREADY_HERE");
-    let ran = other.tot(&["import", "--as-new", bundle.to_str().unwrap()]);
-    assert!(ran.status == 1 && ran.err.contains("is only for JSON files"), "{ran:?}");
-}
-
-#[test]
-fn a_dry_run_writes_nothing() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
-    let file = written(&sandbox, "old.json", ANCESTOR[0].1);
-    let would = imported(&machine, &file, &["--dry-run"]);
-    assert_eq!(entries(&machine.root), Vec::<String>::new());
-    assert_eq!(would["imported"], imported(&machine, &file, &[])["imported"]);
-}
-
-#[test]
 fn a_faulty_file_leaves_nothing() {
     let sandbox = Sandbox::new();
     let machine = Machine::new(&sandbox, "one");
@@ -322,53 +245,6 @@ fn a_faulty_file_leaves_nothing() {
     let entry = imported(&machine, &sandbox.path("other.bundle"), &[]);
     assert!(entry["error"].as_str().unwrap().contains("not an investigation"), "{entry:#}");
     assert_eq!(entries(&machine.root), Vec::<String>::new());
-}
-
-#[test]
-fn every_form_holds_the_investigation() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
-    let id = imported(&machine, &written(&sandbox, "old.json", ANCESTOR[4].1), &[])["imported"]["id"].clone();
-    let id = id.as_str().unwrap();
-    let text = |format: &str| String::from_utf8(export(&machine, id, format)).unwrap();
-    for (format, begins, holds) in [
-        (
-            "markdown",
-            "# How can the search index",
-            "[R5.A1a1a](#R5.A1a1a) VERIFY: Eight readers on the real machine",
-        ),
-        ("csv", "Node,Round,State,Title,Parent,", "R4.A1a1,4,FOUND,Eight readers,R3.A1a,"),
-        ("dot", "digraph Investigation {", "R4_A1a1"),
-        ("svg", "<svg xmlns", "Eight readers"),
-        ("mermaid", "flowchart", "R4_A1a1"),
-        ("html", "<!doctype html>", "41 minutes."),
-        ("json", "{", "\"rulesetFile\": \""),
-    ] {
-        let text = text(format);
-        assert!(text.starts_with(begins) && text.contains(holds), "{format}: {text}");
-    }
-    let anchors = text("markdown");
-    assert_eq!(anchors.matches("<a id=\"R").count(), 7);
-    assert!(!anchors.contains("tot://"), "{anchors}");
-    assert_eq!(csv_rows(&text("csv")), 8);
-    // Without a name if there is only one, to standard output, and with only part of a name.
-    assert_eq!(machine.ok(&["export", "--format", "dot"]), text("dot"));
-    assert_eq!(machine.ok(&["export", &id[..6], "-f", "dot"]), text("dot"));
-    imported(&machine, &written(&sandbox, "old.json", ANCESTOR[0].1), &[]);
-    for (arguments, status, told) in [
-        (&["export", "--format", "dot"][..], 1, "2 investigations found"),
-        (&["export", "ffff", "--format", "dot"], 1, "ffff"),
-        (&["export", id, "--format", "pdf"], 2, "markdown"),
-        (&["export", id, "--format", "dot", "-o", "no/such/file"], 1, "cannot write no/such/file"),
-    ] {
-        let Ran { err, status: ended, .. } = machine.tot(arguments);
-        assert!(ended == status && err.contains(told), "{arguments:?}: {ended} {err}");
-    }
-}
-
-/// Returns the number of rows that an RFC 4180 reader sees. Line breaks between quotes do not count.
-fn csv_rows(text: &str) -> usize {
-    text.split('"').step_by(2).map(|outside| outside.matches('\n').count()).sum()
 }
 
 #[test]

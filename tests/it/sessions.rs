@@ -52,7 +52,7 @@ const BIN: [(&str, &str); 4] = [
 const MASKED: &str = "replaced by ID, COMMIT and TIME";
 
 /// Replaces everything that differs between runs: ids, commits and times.
-fn masked(text: &str) -> String {
+pub fn masked(text: &str) -> String {
     let masks = [
         (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID"),
         (r"\b[0-9a-f]{40}\b", "COMMIT"),
@@ -255,6 +255,7 @@ sessions! {
     each_reader_is_as_colourful_as_it_is_asked_to_be
     each_shell_gets_a_script_that_knows_the_commands
     each_tampering_is_named_with_file_and_line
+    every_form_holds_the_investigation
     #[cfg(target_os = "linux")]
     help_and_rulesets_fit_the_terminal
     #[cfg(target_os = "linux")]
@@ -291,6 +292,7 @@ sessions! {
     #[cfg(target_os = "linux")]
     what_cannot_be_read_and_an_entry_that_is_there_stay_as_they_are
     what_is_no_call_is_told_and_nothing_is_written
+    what_is_printed_of_an_import
     who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name
     #[cfg(target_os = "linux")]
     wrong_usage_ends_with_2
