@@ -3,13 +3,13 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::remote::{Ran, hub};
+use crate::remote::hub;
 use crate::sessions;
 use crate::specimens::{hostile, payloads::payloads};
-use crate::support::{Sandbox, TOT, some};
+use crate::support::{Said, Sandbox, TOT, some};
 
 /// Runs `tot` in the sandbox folder, 80 columns wide.
-fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Said {
     let mut command = sandbox.command(TOT);
     command.args(arguments).env("COLUMNS", "80").stdin(std::process::Stdio::null()).output().unwrap().into()
 }
@@ -108,7 +108,7 @@ fn each_reader_refuses_what_is_not_there_or_broken() {
             ("investigations", hollow, ""),
             ("investigations", headless, ""),
         ] {
-            let line = line.replace("ID", id).replace("HUB", hub.to_str().unwrap());
+            let line = line.replace("ID", id).replace("HUB", &hub.address);
             let ran = tot(&sandbox, &["--root", root].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
             assert_eq!((ran.status, ran.out.is_empty() || prints_first), (1, true), "{line}: {ran:#?}");
             assert!(format!("{}{}", ran.err, ran.out).contains(reason), "{line}: {ran:#?}");

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tree_of_thoughts::store::Store;
 
 use crate::html::Page;
-use crate::remote::{Machine, Ran, hub, refs, team};
-use crate::support::{Sandbox, files};
+use crate::remote::{Machine, hub, refs, team};
+use crate::support::{Said, Sandbox, files};
 
 /// A file from each generation of the predecessor, with the matching ruleset.
 const ANCESTOR: [(&str, &str); 5] = [
@@ -116,7 +116,7 @@ fn two_imports_of_one_file_are_merged() {
     let id = imported(&one, &file, &[])["imported"]["id"].as_str().unwrap().to_owned();
     imported(&other, &file, &[]);
     for machine in [&one, &other] {
-        machine.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+        machine.ok(&["remote", "add", "origin", &hub.address]);
     }
     one.grow(&id, &["R2.A8"]);
     other.grow(&id, &["R2.A9"]);
@@ -182,7 +182,7 @@ fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_impo
     other.synced();
     one.synced();
     let errors = |machine: &Machine<'_>| {
-        let Ran { out, .. } = machine.tot_check(&id);
+        let Said { out, .. } = machine.tot_check(&id);
         out.lines().filter(|line| line.contains(" error ")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(errors(&one), Vec::<String>::new());

@@ -215,6 +215,10 @@ macro_rules! sessions {
 }
 
 sessions! {
+    a_clone_is_of_a_whole_hub_or_of_parts_of_it
+    #[cfg(target_os = "linux")]
+    a_comment_is_written_in_the_editor
+    a_comment_that_was_changed_or_removed_by_hand_is_named_by_check
     a_file_in_the_place_of_the_nodes_is_a_fault
     a_merge_is_a_note_and_a_bare_clone_is_checked_too
     #[cfg(target_os = "linux")]
@@ -229,7 +233,10 @@ sessions! {
     a_result_is_written_in_the_editor_and_what_is_refused_is_kept
     #[cfg(target_os = "linux")]
     a_review_fits_the_terminal_and_goes_on_by_keys
+    #[cfg(target_os = "linux")]
+    a_review_tells_what_is_new_until_it_is_marked
     a_root_stands_before_or_after_the_command_or_in_the_environment
+    a_second_remote_gets_nothing_by_itself
     #[cfg(target_os = "linux")]
     a_server_that_a_person_starts_says_what_it_waits_for
     a_small_investigation_takes_a_handful_of_commands_and_no_refusal
@@ -262,6 +269,7 @@ sessions! {
     help_explains_topics_and_commands
     lists_are_narrowed_by_words_and_by_state
     odd_names_are_refused_with_a_reason
+    one_that_fails_keeps_no_other_from_being_synced
     #[cfg(target_os = "linux")]
     open_does_not_write_a_site_that_a_server_is_writing
     open_makes_the_site_and_says_where_it_is
@@ -286,9 +294,11 @@ sessions! {
     the_skill_goes_where_the_client_looks
     #[cfg(target_os = "linux")]
     there_is_a_manual_page_for_each_command_and_topic
+    two_who_share_from_the_first_sync_to_a_merge
     what_a_file_says_and_what_the_command_says_fit
     what_an_end_was_warned_of_stays_in_its_message
     what_can_not_be_read_is_named
+    what_can_not_be_synced_or_cloned_is_told
     #[cfg(target_os = "linux")]
     what_cannot_be_read_and_an_entry_that_is_there_stay_as_they_are
     what_is_no_call_is_told_and_nothing_is_written

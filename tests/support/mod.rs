@@ -18,6 +18,7 @@ use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::Code;
 use tree_of_thoughts::mcp::{About, Tool, tools};
 use tree_of_thoughts::service::Service;
+use tree_of_thoughts::store::{Snapshot, Store};
 
 pub use stdio::Server;
 
@@ -94,6 +95,22 @@ impl Sandbox {
     /// Runs a program in the sandbox's folder, without input.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Said {
         self.command(program).args(arguments).stdin(Stdio::null()).output().unwrap().into()
+    }
+
+    /// Sets a value in the user's git configuration.
+    pub fn configure(&self, key: &str, value: &str) {
+        self.git(&self.path("home"), &["config", "--global", key, value]);
+    }
+
+    /// Writes a shell script that can be run, and returns its path.
+    #[cfg(unix)]
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, mode).unwrap();
+        path
     }
 
     /// Advances the servers' clock.
@@ -189,6 +206,11 @@ impl From<Output> for Said {
         let status = output.status.code().unwrap_or(-1);
         Said { out: text(output.stdout), err: text(output.stderr), status }
     }
+}
+
+/// Loads an investigation.
+pub fn load(repository: &Path) -> Snapshot {
+    Store::new(repository.parent().unwrap()).load(repository).unwrap()
 }
 
 /// Asks a process to end, as an operator does.

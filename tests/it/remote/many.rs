@@ -5,26 +5,20 @@
 //! for each to read its configuration and references, and `tot clone` of all 13.1 s.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::{Machine, hub, refs};
+use super::{Machine, hub};
 use crate::support::Sandbox;
 use crate::support::testing::cases;
 
-/// Returns a PATH with a git that logs each call.
+/// Returns a PATH with a git that logs each call, and the log.
 pub fn counting(sandbox: &Sandbox) -> (String, PathBuf) {
     let path = std::env::var("PATH").unwrap();
-    let git =
-        std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
-    let (folder, log) = (sandbox.path("counting"), sandbox.path("calls.log"));
-    fs::create_dir_all(&folder).unwrap();
-    let script = format!("#!/bin/sh\necho \"$@\" >> {}\nexec {} \"$@\"\n", log.display(), git.display());
-    fs::write(folder.join("git"), script).unwrap();
-    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("git"));
+    let (git, log) = (programs.find(|git| git.is_file()).unwrap(), sandbox.path("calls.log"));
     fs::write(&log, "").unwrap();
+    let script = format!("echo \"$@\" >> {}\nexec {} \"$@\"", log.display(), git.display());
+    let folder = sandbox.script("counting/git", &script).parent().unwrap().to_owned();
     (format!("{}:{path}", folder.display()), log)
 }
 
@@ -43,13 +37,12 @@ fn two_hundred_investigations_in_a_hub_cost_one_question() {
     let id = one.start();
     let mut server = one.server();
     for _ in 1..many {
-        sandbox.sleep(1);
-        server.ok("tot_start", serde_json::json!({"query": "Why is the sky blue?", "mode": "smoke"}));
+        super::start(&sandbox, &mut server);
     }
     drop(server);
-    one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    one.ok(&["remote", "add", "origin", &hub.address]);
     one.ok(&["sync"]);
-    assert_eq!(refs(&sandbox, &hub).len(), many);
+    assert_eq!(hub.refs().len(), many);
     let (path, log) = counting(&sandbox);
     let sync = |machine: &Machine| {
         fs::write(&log, "").unwrap();
@@ -58,7 +51,7 @@ fn two_hundred_investigations_in_a_hub_cost_one_question() {
         ["ls-remote", "fetch", "push"].map(|subcommand| calls(&log, subcommand))
     };
     assert_eq!(sync(&one), [1, 0, 0], "nothing to do");
-    other.ok(&["clone", hub.to_str().unwrap(), &id]);
+    other.ok(&["clone", &hub.address, &id]);
     other.grow(&id, &["R2.A1"]);
     other.synced();
     assert_eq!(sync(&one), [1, 1, 0], "one came");
@@ -66,58 +59,4 @@ fn two_hundred_investigations_in_a_hub_cost_one_question() {
     assert_eq!(sync(&one), [1, 0, 1], "one went");
     other.grow(&id, &["R2.A3"]);
     assert_eq!(sync(&other), [1, 1, 1], "one came, and went joined");
-}
-
-#[test]
-fn one_that_fails_keeps_no_other_from_being_synced() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let machine = Machine::new(&sandbox, "one");
-    let ids = [machine.start(), machine.start(), machine.start()];
-    machine.ok(&["remote", "add", "origin", hub.to_str().unwrap(), &ids[0], &ids[2]]);
-    machine.ok(&["remote", "add", "origin", "/nowhere/at/all.git", &ids[1]]);
-    let ran = machine.tot(&["sync"]);
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.err.contains(&ids[1]) && ran.err.contains("/nowhere/at/all.git"), "{ran:?}");
-    assert!(ran.out.ends_with("3 investigations: 2 synced, 0 up to date, 1 failed\n"), "{ran:?}");
-    assert_eq!(refs(&sandbox, &hub).len(), 2);
-    // An investigation without a remote is reported only if it was named.
-    let lonely = machine.start();
-    assert_eq!(machine.tot(&["sync"]).status, 1);
-    let asked = machine.tot(&["sync", &lonely]);
-    assert!(asked.status == 1 && asked.err.contains("tot remote add"), "{asked:?}");
-}
-
-#[test]
-fn new_investigations_go_where_the_configuration_says() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let project = sandbox.path("project");
-    sandbox.git(&sandbox.path("home"), &["init", "-q", project.to_str().unwrap()]);
-    let machine = Machine::new(&sandbox, "project/investigations");
-    let said = machine.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
-    assert!(said.contains("New investigations too"), "{said}");
-    let id = machine.start();
-    machine.ok(&["sync"]);
-    assert_eq!(refs(&sandbox, &hub), [format!("refs/heads/tot/{id}")]);
-    assert_eq!(sandbox.git(&project, &["status", "--porcelain"]), "");
-}
-
-#[test]
-fn inside_of_an_investigation_it_is_the_one_that_is_meant() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let machine = Machine::new(&sandbox, "one");
-    let ids = [machine.start(), machine.start()];
-    machine.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
-    let inside = |arguments: &[&str]| {
-        let folder = machine.repository(&ids[1]).join("nodes");
-        let output =
-            sandbox.command(crate::support::TOT).args(arguments).current_dir(folder).output().unwrap();
-        super::Ran::from(output)
-    };
-    let ran = inside(&["sync", "--json"]);
-    let document: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((document["investigations"].as_array().unwrap().len(), ran.status), (1, 0), "{ran:?}");
-    assert_eq!(refs(&sandbox, &hub), [format!("refs/heads/tot/{}", ids[1])]);
 }

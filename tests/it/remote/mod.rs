@@ -15,10 +15,6 @@ mod many;
 #[cfg(unix)]
 mod notices;
 #[cfg(unix)]
-mod peers;
-#[cfg(unix)]
-mod printed;
-#[cfg(unix)]
 mod resolve;
 #[cfg(unix)]
 mod signoff;
@@ -30,31 +26,27 @@ mod sync;
 mod team;
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Server, TOT, node, result};
+use crate::support::{Said, Sandbox, Server, TOT, node, result};
+
+/// Text that looks like a GitHub token.
+pub fn token() -> String {
+    ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat()
+}
+
+/// Asserts that a text has all of these parts.
+pub fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
 
 /// One of several machines of a team, with its own root.
 pub struct Machine<'a> {
     pub sandbox: &'a Sandbox,
     pub root: PathBuf,
-}
-
-/// A command's output and exit status.
-#[derive(Debug)]
-pub struct Ran {
-    pub out: String,
-    pub err: String,
-    pub status: i32,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { out: text(output.stdout), err: text(output.stderr), status: output.status.code().unwrap() }
-    }
 }
 
 impl<'a> Machine<'a> {
@@ -63,17 +55,17 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs `tot` on this machine's root.
-    pub fn tot(&self, arguments: &[&str]) -> Ran {
+    pub fn tot(&self, arguments: &[&str]) -> Said {
         self.tot_with(arguments, &[])
     }
 
     /// Runs `tot` with additional environment variables.
-    pub fn tot_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
+    pub fn tot_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Said {
         let mut command = self.sandbox.command(TOT);
         command.args(arguments).arg("--root").arg(&self.root).envs(environment.iter().copied());
-        let ran = Ran::from(command.stdin(std::process::Stdio::null()).output().unwrap());
-        // Advice from similar programs that cost their users commits.
-        for word in ["--force", "--mirror", "--no-verify", "push -f", "branch -D"] {
+        let ran = Said::from(command.stdin(std::process::Stdio::null()).output().unwrap());
+        // Advice from similar programs that cost their users commits, and secrets.
+        for word in ["--force", "--mirror", "--no-verify", "push -f", "branch -D", &token()] {
             assert!(!ran.out.contains(word) && !ran.err.contains(word), "{word}: {ran:?}");
         }
         ran
@@ -84,6 +76,19 @@ impl<'a> Machine<'a> {
         let ran = self.tot(arguments);
         assert_eq!(ran.status, 0, "{arguments:?}: {ran:#?}");
         ran.out
+    }
+
+    /// Runs `tot`, which must succeed, and returns its `--json` output.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(&[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    /// Runs `tot`, which must fail with a message that has these parts.
+    pub fn refuses(&self, arguments: &[&str], parts: &[&str]) -> Said {
+        let ran = self.tot(arguments);
+        assert_eq!(ran.status, 1, "{arguments:?}: {ran:#?}");
+        assert_says(&ran.err.split_whitespace().collect::<Vec<_>>().join(" "), parts);
+        ran
     }
 
     /// Syncs, and returns the `--json` entry of the only investigation.
@@ -99,67 +104,102 @@ impl<'a> Machine<'a> {
 
     /// Syncs, which must succeed.
     pub fn synced(&self) -> Value {
-        let entry = self.sync(&[]);
+        self.synced_with(&[])
+    }
+
+    pub fn synced_with(&self, more: &[&str]) -> Value {
+        let entry = self.sync(more);
         assert!(entry["error"].is_null(), "{entry:#}");
         entry
     }
 
-    /// Syncs, which must fail with this code. Returns the message with its suggestion.
-    pub fn fails(&self, code: &str, more: &[&str]) -> String {
-        let entry = self.sync(more);
-        assert_eq!(entry["error"]["code"], code, "{entry:#}");
-        format!(
-            "{} {}",
-            entry["error"]["message"].as_str().unwrap(),
-            entry["error"]["suggestion"].as_str().unwrap_or("")
-        )
+    /// Syncs, which must succeed. Returns the numbers of commits that came and went.
+    pub fn exchanged(&self) -> [u64; 2] {
+        let entry = self.synced();
+        ["came", "went"].map(|direction| entry[direction].as_u64().unwrap())
+    }
+
+    /// Syncs, which must fail with this code, and with a message and suggestion that have these parts. Returns both.
+    pub fn fails(&self, code: &str, parts: &[&str]) -> String {
+        let error = &self.sync(&[])["error"];
+        assert_eq!(error["code"], code, "{error:#}");
+        let suggestion = error["suggestion"].as_str().unwrap_or_default();
+        let told = format!("{} {suggestion}", error["message"].as_str().unwrap());
+        assert_says(&told, parts);
+        told
     }
 
     pub fn server(&self) -> Server {
         self.sandbox.server_in(&self.root, &["--durability", "git"])
     }
 
+    /// Calls a tool of a server, which must accept the call.
+    pub fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.server().ok(tool, arguments)
+    }
+
     /// Starts an investigation with one committed node, `R1.A`.
     pub fn start(&self) -> String {
         let mut server = self.server();
-        // With a stopped clock, two starts would be one.
-        self.sandbox.sleep(1);
-        let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
-        let id = started["sessionId"].as_str().unwrap().to_owned();
-        self.grow_with(&mut server, &id, &[("R1.A", None)], "EXPLORE");
+        let id = start(self.sandbox, &mut server);
+        grow(self.sandbox, &mut server, &id, &["R1.A"]);
         id
     }
 
     /// Proposes nodes below `R1.A` and commits them.
     pub fn grow(&self, id: &str, nodes: &[&str]) {
-        let nodes: Vec<(&str, Option<&str>)> = nodes.iter().map(|node| (*node, Some("R1.A"))).collect();
-        self.grow_with(&mut self.server(), id, &nodes, "EXPLORE");
-    }
-
-    fn grow_with(&self, server: &mut Server, id: &str, nodes: &[(&str, Option<&str>)], state: &str) {
-        let proposed: Vec<Value> = nodes.iter().map(|(id, parent)| node(id, *parent)).collect();
-        server.ok("tot_propose", json!({"sessionId": id, "nodes": proposed}));
-        self.sandbox.sleep(60);
-        let results: Vec<Value> = nodes.iter().map(|(id, _)| result(id, state)).collect();
-        server.ok("tot_commit", json!({"sessionId": id, "results": results}));
+        grow(self.sandbox, &mut self.server(), id, nodes);
     }
 
     pub fn repository(&self, id: &str) -> PathBuf {
         self.root.join(id)
     }
 
+    /// Runs git in an investigation, and returns its output without the last line break.
+    pub fn git(&self, id: &str, arguments: &[&str]) -> String {
+        self.sandbox.git(&self.repository(id), arguments).trim_end().to_owned()
+    }
+
     pub fn head(&self, id: &str) -> String {
         self.sandbox.head(&self.repository(id))
     }
 
-    /// Returns the ids of the nodes that a server on this machine reads.
+    pub fn read(&self, id: &str, file: &str) -> String {
+        std::fs::read_to_string(self.repository(id).join(file)).unwrap()
+    }
+
+    pub fn write(&self, id: &str, file: &str, text: &str) {
+        std::fs::write(self.repository(id).join(file), text).unwrap();
+    }
+
+    /// Replaces a part of a file in the work tree.
+    pub fn edit(&self, id: &str, file: &str, from: &str, to: &str) {
+        let text = self.read(id, file);
+        assert!(text.contains(from), "{from}: {text}");
+        self.write(id, file, &text.replace(from, to));
+    }
+
+    /// Commits all changes manually.
+    pub fn commit_all(&self, id: &str) {
+        self.git(id, &["add", "--all"]);
+        self.git(id, &["commit", "--quiet", "-m", "By hand"]);
+    }
+
+    /// Returns the ids of the committed nodes.
     pub fn nodes(&self, id: &str) -> Vec<String> {
-        let listed =
-            self.sandbox.git(&self.repository(id), &["ls-tree", "-r", "--name-only", "HEAD", "nodes"]);
+        let listed = self.git(id, &["ls-tree", "-r", "--name-only", "HEAD", "nodes"]);
         let name = |line: &str| Path::new(line).file_stem().unwrap().to_str().unwrap().to_owned();
         let mut nodes: Vec<String> = listed.lines().map(name).collect();
         nodes.sort();
         nodes
+    }
+
+    /// Asserts that these commits, by the beginnings of their ids, are in the history.
+    pub fn assert_has(&self, id: &str, commits: &[String]) {
+        let history = self.git(id, &["rev-list", "HEAD"]);
+        for commit in commits {
+            assert!(history.lines().any(|line| line.starts_with(commit)), "{commit} is lost");
+        }
     }
 
     /// Asserts that nothing is lost or uncommitted, and that git calls the repository sound.
@@ -169,22 +209,88 @@ impl<'a> Machine<'a> {
         assert_eq!(check.status, 0, "{check:#?}");
     }
 
-    pub fn tot_check(&self, id: &str) -> Ran {
-        self.sandbox.command(TOT).arg("check").arg(self.repository(id)).output().unwrap().into()
+    pub fn tot_check(&self, id: &str) -> Said {
+        self.sandbox.run(TOT, &["check", self.repository(id).to_str().unwrap()])
     }
 }
 
-/// Creates an empty bare repository.
-pub fn hub(sandbox: &Sandbox) -> PathBuf {
-    let path = sandbox.path("hub.git");
-    sandbox.git(
-        &sandbox.path("home"),
-        &["init", "-q", "--bare", "--initial-branch=main", path.to_str().unwrap()],
-    );
-    path
+/// Starts an investigation.
+pub fn start(sandbox: &Sandbox, server: &mut Server) -> String {
+    // With a stopped clock, two starts would be one.
+    sandbox.sleep(1);
+    let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
+    assert_eq!(started["warnings"], Value::Null, "{started:#}");
+    started["sessionId"].as_str().unwrap().to_owned()
 }
 
-/// Returns a repository's branches and tags with their commits.
+/// Proposes `R1.A` or nodes below it, and commits them. Returns the two commits.
+pub fn grow(sandbox: &Sandbox, server: &mut Server, id: &str, nodes: &[&str]) -> [String; 2] {
+    let parent = |id: &str| if id == "R1.A" { None } else { Some("R1.A") };
+    let proposed: Vec<Value> = nodes.iter().map(|id| node(id, parent(id))).collect();
+    let results: Vec<Value> = nodes.iter().map(|id| result(id, "EXPLORE")).collect();
+    let proposal = server.ok("tot_propose", json!({"sessionId": id, "nodes": proposed}));
+    sandbox.sleep(60);
+    let commit = server.ok("tot_commit", json!({"sessionId": id, "results": results}));
+    [proposal, commit].map(|reply| reply["commit"].as_str().unwrap().to_owned())
+}
+
+/// An empty bare repository to share through.
+pub struct Hub<'a> {
+    sandbox: &'a Sandbox,
+    pub path: PathBuf,
+    pub address: String,
+}
+
+pub fn hub(sandbox: &Sandbox) -> Hub<'_> {
+    bare(sandbox, "hub.git")
+}
+
+pub fn bare<'a>(sandbox: &'a Sandbox, name: &str) -> Hub<'a> {
+    let path = sandbox.path(name);
+    let address = path.to_str().unwrap().to_owned();
+    sandbox.git(&sandbox.path("home"), &["init", "-q", "--bare", "--initial-branch=main", &address]);
+    Hub { sandbox, path, address }
+}
+
+impl Hub<'_> {
+    /// Runs git in the hub, and returns its output without the last line break.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        self.sandbox.git(&self.path, arguments).trim_end().to_owned()
+    }
+
+    /// Returns its branches and tags.
+    pub fn refs(&self) -> Vec<String> {
+        refs(self.sandbox, &self.path)
+    }
+
+    /// Returns its branches and tags with their objects.
+    pub fn state(&self) -> String {
+        self.git(&["for-each-ref"])
+    }
+
+    /// Returns its commit of an investigation, or an empty string if it has none.
+    pub fn head(&self, id: &str) -> String {
+        self.git(&["for-each-ref", "--format=%(objectname)", &branch(id)])
+    }
+
+    /// Sets its commit of an investigation.
+    pub fn set_head(&self, id: &str, commit: &str) {
+        self.git(&["update-ref", &branch(id), commit]);
+    }
+
+    /// Installs a hook that sees each push first.
+    #[cfg(unix)]
+    pub fn hook(&self, script: &str) -> PathBuf {
+        self.sandbox.script(&format!("{}/hooks/pre-receive", self.address), script)
+    }
+}
+
+/// Returns the branch of an investigation in a hub.
+pub fn branch(id: &str) -> String {
+    format!("refs/heads/tot/{id}")
+}
+
+/// Returns a repository's branches and tags.
 pub fn refs(sandbox: &Sandbox, repository: &Path) -> Vec<String> {
     let listed = sandbox.git(repository, &["for-each-ref", "--format=%(refname)"]);
     listed.lines().map(str::to_owned).collect()
@@ -202,8 +308,20 @@ pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>
 }
 
 /// Two machines that share an investigation through a new hub.
-pub fn team(sandbox: &Sandbox) -> (PathBuf, Machine<'_>, Machine<'_>, String) {
+pub fn team(sandbox: &Sandbox) -> (Hub<'_>, Machine<'_>, Machine<'_>, String) {
     let hub = hub(sandbox);
-    let (one, other, id) = two(sandbox, hub.to_str().unwrap());
+    let (one, other, id) = two(sandbox, &hub.address);
     (hub, one, other, id)
+}
+
+/// Syncs machines until all have the same commits, and asserts that this is sound and that nothing is left to do.
+pub fn settle(machines: &[&Machine], id: &str) {
+    for machine in machines.iter().chain(machines) {
+        machine.synced();
+    }
+    for machine in machines {
+        assert_eq!(machine.exchanged(), [0, 0]);
+        assert_eq!(machine.head(id), machines[0].head(id));
+        machine.assert_sound(id);
+    }
 }

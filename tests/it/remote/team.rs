@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::http::{Fault, GitHttp};
-use super::{Machine, hub, two};
+use super::{Machine, hub, settle, two};
 use crate::support::{Sandbox, node, result};
 
 /// SplitMix64: the same run for the same seed, as far as thread scheduling allows.
@@ -57,11 +57,11 @@ fn work(machine: &Machine, id: &str, name: &str, random: &mut Random) -> Vec<Str
 fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed() {
     let calls: u64 = std::env::var("TOT_TEAM_CALLS").ok().and_then(|text| text.parse().ok()).unwrap_or(30);
     let sandbox = Sandbox::new();
-    let path = hub(&sandbox);
+    let hub = hub(&sandbox);
     let http = GitHttp::start(&sandbox);
-    let (one, other, id) = two(&sandbox, &http.url());
+    let (one, other, id) = two(&sandbox, &http.url);
     let third = Machine::new(&sandbox, "third");
-    third.ok(&["clone", &http.url()]);
+    third.ok(&["clone", &http.url]);
     let acknowledged = Mutex::new(Vec::new());
     let failed = Mutex::new(0);
     thread::scope(|scope| {
@@ -74,12 +74,8 @@ fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed(
                     acknowledged.lock().unwrap().extend(done);
                     if random.below(2) == 0 {
                         let bytes = usize::try_from(random.below(1_500)).unwrap();
-                        let fault = if random.below(2) == 0 {
-                            Fault::CutAnswer(bytes)
-                        } else {
-                            Fault::CutRequest(bytes)
-                        };
-                        http.fault("", fault);
+                        let cut = [Fault::CutAnswer, Fault::CutRequest][random.below(2) as usize];
+                        http.fault("", cut(bytes));
                     }
                     let entry = machine.sync(&[]);
                     if !entry["error"].is_null() {
@@ -92,27 +88,12 @@ fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed(
         }
     });
     http.mend();
-    for _ in 0..2 {
-        for machine in [&one, &other, &third] {
-            machine.synced();
-        }
-    }
+    settle(&[&one, &other, &third], &id);
     let acknowledged = acknowledged.into_inner().unwrap();
     assert!(acknowledged.len() > 5, "{acknowledged:?}");
-    for machine in [&one, &other, &third] {
-        assert_eq!(machine.head(&id), one.head(&id));
-        machine.assert_sound(&id);
-    }
-    assert_eq!(sandbox.git(&path, &["rev-parse", &format!("tot/{id}")]).trim(), one.head(&id));
-    let all = sandbox.git(&one.repository(&id), &["rev-list", "HEAD"]);
-    for commit in &acknowledged {
-        assert!(all.lines().any(|line| line.starts_with(commit.as_str())), "{commit} is lost");
-    }
-    let merges = sandbox.git(&one.repository(&id), &["rev-list", "--count", "--merges", "HEAD"]);
-    eprintln!(
-        "{} acknowledged, {} merges, {} syncs cut",
-        acknowledged.len(),
-        merges.trim(),
-        failed.into_inner().unwrap()
-    );
+    assert_eq!(hub.head(&id), one.head(&id));
+    one.assert_has(&id, &acknowledged);
+    let merges = one.git(&id, &["rev-list", "--count", "--merges", "HEAD"]);
+    let (number, failed) = (acknowledged.len(), failed.into_inner().unwrap());
+    eprintln!("{number} acknowledged, {merges} merges, {failed} syncs cut");
 }

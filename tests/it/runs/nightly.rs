@@ -19,7 +19,7 @@ fn ci_fails_with_the_sentence_of_the_conclusion_that_no_longer_holds() {
     let world = World::new();
     world.ended();
     assert_eq!(world.tot(&["run", "R2.A1", "--expect", "^[12]$", "--", "cat", "value"]).status, 0);
-    let hub = hub(&world.sandbox).display().to_string();
+    let hub = hub(&world.sandbox).address;
     assert_eq!(world.tot(&["remote", "add", "origin", &hub]).status, 0);
     assert_eq!(world.tot(&["sync"]).status, 0);
     // The CI machine has a clone of the project and the hub.
