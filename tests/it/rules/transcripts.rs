@@ -83,9 +83,10 @@ impl Table {
             "sleep" => self.sleep(items[0].as_i64().unwrap()),
             "grow" => {
                 let nodes = items.iter().map(|item| new(&short(item, "nodeId", "state")["nodeId"])).collect();
-                self.propose(Propose { nodes, withdraw: Vec::new() }).unwrap();
+                let proposed = self.propose(Propose { nodes, withdraw: Vec::new() });
                 self.sleep(60);
-                self.commit(items.iter().map(result).collect()).unwrap();
+                let committed = proposed.and_then(|_| self.commit(items.iter().map(result).collect()));
+                return committed.map_or_else(|refused| said(Err(refused)), |_| String::new());
             }
             "mark" => self.marked = Some(self.investigation.clone()),
             // Only a merge of two clones can close a parent whose child is pending.

@@ -1,17 +1,15 @@
 //! `tot ruleset` and `--rulesets`.
 
-use std::process::Output;
-
 use super::example;
-use crate::support::{Sandbox, TOT, TOT_MCP};
+use crate::support::{Said, Sandbox, TOT, TOT_MCP};
 
-fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    sandbox.command(TOT).arg("ruleset").args(arguments).output().unwrap()
+fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Said {
+    sandbox.run(TOT, &[&["ruleset"], arguments].concat())
 }
 
-fn printed(output: Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+fn printed(said: Said) -> String {
+    assert_eq!(said.status, 0, "{}", said.err);
+    said.out
 }
 
 /// A sandbox with files in a rulesets folder.
@@ -38,8 +36,8 @@ fn a_ruleset_can_be_read() {
     insta::assert_snapshot!(printed(tot(&sandbox, &["show", "single-root"])));
     assert_eq!(printed(tot(&sandbox, &["show", "post-mortem", "--yaml", "--rulesets", "rules"])), example());
     let unknown = tot(&sandbox, &["show", "post-mortem"]);
-    assert_eq!(unknown.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: unknown ruleset post-mortem (known: single-root, drill, multi-gate, found-verify, exhaust, review); --rulesets DIR adds more");
+    assert_eq!(unknown.status, 1);
+    insta::assert_snapshot!(unknown.err, @"tot ruleset: unknown ruleset post-mortem (known: single-root, drill, multi-gate, found-verify, exhaust, review); --rulesets DIR adds more");
 }
 
 #[test]
@@ -60,10 +58,9 @@ fn files_are_checked() {
     let files = ["broken", "other", "single-root", "typo", "absent"].map(|name| format!("rules/{name}.yaml"));
     let mut arguments = vec!["check"];
     arguments.extend(files.iter().map(String::as_str));
-    let output = tot(&sandbox, &arguments);
-    assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8(output.stdout).unwrap();
-    let (told, absent) = told.split_at(told.find("rules/absent.yaml").unwrap());
+    let said = tot(&sandbox, &arguments);
+    assert_eq!((said.status, said.err.as_str()), (1, "tot ruleset: 6 errors\n"));
+    let (told, absent) = said.out.split_at(said.out.find("rules/absent.yaml").unwrap());
     insta::assert_snapshot!(told, @"
     rules/broken.yaml:37: a batch must allow at least one node (leave batchLimit out for no limit)
     rules/broken.yaml:48: CONFIRMD is not one of the states (did you mean CONFIRMED?)
@@ -72,7 +69,6 @@ fn files_are_checked() {
     rules/typo.yaml:44: unknown field `minCharacter`, expected one of states, minCharacters, orRun (did you mean minCharacters?)
     ");
     assert!(absent.starts_with("rules/absent.yaml: can't be read: "), "{absent}");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tot ruleset: 6 errors\n");
 }
 
 #[test]
@@ -86,9 +82,9 @@ fn a_server_does_not_start_on_a_broken_folder() {
         ("post-mortem.yaml", example()),
     ]);
     let refused = |folder: &str| {
-        let output = sandbox.command(TOT_MCP).args(["--rulesets", folder]).output().unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        String::from_utf8(output.stderr).unwrap()
+        let said = sandbox.run(TOT_MCP, &["--rulesets", folder]);
+        assert_eq!((said.status, said.out.as_str()), (1, ""));
+        said.err
     };
     insta::assert_snapshot!(refused("rules"), @"
     tot-mcp: the rulesets in rules can't be used:

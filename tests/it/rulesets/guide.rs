@@ -5,120 +5,38 @@ use tree_of_thoughts::ruleset::schema::json_schema;
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::yaml;
 
-use super::{GUIDE, blocks, example};
-use crate::support::{Sandbox, Session, TOT_REPORT, codes, node};
+use super::{GUIDE, begun, blocks, example};
+use crate::support::{Sandbox, TOT_REPORT, codes};
 
-/// Returns a result with an agent and evidence.
-fn result(id: &str, state: &str) -> Value {
-    json!({
-        "nodeId": id,
-        "state": state,
-        "findings": format!("Findings of {id}.\n\n## References\n\n- src/pool.rs:12 - the pool\n"),
-        "evidence": "The log of the load balancer shows it at 09:14, on both machines.",
-        "agentId": format!("agent-{id}"),
-    })
-}
-
-fn grow(session: &mut Session, nodes: &[(&str, Option<&str>, &str)]) -> Value {
-    let new: Vec<Value> = nodes.iter().map(|(id, parent, _)| node(id, *parent)).collect();
-    session.ok("tot_propose", json!({"nodes": new}));
-    session.sandbox.sleep(60);
-    let results: Vec<Value> = nodes.iter().map(|(id, _, state)| result(id, state)).collect();
-    session.ok("tot_commit", json!({"results": results}))
-}
-
+/// How the rules work: `rules/transcripts/post-mortem.md`.
 #[test]
-fn the_example_runs_from_start_to_report_as_written() {
+fn the_example_is_offered_to_agents_and_its_rules_reach_the_report() {
     let sandbox = Sandbox::new();
-    let folder = sandbox.path("rulesets");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("post-mortem.yaml"), example()).unwrap();
-    let mut server = sandbox.server_with(&["--rulesets", "rulesets"]);
-    let hello = server.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}));
-    let hello = hello["result"]["instructions"].as_str().unwrap().to_owned();
+    let (mut session, start) = begun(&sandbox);
+    let hello = session.server.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}));
+    let hello = hello["result"]["instructions"].as_str().unwrap();
     assert!(hello.ends_with("exhaust, review, post-mortem."), "{hello}");
-    let unknown = server.call("tot_start", json!({"query": "q", "ruleset": "postmortem"}));
+    let unknown = session.server.call("tot_start", json!({"query": "q", "ruleset": "postmortem"}));
     assert_eq!(codes(&unknown["errors"]), ["UNKNOWN_RULESET"]);
     assert!(unknown["errors"][0]["suggestion"].as_str().unwrap().contains(", post-mortem"), "{unknown}");
-    let start = server
-        .ok("tot_start", json!({"query": "Why were orders refused on Friday?", "ruleset": "post-mortem"}));
     let instructions = start["instructions"].as_str().unwrap();
     assert!(instructions.contains("Look for what would"), "{instructions}");
     assert!(instructions.contains("A child in EVIDENCE makes it CONFIRMED."), "{instructions}");
-    let mut session = Session::of(&sandbox, server, start["sessionId"].as_str().unwrap());
-    grow(&mut session, &[("R1.A", None, "HYPOTHESIS")]);
-    let second = grow(
-        &mut session,
-        &[
-            ("R2.A1", Some("R1.A"), "REFUTED"),
-            ("R2.A2", Some("R1.A"), "HYPOTHESIS"),
-            ("R2.A3", Some("R1.A"), "HYPOTHESIS"),
-        ],
-    );
-    assert_eq!(codes(&second["warnings"]), ["TEST_FIRST"]);
-    let third = grow(
-        &mut session,
-        &[
-            ("R3.A1a", Some("R2.A1"), "REFUTED"),
-            ("R3.A2a", Some("R2.A2"), "CONFIRMED"),
-            ("R3.A3a", Some("R2.A3"), "ROOT_CAUSE"),
-        ],
-    );
-    assert_eq!(codes(&third["warnings"]), ["CONFIRM_FIRST"]);
-    let message = third["warnings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("commits can't set CONFIRMED"), "{message}");
-    let blockers = session.ok("tot_status", json!({}))["owed"].clone();
-    assert!(codes(&blockers).contains(&"AWAITING_CONFIRMATION".to_owned()), "{blockers}");
-    session.ok(
-        "tot_propose",
-        json!({"nodes": [node("R4.A2a1", Some("R3.A2a")), node("R4.A3a1", Some("R3.A3a"))]}),
-    );
-    sandbox.sleep(60);
-    let mut bare = result("R4.A2a1", "REFUTED");
-    bare["evidence"] = Value::Null;
-    let mut anonymous = result("R4.A3a1", "EVIDENCE");
-    anonymous["agentId"] = Value::Null;
-    let refused = session.refused("tot_commit", json!({"results": [bare, anonymous]}));
-    assert_eq!(refused, ["MISSING_EVIDENCE", "MISSING_AGENT"]);
-    let fourth = session
-        .ok("tot_commit", json!({"results": [result("R4.A2a1", "REFUTED"), result("R4.A3a1", "EVIDENCE")]}));
-    let moved: Vec<(&str, &str)> = fourth["transitions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|moved| (moved["nodeId"].as_str().unwrap(), moved["state"].as_str().unwrap()))
-        .collect();
-    assert!(
-        moved.contains(&("R3.A2a", "HYPOTHESIS")) && moved.contains(&("R3.A3a", "CONFIRMED")),
-        "{moved:?}"
-    );
+    session.grow(&[("R1.A", None)], "HYPOTHESIS");
     let status = session.ok("tot_status", json!({}));
-    assert_eq!(
-        status["activeByState"],
-        json!({"CONFIRMED": 1, "EVIDENCE": 1, "HYPOTHESIS": 5, "REFUTED": 2, "ROOT_CAUSE": 0})
-    );
-    assert!(
-        status["dot"].as_str().unwrap().contains("L_ROOT_CAUSE [fillcolor=orange, label=\"ROOT_CAUSE\"];")
-    );
-    assert_eq!(status["canEnd"], true, "{status:#}");
-    let end = session.ok("tot_end", json!({"conclusion": "The pool was too small."}));
-    assert_eq!(end["solutions"][0]["nodeId"], "R3.A3a", "{end:#}");
-    assert_eq!(end["solutions"][0]["verified"], true, "{end:#}");
-
-    let site = sandbox.path("site");
-    let output =
-        sandbox.command(TOT_REPORT).arg(session.repository()).arg("--out").arg(&site).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let judged = std::fs::read_to_string(site.join("judged.html")).unwrap();
-    let words: Vec<String> = states_of_the_example();
-    for word in words.iter().map(String::as_str).chain(["TEST_FIRST", "CONFIRM_FIRST", "post-mortem"]) {
+    let states = json!({"CONFIRMED": 0, "EVIDENCE": 0, "HYPOTHESIS": 1, "REFUTED": 0, "ROOT_CAUSE": 0});
+    assert_eq!(status["activeByState"], states);
+    let legend = "L_ROOT_CAUSE [fillcolor=orange, label=\"ROOT_CAUSE\"];";
+    assert!(status["dot"].as_str().unwrap().contains(legend), "{status:#}");
+    let repository = session.repository();
+    let made = sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let judged = std::fs::read_to_string(sandbox.path("site/judged.html")).unwrap();
+    let states = states.as_object().unwrap().keys().map(String::as_str);
+    for word in states.chain(["TEST_FIRST", "CONFIRM_FIRST", "post-mortem"]) {
         assert!(judged.contains(word), "{word} is not on the page of the rules");
     }
-    sandbox.assert_sound(&session.repository());
-}
-
-fn states_of_the_example() -> Vec<String> {
-    RulesetFile::parse(example()).unwrap().ruleset.states.iter().map(|state| state.name.to_string()).collect()
+    sandbox.assert_sound(&repository);
 }
 
 /// Each snippet, inserted in place of the example's own keys or states, gives a valid ruleset.

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::example;
+use super::begun;
 use crate::support::{Sandbox, Session, TOT, TOT_REPORT, codes, node, result};
 
-/// Rewrites the pinned ruleset and commits it, as a person would.
-fn edit(sandbox: &Sandbox, repository: &Path, from: &str, to: &str) {
-    let file = repository.join("ruleset.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
+const RULES: &str = "ruleset.yaml";
+
+/// Changes a file by hand, and commits it.
+fn edit(session: &Session, file: &str, from: &str, to: &str) {
+    let text = std::fs::read_to_string(session.repository().join(file)).unwrap();
     assert!(text.contains(from));
-    std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
-    sandbox.git(repository, &["commit", "-qam", "Edit the rules"]);
+    session.sandbox.commit_file(&session.repository(), file, &text.replacen(from, to, 1));
 }
 
 fn two_rounds(sandbox: &Sandbox) -> Session<'_> {
@@ -30,8 +30,8 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     let mut session = two_rounds(&sandbox);
     let repository = session.repository();
     edit(
-        &sandbox,
-        &repository,
+        &session,
+        RULES,
         "storeAs: EXPLORE, code: DEPTH_ENFORCED",
         "storeAs: EXPLORED, code: DEPTH_ENFORCED",
     );
@@ -42,8 +42,8 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
         ("tot_end", json!({"conclusion": "x"})),
     ];
     for (tool, arguments) in calls {
-        let reply = session.call(tool, arguments.clone());
-        assert_eq!(codes(&reply["errors"]), ["INVALID_RULESET"], "{reply:#}");
+        assert_eq!(session.refused(tool, arguments.clone()), ["INVALID_RULESET"]);
+        let reply = session.call(tool, arguments);
         let error = &reply["errors"][0];
         let told =
             format!("{}\n{}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
@@ -54,7 +54,6 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
             Fix ruleset.yaml in [repository] and commit it (git log -p ruleset.yaml shows earlier versions); until then tot_status and tot-report omit everything that needs rules.
             ");
         }
-        session.refused(tool, arguments);
     }
     // Everything that does not need the rules is still shown.
     let status = session.ok("tot_status", json!({"detail": "full"}));
@@ -66,25 +65,20 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     assert_eq!(status["pending"], json!(["R3.A1a"]));
     assert_eq!(status["listed"].as_array().unwrap().len(), 4, "the pending one, too");
     assert_eq!(status["currentRound"], 2);
-    assert!(
-        status["faults"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("ruleset.yaml:47: EXPLORED is not one of the states")
-    );
+    let fault = status["faults"][0].as_str().unwrap();
+    assert!(fault.starts_with("ruleset.yaml:47: EXPLORED is not one of the states"), "{fault}");
     for absent in ["incomplete", "quality", "nextRoundInfo", "terminalNodes"] {
         assert!(status[absent].is_null(), "{absent}: {status:#}");
     }
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["findings"], "Findings of R2.A1.");
-    let site = sandbox.path("site");
-    let output = sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&site).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let page = std::fs::read_to_string(site.join("judged.html")).unwrap();
+    let made = sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let page = std::fs::read_to_string(sandbox.path("site/judged.html")).unwrap();
     assert!(page.contains("EXPLORED is not one of the states"), "{page}");
-    assert!(site.join("nodes/R2.A2.html").exists());
+    assert!(sandbox.path("site/nodes/R2.A2.html").exists());
     // After the repair, work continues from the same state.
-    edit(&sandbox, &repository, "storeAs: EXPLORED", "storeAs: EXPLORE");
+    edit(&session, RULES, "storeAs: EXPLORED", "storeAs: EXPLORE");
     sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [result("R3.A1a", "EXPLORE")]}));
     sandbox.assert_sound(&repository);
@@ -99,31 +93,12 @@ fn text_that_is_no_ruleset_and_a_missing_file_are_told_apart() {
         let reply = session.call("tot_end", json!({}));
         reply["errors"][0]["message"].as_str().unwrap().to_owned()
     };
-    edit(&sandbox, &repository, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
+    edit(&session, RULES, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
     insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml:2: it still contains a merge conflict (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
     sandbox.git(&repository, &["rm", "-q", "ruleset.yaml"]);
     sandbox.git(&repository, &["commit", "-qm", "Remove the rules"]);
     insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml: the ruleset is missing.");
     assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3);
-}
-
-#[test]
-fn an_edit_lowers_no_rule_and_is_named() {
-    let sandbox = Sandbox::new();
-    let mut session = two_rounds(&sandbox);
-    let repository = session.repository();
-    edit(&sandbox, &repository, "end: {minRounds: 5}", "end: {minRounds: 1}");
-    let status = session.ok("tot_status", json!({}));
-    assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
-    let named = "the rules of the first commit apply";
-    assert!(status["faults"][0].as_str().unwrap().contains(named), "{status}");
-    // A server that starts later also reports it, and a page explains it.
-    let other = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
-    assert_eq!(other["faults"], status["faults"]);
-    let site = sandbox.path("site");
-    sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&site).output().unwrap();
-    let page = std::fs::read_to_string(site.join("index.html")).unwrap();
-    assert!(page.contains(named), "{page}");
 }
 
 /// Returns what each program that reports problems says about the folder.
@@ -148,34 +123,34 @@ fn told_everywhere(sandbox: &Sandbox, folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn terms_that_a_hand_changed_decide_nothing_and_are_named() {
-    let sandbox = Sandbox::new();
-    let mut session = two_rounds(&sandbox);
-    let repository = session.repository();
-    let file = repository.join("investigation.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let lowered = text.replace("minRounds: 5", "minRounds: 1");
-    assert_ne!(text, lowered);
-    std::fs::write(&file, lowered).unwrap();
-    sandbox.git(&repository, &["commit", "-qam", "Lower the terms"]);
-    for server in [None, Some(sandbox.server())] {
-        let of = json!({"sessionId": session.id});
-        let status = match server {
-            None => session.ok("tot_status", json!({})),
-            Some(mut fresh) => fresh.ok("tot_status", of),
-        };
+fn an_edit_of_the_rules_or_the_terms_lowers_nothing_and_is_named() {
+    for (file, from, to, named) in [
+        (RULES, "end: {minRounds: 5}", "end: {minRounds: 1}", "the rules of the first commit apply"),
+        (
+            "investigation.yaml",
+            "minRounds: 5",
+            "minRounds: 1",
+            "by Tester; the terms of the first commit apply",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let mut session = two_rounds(&sandbox);
+        let repository = session.repository();
+        edit(&session, file, from, to);
+        let fresh = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
+        for status in [session.ok("tot_status", json!({})), fresh] {
+            assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
+            let fault = status["faults"][0].as_str().unwrap();
+            assert!(fault.starts_with(file) && fault.ends_with(named), "{fault}");
+        }
+        for told in told_everywhere(&sandbox, &repository) {
+            assert!(told.contains(named), "{told}");
+        }
+        // Marking the commit as a call does not help.
+        sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
+        let status = session.ok("tot_status", json!({}));
         assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
-        let fault = status["faults"][0].as_str().unwrap();
-        assert!(fault.starts_with("investigation.yaml: minRounds was changed on 20"), "{fault}");
-        assert!(fault.ends_with("by Tester; the terms of the first commit apply"), "{fault}");
     }
-    for told in told_everywhere(&sandbox, &repository) {
-        assert!(told.contains("by Tester; the terms of the first commit apply"), "{told}");
-    }
-    // Marking the commit as a call does not help.
-    sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
-    let status = session.ok("tot_status", json!({}));
-    assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
 }
 
 #[test]
@@ -200,15 +175,11 @@ fn an_edit_that_does_not_fit_the_nodes_is_told() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
-    let repository = session.repository();
     assert!(session.ok("tot_status", json!({}))["faults"].is_null());
-    let file = repository.join("nodes/R2/R2.A2.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("DEAD", "GONE")).unwrap();
-    sandbox.git(&repository, &["commit", "-qam", "Edit a node"]);
+    edit(&session, "nodes/R2/R2.A2.yaml", "state: DEAD", "state: GONE");
     let faults = session.ok("tot_status", json!({}))["faults"].clone();
-    let faults: Vec<&str> = faults.as_array().unwrap().iter().map(|fault| fault.as_str().unwrap()).collect();
-    insta::assert_snapshot!(faults.join("\n"), @"UNKNOWN_STATE R2.A2: R2.A2 is GONE, which is not a state of single-root. Reclassify it to one of EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.");
+    assert_eq!(faults.as_array().unwrap().len(), 1, "{faults}");
+    insta::assert_snapshot!(faults[0].as_str().unwrap(), @"UNKNOWN_STATE R2.A2: R2.A2 is GONE, which is not a state of single-root. Reclassify it to one of EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.");
     session.ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE"}));
 }
 
@@ -216,15 +187,9 @@ fn an_edit_that_does_not_fit_the_nodes_is_told() {
 fn an_investigation_is_judged_the_same_without_the_folder() {
     let replies = [true, false].map(|with_folder| {
         let sandbox = Sandbox::new();
-        let folder = sandbox.path("rules");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("post-mortem.yaml"), example()).unwrap();
-        let mut server = sandbox.server_with(&["--rulesets", "rules"]);
-        let start = json!({"query": "q", "ruleset": "post-mortem"});
-        let id = server.ok("tot_start", start)["sessionId"].as_str().unwrap().to_owned();
-        let mut session = Session::of(&sandbox, server, &id);
+        let (mut session, _) = begun(&sandbox);
         if !with_folder {
-            std::fs::remove_dir_all(&folder).unwrap();
+            std::fs::remove_dir_all(sandbox.path("rules")).unwrap();
             std::mem::replace(&mut session.server, sandbox.server()).finish();
         }
         let mut replies: Vec<Value> = vec![session.grow(&[("R1.A", None)], "CONFIRMED")];
