@@ -273,12 +273,10 @@ impl TreeCheck<'_> {
                 self.at(node, "requestedState", Finding::new(Error, Code::RequestedState, message));
             }
         }
-        if let Some(least) = self.rules.evidence(state)
-            && !enough(classification.evidence.as_deref(), least)
-            && !self.rules.is_run_evidence(self.investigation, &node.id, &classification.runs)
-        {
+        let (evidence, runs) = (classification.evidence.as_deref(), &classification.runs);
+        if let Some(least) = self.rules.lacks_evidence(self.investigation, &node.id, state, evidence, runs) {
             let message = format!("{state} needs evidence of at least {least} characters.");
-            let key = if classification.evidence.is_some() { "evidence" } else { "state" };
+            let key = if evidence.is_some() { "evidence" } else { "state" };
             self.at(node, key, Finding::new(Error, Code::MissingEvidence, message));
         }
         if classification.committed_at < node.proposed_at {
@@ -375,9 +373,10 @@ impl TreeCheck<'_> {
                         );
                         self.at_change(node, number, Finding::new(Warning, Code::EarlyState, message));
                     }
-                    if let Some(least) = self.rules.evidence(&change.to)
-                        && !evidence.iter().any(|text| enough(Some(text), least))
-                        && !self.rules.is_run_evidence(self.investigation, &node.id, &classification.runs)
+                    let (texts, runs) = (evidence.iter().copied(), &classification.runs);
+                    let lacks =
+                        self.rules.lacks_evidence(self.investigation, &node.id, &change.to, texts, runs);
+                    if let Some(least) = lacks
                         && !warned(Code::MissingEvidence)
                     {
                         let message = format!(
@@ -498,10 +497,6 @@ pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Opti
     }
     let is_allowed = node.state().is_none_or(|own| rules.allows_child(state, own));
     (!is_allowed).then_some(Code::InvalidChildState)
-}
-
-fn enough(evidence: Option<&str>, least: u32) -> bool {
-    evidence.is_some_and(|text| text.chars().count() >= least as usize)
 }
 
 /// Returns the state at the given time, or `None` if the node was not committed yet.

@@ -35,10 +35,23 @@ impl EffectiveRules<'_> {
         Some(rule.min_characters)
     }
 
-    /// Returns whether a command run for the node, or a run named in the result, is sufficient evidence.
-    pub fn is_run_evidence(&self, investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
-        let takes_runs = self.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
-        takes_runs && was_run(investigation, node, named)
+    /// Returns the minimum length of the evidence in characters if the state requires evidence, and neither one of the
+    /// texts nor a command that was run is sufficient.
+    pub fn lacks_evidence<'t>(
+        &self,
+        investigation: &Investigation,
+        node: &NodeId,
+        state: &StateName,
+        texts: impl IntoIterator<Item = &'t str>,
+        runs: &[RunId],
+    ) -> Option<u32> {
+        let least = self.evidence(state)?;
+        let is_run = || {
+            let takes_runs = self.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
+            takes_runs && was_run(investigation, node, runs)
+        };
+        let is_long = texts.into_iter().any(|text| characters(text) >= least as usize);
+        (!is_long && !is_run()).then_some(least)
     }
 }
 
@@ -56,32 +69,27 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
-    let Some(least) = result.rules.evidence(result.state) else { return };
-    let has = result.evidence.map_or(0, characters);
-    let is_run = || result.rules.is_run_evidence(result.investigation, &result.node.id, result.runs);
-    if has < least as usize && !is_run() {
-        let message =
-            format!("{} needs evidence of at least {least} characters; there are {has}.", result.state);
+    let ResultCheck { investigation, rules, node, state, evidence, runs, .. } = result;
+    if let Some(least) = rules.lacks_evidence(investigation, &node.id, state, *evidence, runs) {
+        let has = evidence.map_or(0, characters);
+        let message = format!("{state} needs evidence of at least {least} characters; there are {has}.");
         let how = Wording::both(
             "Put what was measured or read into `evidence`.",
             "State what was measured or read with --evidence, or below `## Evidence`.",
         );
-        verdict.refuse(Code::MissingEvidence, &result.node.id, message, how);
+        verdict.refuse(Code::MissingEvidence, &node.id, message, how);
     }
 }
 
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
-    let Some(least) = change.rules.evidence(change.to) else { return };
     let (node, to) = (change.node, change.to);
     let held = node.classification.iter().flat_map(|classification| {
         let later = classification.reclassified.iter().filter_map(|change| change.evidence.as_deref());
         classification.evidence.as_deref().into_iter().chain(later)
     });
-    let is_run = || {
-        let mut results = node.results();
-        results.any(|result| change.rules.is_run_evidence(change.investigation, &node.id, &result.runs))
-    };
-    if !held.chain(change.evidence).any(|text| characters(text) >= least as usize) && !is_run() {
+    let texts = held.chain(change.evidence);
+    let runs: Vec<RunId> = node.results().flat_map(|result| result.runs.iter().copied()).collect();
+    if let Some(least) = change.rules.lacks_evidence(change.investigation, &node.id, to, texts, &runs) {
         let message = format!(
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id
