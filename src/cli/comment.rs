@@ -9,7 +9,7 @@ use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Location, id_and_node};
 use super::print::{say_json, stored};
-use super::work::{fields, piped};
+use super::work::{fields, given};
 use super::{CommandResult, refused, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
@@ -151,11 +151,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     if let Some(node) = node {
         investigation.node(node).ok_or_else(|| format!("there is no node {node}"))?;
     }
-    let given = match message {
-        Some(text) => Some(text.to_owned()),
-        None => piped()?,
-    };
-    let (text, kept) = match given {
+    let (text, kept) = match given(message)? {
         Some(text) => (text, None),
         None => {
             let edited = edited(path, investigation, kind, node, reply_to.as_ref())?;

@@ -248,11 +248,11 @@ enum DurabilityArgument {
 
 /// Runs the command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let (name, command) = match parse_tot(arguments) {
-        Ok((name, tot)) => (name, tot.command),
+    let (name, tot, is_json) = match parse_tot(arguments) {
+        Ok(parsed) => parsed,
         Err(status) => return status,
     };
-    let worked = match command {
+    let worked = match tot.command {
         TotCommand::Amend(arguments) => amend::run(&arguments),
         TotCommand::Approve(arguments) => done(approve::run(&arguments)),
         TotCommand::Attach(arguments) => done(attach::run(&arguments)),
@@ -296,13 +296,13 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
         TotCommand::Verify(arguments) => verify::run(&arguments),
     };
-    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), Err(error)))
+    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), is_json, Err(error)))
 }
 
 /// Runs the command `tot-mcp`.
 pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<McpCommand>(arguments) {
-        Ok(command) => finish("tot-mcp", run_mcp(command.arguments)),
+        Ok(command) => finish("tot-mcp", false, run_mcp(command.arguments)),
         Err(status) => status,
     }
 }
@@ -310,7 +310,7 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Runs the command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<report::ReportCommand>(arguments) {
-        Ok(command) => finish("tot-report", report::run(&command)),
+        Ok(command) => finish("tot-report", false, report::run(&command)),
         Err(status) => status,
     }
 }
@@ -346,22 +346,22 @@ fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments and sets the color mode. Returns the command's name and the parsed arguments.
-fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot), ExitCode> {
+/// Parses the arguments and sets the color mode. Returns the command's name, the parsed arguments, and whether `--json` was
+/// given.
+fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot, bool), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
-        print::set_json(wants_json(&matches));
         let name = matches.subcommand_name().unwrap_or_default();
         let takes_root = |command: &clap::Command| command.get_arguments().any(|it| it.get_id() == "root");
         if tot.root.is_some() && !command().find_subcommand(name).is_some_and(takes_root) {
             let reason = format!("`tot {name}` does not accept --root");
             return Err(command().error(ErrorKind::UnknownArgument, reason));
         }
-        Ok((name.to_owned(), tot))
+        Ok((name.to_owned(), tot, wants_json(&matches)))
     });
-    let (name, tot) = parsed.map_err(explained)?;
-    print::set_colour(tot.color);
-    Ok((name, tot))
+    let parsed = parsed.map_err(explained)?;
+    print::set_colour(parsed.1.color);
+    Ok(parsed)
 }
 
 /// Returns whether `--json` was given to the command or its subcommand.
@@ -392,8 +392,8 @@ fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
     Box::new(Misused(reason.to_string()))
 }
 
-/// Returns the exit status. Prints an error and its causes on stderr, and with `--json` also as JSON.
-fn finish(name: &str, outcome: CommandResult) -> ExitCode {
+/// Returns the exit status. Prints an error and its causes on stderr, and if `is_json` is true also as JSON.
+fn finish(name: &str, is_json: bool, outcome: CommandResult) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // A pipe closed by a program such as `head` is not a failure.
     if error
@@ -407,7 +407,7 @@ fn finish(name: &str, outcome: CommandResult) -> ExitCode {
         return explained(usage(name, reason));
     }
     print::tell(&format!("{name}: {}", chain(error)));
-    if print::is_json() {
+    if is_json {
         let code =
             error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
         let error = json!({"message": causes(error), "suggestion": hint(error), "code": code});

@@ -1,7 +1,6 @@
 //! Printing: color, pager and width.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Asked;
@@ -21,19 +20,6 @@ pub(super) fn set_colour(asked: Asked) {
         Asked::Never => ColorChoice::Never,
     };
     choice.write_global();
-}
-
-/// Whether the command was given `--json`.
-static JSON: AtomicBool = AtomicBool::new(false);
-
-/// Sets whether errors are also printed as JSON.
-pub(super) fn set_json(asked: bool) {
-    JSON.store(asked, Ordering::Relaxed);
-}
-
-/// Returns whether errors are also printed as JSON.
-pub(super) fn is_json() -> bool {
-    JSON.load(Ordering::Relaxed)
 }
 
 /// Prints to stdout, without colors if they are disabled.

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::work::{LocalTools, WorkArguments, fields, piped, word};
+use super::work::{LocalTools, WorkArguments, fields, given, word};
 use super::{ExitResult, misused, place};
 use crate::text::one_line;
 
@@ -52,11 +52,7 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
             ("alternativesConsidered", json!(arguments.alternatives)),
         ])
     };
-    let given = match &arguments.message {
-        Some(reason) => Some(reason.clone()),
-        None => piped()?,
-    };
-    if let Some(reason) = given {
+    if let Some(reason) = given(arguments.message.as_deref())? {
         return subject.call("tot_reclassify", call(&reason), lines);
     }
     let known = subject.investigation().node(&node);

@@ -262,6 +262,12 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
 }
 
+/// Returns the message, or standard input without one. Returns `None` if standard input is a terminal, where an editor can
+/// open.
+pub(super) fn given(message: Option<&str>) -> Result<Option<String>, String> {
+    message.map_or_else(piped, |text| Ok(Some(text.to_owned())))
+}
+
 /// Reads standard input. Returns `None` if it is a terminal, where an editor can open.
 pub(super) fn piped() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }

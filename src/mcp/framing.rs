@@ -1,6 +1,6 @@
 //! Reads lines of bounded length, parses the messages in them, and finds the ids of invalid messages.
 //!
-//! [`parse`] parses a message; [`RequestHeader::of`] reads only a request's identifying fields. Guarantee: an invalid
+//! [`parse`] parses a message; [`Envelope::read`] reads only its identifying fields. Guarantee: an invalid
 //! message is answered with its id if the id can be found. An id can be found if it comes before a syntax error or is
 //! near the beginning or end of an oversized line. Limitation: in an oversized line, only the first
 //! [`BoundedLines::limit`] and the last [`TAIL`] bytes are searched.
@@ -51,41 +51,22 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
     Err(InvalidMessage { silent: false, ..refusal })
 }
 
-/// The properties of a request that are needed before it is parsed.
-#[derive(Debug, PartialEq)]
-pub(super) struct RequestHeader {
-    pub(super) id: RequestId,
-    /// True if the request starts a session.
-    pub(super) initializes: bool,
-    /// True if the request is answered only when the connection ends.
-    pub(super) listens: bool,
-}
-
-impl RequestHeader {
-    /// Reads the properties of a request. Returns `None` for other messages.
-    pub(super) fn of(text: &[u8]) -> Option<RequestHeader> {
-        let envelope = Envelope::read(text);
-        let id = envelope.id.filter(|_| envelope.method)?;
-        Some(RequestHeader { id, initializes: envelope.initializes, listens: envelope.listens })
-    }
-}
-
 /// The outermost fields of a message, read even if the message is invalid.
 #[derive(Debug, Default)]
-struct Envelope {
-    id: Option<RequestId>,
+pub(super) struct Envelope {
+    pub(super) id: Option<RequestId>,
     has_id: bool,
     method: bool,
-    /// True if any method is `initialize`. An invalid message may have several methods.
-    initializes: bool,
-    /// True if the last method is `subscriptions/listen`.
-    listens: bool,
+    /// True if any method is `initialize`, which starts a session. An invalid message may have several methods.
+    pub(super) initializes: bool,
+    /// True if the last method is `subscriptions/listen`, which is answered only when the connection ends.
+    pub(super) listens: bool,
     result: bool,
 }
 
 impl Envelope {
     /// Reads the fields up to the end of the text or the first syntax error.
-    fn read(text: &[u8]) -> Envelope {
+    pub(super) fn read(text: &[u8]) -> Envelope {
         let mut envelope = Envelope::default();
         let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut envelope);
         envelope
@@ -98,6 +79,10 @@ impl Envelope {
         let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text).is_ok();
         let mut ends = commas.map(|comma| [b"{", &text[comma + 1..]].concat());
         ends.find(|end| is_object(end)).map_or_else(Envelope::default, |end| Envelope::read(&end))
+    }
+
+    pub(super) fn is_request(&self) -> bool {
+        self.method && self.id.is_some()
     }
 
     fn is_notification(&self) -> bool {
@@ -252,16 +237,16 @@ mod tests {
 
     #[test]
     fn only_a_request_has_an_id_to_answer() {
-        let id_of = |text: &[u8]| RequestHeader::of(text).map(|request| request.id);
-        assert_eq!(id_of(br#"{"id":1,"method":"ping"}"#), id(1));
-        assert_eq!(id_of(br#"{"id":1,"result":{}}"#), None);
-        assert_eq!(id_of(br#"{"method":"ping"}"#), None);
-        assert_eq!(id_of(b"[1]"), None);
+        let is_request = |text: &[u8]| Envelope::read(text).is_request();
+        assert!(is_request(br#"{"id":1,"method":"ping"}"#));
+        assert!(!is_request(br#"{"id":1,"result":{}}"#));
+        assert!(!is_request(br#"{"method":"ping"}"#));
+        assert!(!is_request(b"[1]"));
     }
 
     #[test]
     fn initialize_is_known_however_it_is_written() {
-        let initializes = |text: &[u8]| RequestHeader::of(text).unwrap().initializes;
+        let initializes = |text: &[u8]| Envelope::read(text).initializes;
         assert!(initializes(br#"{"id":1,"method":"initialize"}"#));
         assert!(initializes(br#"{"method":"\u0069nitialize", "params":{"method":"ping"},"id":"a"}"#));
         assert!(initializes(br#"{"method":"ping","method":"initialize","id":1}"#));

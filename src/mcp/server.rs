@@ -39,7 +39,7 @@ use crate::service::background::Background;
 use crate::text::{one_line, shorten};
 
 /// An MCP server: its instructions, its tools, and the service whose investigations it offers as resources.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Server {
     pub(super) instructions: Arc<str>,
     tools: Arc<[Tool]>,
@@ -78,20 +78,7 @@ impl Server {
     /// Returns a server with the given tools, listed in the given order. Agents read the instructions first; clients
     /// truncate them after [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
-        Server {
-            instructions: instructions.into().into(),
-            tools: tools.into(),
-            service: None,
-            notifier: Arc::default(),
-            closing: CancellationToken::new(),
-            busy: TaskTracker::new(),
-            writers: Queues::default(),
-            log: Log::default(),
-            read_only: false,
-            session: ClientSession::Unknown,
-            ask_before_end: None,
-            background: None,
-        }
+        Server { instructions: instructions.into().into(), tools: tools.into(), ..Server::default() }
     }
 
     /// Offers the service's investigations as resources, along with prompts and completions.

@@ -23,7 +23,7 @@ use client::DemoClient;
 const STORY: &str = include_str!("story.yaml");
 
 /// The result of a demo.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// The investigation's folder.
     pub repository: PathBuf,
@@ -132,16 +132,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     // Each session has its own server, as with a real client.
     let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
     let start = |session: &str| DemoClient::start(&dir.join("investigations"), clock, session);
-    let mut played = Played {
-        repository: PathBuf::new(),
-        nodes: 0,
-        calls: 0,
-        runs: 0,
-        commits: 0,
-        rejected: 0,
-        a_node: String::new(),
-        tag: String::new(),
-    };
+    let mut played = Played::default();
     let mut session = Value::Null;
     let all = story.calls.len();
     for (index, call) in story.calls.into_iter().enumerate() {

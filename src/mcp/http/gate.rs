@@ -28,7 +28,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::super::framing::{self, parse};
+use super::super::framing::{Envelope, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
 use super::body::{BodyBudget, BodyError};
@@ -252,7 +252,7 @@ async fn answer(
         HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(1))
     })?;
     // A notification stream stays open as long as the client wants, so shutdown does not wait for it.
-    let asked = framing::RequestHeader::of(&body);
+    let asked = Some(Envelope::read(&body)).filter(Envelope::is_request);
     let listens = parts.method == Method::GET || asked.as_ref().is_some_and(|request| request.listens);
     let mark = (!listens).then(|| gate.in_progress.token());
     // Shutdown may have started since the first check.
@@ -260,8 +260,8 @@ async fn answer(
     let (id, turn) = match asked {
         // rmcp creates a session for this method only, regardless of the headers.
         Some(request) if request.initializes => (None, Some(gate.count_sessions().await?)),
-        Some(request) => (gate.reserve_id(&parts.headers, request.id)?, None),
-        None => (None, None),
+        Some(Envelope { id: Some(id), .. }) => (gate.reserve_id(&parts.headers, id)?, None),
+        _ => (None, None),
     };
     let text = body.clone();
     let is_end = parts.method == Method::DELETE;
