@@ -56,7 +56,7 @@ struct CheckReport {
     id: Option<String>,
     title: Option<String>,
     head: Option<String>,
-    findings: Vec<CheckEntry>,
+    findings: Vec<Finding>,
     /// The states of the cited files, if requested.
     references: Option<Vec<CheckedReference>>,
 }
@@ -77,16 +77,6 @@ struct CheckedReference {
     shown: String,
     #[serde(skip)]
     is_lost: bool,
-}
-
-/// A finding, as JSON.
-#[derive(Serialize)]
-struct CheckEntry {
-    #[serde(flatten)]
-    finding: Finding,
-    /// The line printed without `--json`.
-    #[serde(skip)]
-    shown: String,
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
@@ -116,7 +106,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     same_id_twice(&mut reports);
     let count = |severity: Severity| {
         let all = reports.iter().flat_map(|report| &report.findings);
-        all.filter(|entry| entry.finding.severity == severity).count()
+        all.filter(|finding| finding.severity == severity).count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
@@ -159,15 +149,14 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
                 findings: check::check(&subject)
                     .into_iter()
                     .chain(project.into_iter().flat_map(|project| misquoted(investigation, project)))
-                    .map(|finding| entry(&path, finding))
                     .collect(),
                 references: project.map(|project| references(&path, investigation, project)),
                 path,
             }
         }
         Err(error) => {
-            let entry = fault(&path, Code::Unreadable, sentence(&chain(&error)));
-            CheckReport { path, id: None, title: None, head: None, findings: vec![entry], references: None }
+            let finding = Finding::new(Severity::Error, Code::Unreadable, sentence(&chain(&error)));
+            CheckReport { path, id: None, title: None, head: None, findings: vec![finding], references: None }
         }
     }
 }
@@ -228,29 +217,28 @@ fn same_id_twice(reports: &mut [CheckReport]) {
             let id = this.id.clone().unwrap_or_default();
             let message =
                 format!("{id} is also in {}, so no server can tell which one is meant.", other.path);
-            this.findings.push(fault(&this.path, Code::DuplicateId, message));
+            this.findings.push(Finding::new(Severity::Error, Code::DuplicateId, message));
         }
     }
 }
 
-fn fault(path: &str, code: Code, message: String) -> CheckEntry {
-    let finding = Finding::new(Severity::Error, code, message);
-    CheckEntry { shown: one_line(&format!("{path}: {finding}")), finding }
-}
-
-fn entry(folder: &str, finding: Finding) -> CheckEntry {
-    let separator = if finding.path.is_some() { "/" } else { "@" };
-    CheckEntry { shown: one_line(&format!("{folder}{separator}{finding}")), finding }
+/// Formats a finding as a line.
+fn line(folder: &str, finding: &Finding) -> String {
+    let separator = match (&finding.path, &finding.code) {
+        (Some(_), _) => "/",
+        // These findings are about the folder itself.
+        (None, Code::Unreadable | Code::DuplicateId) => ": ",
+        (None, _) => "@",
+    };
+    one_line(&format!("{folder}{separator}{finding}")) + "\n"
 }
 
 fn lines(reports: &[CheckReport], errors: usize, warnings: usize) -> String {
     let mut text = String::new();
     for report in reports {
-        let references = report.references.iter().flatten().map(|reference| &reference.shown);
-        for line in report.findings.iter().map(|entry| &entry.shown).chain(references) {
-            text.push_str(line);
-            text.push('\n');
-        }
+        text.extend(report.findings.iter().map(|finding| line(&report.path, finding)));
+        let references = report.references.iter().flatten();
+        text.extend(references.map(|reference| format!("{}\n", reference.shown)));
     }
     let references: Vec<&CheckedReference> =
         reports.iter().flat_map(|report| &report.references).flatten().collect();
