@@ -224,11 +224,10 @@ fn same_id_twice(reports: &mut [CheckReport]) {
 
 /// Formats a finding as a line.
 fn line(folder: &str, finding: &Finding) -> String {
-    let separator = match (&finding.path, &finding.code) {
+    let separator = match (&finding.path, finding.commit) {
         (Some(_), _) => "/",
-        // These findings are about the folder itself.
-        (None, Code::Unreadable | Code::DuplicateId) => ": ",
-        (None, _) => "@",
+        (None, Some(_)) => "@",
+        (None, None) => ": ",
     };
     one_line(&format!("{folder}{separator}{finding}")) + "\n"
 }

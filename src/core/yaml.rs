@@ -176,6 +176,9 @@ fn short_message(message: &str) -> String {
         Some((_, rest)) => rest,
         None => line,
     };
+    // Programmers can change these settings, but authors of files can't.
+    let advice = [", set DuplicateKeyPolicy", "; use from_str_multiple"];
+    let line = advice.iter().fold(line, |line, advice| line.split(advice).next().unwrap_or(line));
     let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
     match &line[..end.unwrap_or(line.len())] {
         "invalid u32" => "not a whole number".to_owned(),

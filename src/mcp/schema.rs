@@ -4,7 +4,7 @@
 //! number formats unknown to JSON Schema. It rejects unknown fields, and optional fields are not nullable.
 //!
 //! Limitations: recursive types, enums with data, enums with documented variants, and optional structs are not
-//! supported. They do not cause panics, but `tests/it/mcp/lint.rs` reports tools that use them.
+//! supported. They do not cause panics, but `tests/it/mcp/tools.rs` reports tools that use them.
 //!
 //! Reasons: model APIs reject a root `anyOf`; several clients do not resolve `$ref`; and a `[T, null]` type makes
 //! models send nulls.
