@@ -10,6 +10,7 @@ use crate::domain::{Code, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
+use crate::text::counted;
 
 /// The recommended breadth of one round. Fewer nodes trigger the warning `R<round>_BREADTH`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,8 +61,10 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
         .map(|node| &node.id)
         .collect();
     if ids.len() < recommended as usize {
-        let message =
-            format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len());
+        let message = format!(
+            "Round {round} has {} so far; {recommended} or more are recommended.",
+            counted(ids.len(), "node")
+        );
         let how = "Propose more directions, all clearly distinct.";
         verdict.warn(Code::Breadth(round), "", message, how);
     }
