@@ -193,7 +193,7 @@ fn a_hub_that_hangs_does_not_keep_the_server_from_its_end() {
 }
 
 #[test]
-fn a_second_signal_ends_the_eventually_the_hub() {
+fn a_second_signal_ends_the_wait_for_the_hub() {
     let sandbox = Sandbox::new();
     let machine = Machine::new(&sandbox, "one");
     let (server, ..) = hanging(&machine);
