@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -17,9 +16,7 @@ use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::standing::{at_odds, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
-use tree_of_thoughts::domain::{
-    Caller, Change, Code, Diagnostic, Happening, Investigation, NodeId, Timestamp,
-};
+use tree_of_thoughts::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Timestamp};
 use tree_of_thoughts::format::message;
 use tree_of_thoughts::graph;
 use tree_of_thoughts::ruleset::instructions::instructions;
@@ -320,17 +317,7 @@ impl Bench {
         prop_assert_eq!(fresh.investigation.as_ref(), held.investigation.as_ref());
         let history = store.history(&fresh).unwrap();
         prop_assert_eq!(history.len(), self.accepted, "one commit for each accepted call");
-        let mut folded = Investigation::new(fresh.investigation.meta().clone());
-        for happening in history.iter().rev().flat_map(|entry| entry.happenings.iter().cloned()) {
-            let change = match happening {
-                Happening::Started => continue,
-                Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
-                Happening::Ended(conclusion) => Change::Concluded(conclusion),
-                Happening::Reopened => Change::Reopened,
-                of_node => Change::Node(Arc::clone(of_node.node().unwrap())),
-            };
-            folded = folded.with(&[change]);
-        }
+        let folded = crate::store::history::folded(&fresh, &history);
         prop_assert_eq!(&folded, fresh.investigation.as_ref());
         Ok(())
     }

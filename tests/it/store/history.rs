@@ -5,7 +5,7 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use serde_json::json;
 use tree_of_thoughts::domain::{Change, Happening, Investigation};
-use tree_of_thoughts::store::Store;
+use tree_of_thoughts::store::{HistoryEntry, Snapshot, Store};
 
 use crate::support::{Sandbox, Session, node, result};
 
@@ -28,15 +28,10 @@ fn eventful(sandbox: &Sandbox) -> Session<'_> {
     session
 }
 
-#[test]
-fn folding_the_history_gives_what_the_tip_says() {
-    let sandbox = Sandbox::new();
-    let session = eventful(&sandbox);
-    let store = Store::new(sandbox.root());
-    let snapshot = store.load(&session.repository()).unwrap();
-    let history = store.history(&snapshot).unwrap();
+/// Returns the investigation that a history leads to.
+pub fn folded(snapshot: &Snapshot, history: &[HistoryEntry]) -> Investigation {
     let mut folded = Investigation::new(snapshot.investigation.meta().clone());
-    for happening in history.iter().rev().flat_map(|entry| entry.happenings.clone()) {
+    for happening in history.iter().rev().flat_map(|entry| entry.happenings.iter().cloned()) {
         let change = match happening {
             Happening::Started => continue,
             Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
@@ -46,6 +41,17 @@ fn folding_the_history_gives_what_the_tip_says() {
         };
         folded = folded.with(&[change]);
     }
+    folded
+}
+
+#[test]
+fn folding_the_history_gives_what_the_tip_says() {
+    let sandbox = Sandbox::new();
+    let session = eventful(&sandbox);
+    let store = Store::new(sandbox.root());
+    let snapshot = store.load(&session.repository()).unwrap();
+    let history = store.history(&snapshot).unwrap();
+    let folded = folded(&snapshot, &history);
     assert_eq!(&folded, snapshot.investigation.as_ref());
     assert!(snapshot.faults.is_empty());
     // No older commit is read than the last that is wanted.

@@ -5,7 +5,7 @@ mod cost;
 mod durable;
 mod faulty;
 mod hands;
-mod history;
+pub mod history;
 mod join;
 mod list;
 mod moved;
