@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 
 use super::texts::NodeTexts;
-use crate::decide::references::mentioned;
+use crate::decide::references::{is_web, mentioned};
 use crate::domain::{Investigation, NodeId, Pin};
 use crate::markdown::MentionKind;
 
@@ -84,10 +84,4 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
         }
     }
     references
-}
-
-/// Returns true for URLs that may become links. A `javascript:` URL would run as a script.
-pub(super) fn is_web(target: &str) -> bool {
-    let lower = target.get(..8).unwrap_or(target).to_ascii_lowercase();
-    lower.starts_with("https://") || lower.starts_with("http://")
 }

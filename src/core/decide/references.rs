@@ -28,17 +28,21 @@ pub struct Reference {
 
 /// Converts a structured source to the form used for sources cited in findings.
 pub fn mentioned(citation: &Citation) -> Mention {
-    let start = citation.target.get(..8).unwrap_or(&citation.target).to_ascii_lowercase();
-    let is_url = ["http://", "https://"].iter().any(|scheme| start.starts_with(scheme));
     let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.trim().parse().ok());
     Mention {
-        kind: if is_url { MentionKind::Url } else { MentionKind::Path },
+        kind: if is_web(&citation.target) { MentionKind::Url } else { MentionKind::Path },
         target: citation.target.clone(),
         line: first,
         last_line: None,
         title: citation.note.as_deref().map(one_line),
         quote: None,
     }
+}
+
+/// Returns true for URLs that may become links. A `javascript:` URL would run as a script.
+pub fn is_web(target: &str) -> bool {
+    let lower = target.get(..8).unwrap_or(target).to_ascii_lowercase();
+    lower.starts_with("https://") || lower.starts_with("http://")
 }
 
 /// Returns the number of distinct sources that a result cites.

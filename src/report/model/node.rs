@@ -11,13 +11,13 @@ use super::judged::NodeWarning;
 use super::references;
 use super::runs::{RunView, RunViews};
 use crate::assess::{NEWEST_RUNS, newest_runs};
+use crate::decide::references::is_web;
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
 use crate::format::layout;
 use crate::report::attachments::{AttachmentView, AttachmentViews};
 use crate::report::history::{CommitLink, History};
-use crate::report::references::is_web;
 use crate::report::search::SearchText;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
