@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Word,
@@ -45,7 +47,7 @@ fn read() -> Vec<Source> {
     for (path, text) in super::files("src", &["rs"]) {
         let name = super::name(&path);
         let module = module(&name);
-        let (tokens, skipped) = without_tests(tokens(&text));
+        let (tokens, skipped) = without_tests(tokens(text.parse().unwrap()));
         tests.extend(skipped.into_iter().map(|child| [module.as_slice(), &[child]].concat()));
         let paths = paths(&tokens, &module);
         found.push(Source { name, module, tokens, paths });
@@ -66,101 +68,45 @@ fn module(name: &str) -> Vec<String> {
     parts
 }
 
-/// Splits text into words and punctuation.
-fn tokens(text: &str) -> Vec<Token> {
-    let letters: Vec<char> = text.chars().collect();
-    let at = |index: usize| letters.get(index).copied().unwrap_or('\0');
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut found = Vec::new();
-    let (mut begin, mut line) = (0, 0);
-    while begin < letters.len() {
-        let first = letters[begin];
-        if first.is_whitespace() {
-            line += usize::from(first == '\n');
-            begin += 1;
-            continue;
+/// Splits code into words, literals, punctuation and doc comments.
+fn tokens(code: TokenStream) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    let mut is_path = false;
+    for tree in code {
+        let line = tree.span().start().line - 1;
+        let token = |kind, text| Token { kind, line, text };
+        match tree {
+            TokenTree::Ident(word) => found.push(token(Kind::Word, word.to_string())),
+            TokenTree::Literal(literal) => found.push(token(Kind::Literal, literal.to_string())),
+            TokenTree::Punct(_) if is_path => found.last_mut().unwrap().text.push(':'),
+            TokenTree::Punct(mark) => {
+                is_path = mark.as_char() == ':' && mark.spacing() == Spacing::Joint;
+                found.push(token(Kind::Mark, mark.to_string()));
+                continue;
+            }
+            TokenTree::Group(group) => {
+                let inner = tokens(group.stream());
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                match inner.as_slice() {
+                    [word, _, text] if word.text == "doc" => {
+                        found.push(token(Kind::Comment, text.text.clone()))
+                    }
+                    _ => {
+                        found.push(token(Kind::Mark, open.to_owned()));
+                        found.extend(inner);
+                        found.push(token(Kind::Mark, close.to_owned()));
+                    }
+                }
+            }
         }
-        let mut end = begin + 1;
-        let kind = if first == '/' && at(end) == '/' {
-            while end < letters.len() && at(end) != '\n' {
-                end += 1;
-            }
-            Kind::Comment
-        } else if first == '/' && at(end) == '*' {
-            let mut depth = 1;
-            end += 1;
-            while depth > 0 && end < letters.len() {
-                match (at(end), at(end + 1)) {
-                    ('/', '*') => (depth, end) = (depth + 1, end + 2),
-                    ('*', '/') => (depth, end) = (depth - 1, end + 2),
-                    _ => end += 1,
-                }
-            }
-            Kind::Comment
-        } else if let Some(after) = after_text(&letters, begin) {
-            end = after;
-            Kind::Literal
-        } else if first == '\'' {
-            // 'a' and '\n' are characters; 'a without a closing quote is a lifetime.
-            if at(end) == '\\' || at(end + 1) == '\'' {
-                end += if at(end) == '\\' { 2 } else { 1 };
-                while at(end) != '\'' {
-                    end += 1;
-                }
-                end += 1;
-            } else {
-                while is_word(at(end)) {
-                    end += 1;
-                }
-            }
-            Kind::Literal
-        } else if is_word(first) {
-            while is_word(at(end)) {
-                end += 1;
-            }
-            if first.is_ascii_digit() { Kind::Literal } else { Kind::Word }
-        } else {
-            if first == ':' && at(end) == ':' {
-                end += 1;
-            }
-            Kind::Mark
-        };
-        let text: String = letters[begin..end].iter().collect();
-        let lines = text.matches('\n').count();
-        found.push(Token { kind, line, text });
-        line += lines;
-        begin = end;
+        is_path = false;
     }
     found
-}
-
-/// Returns the end of the string literal that begins here.
-fn after_text(letters: &[char], begin: usize) -> Option<usize> {
-    if !['"', 'b', 'c', 'r'].contains(&letters[begin]) {
-        return None;
-    }
-    let rest: String = letters[begin..letters.len().min(begin + 3)].iter().collect();
-    let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
-        let after = rest.strip_prefix(prefix).and_then(|after| after.chars().next());
-        after == Some('"') || prefix.ends_with('r') && after == Some('#')
-    })?;
-    let mut at = begin + prefix.len();
-    if !prefix.ends_with('r') {
-        at += 1;
-        while *letters.get(at)? != '"' {
-            at += if letters[at] == '\\' { 2 } else { 1 };
-        }
-        return Some(at + 1);
-    }
-    let hashes = letters[at..].iter().take_while(|letter| **letter == '#').count();
-    at += hashes;
-    // r#word is a word.
-    if *letters.get(at)? != '"' {
-        return None;
-    }
-    let closing: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
-    let length = letters[at + 1..].windows(closing.len()).position(|window| window == closing)?;
-    Some(at + 1 + length + closing.len())
 }
 
 /// Returns the tokens without items below `#[cfg(test)]`, and the modules removed this way.
