@@ -1,14 +1,15 @@
 //! Imports investigations from files: facts read by [`crate::service::import`], or git bundles.
 //!
 //! Each investigation is built in a `.tmp-…` folder in the root, checked, and renamed into place, so it appears
-//! completely or not at all. Commits made from facts have a fixed author and the times in the facts, so two imports of
+//! completely or not at all. A dry run builds it outside of the root, which need not exist. Commits made from facts have a fixed author and the times in the facts, so two imports of
 //! the same file have the same history and can be merged.
 
 use std::path::{Path, PathBuf};
-use std::{fs, process};
+use std::{env, fs};
 
 use super::SyncError;
 use super::clone::{build, io_error, listed, present};
+use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::SessionId;
 use crate::format::{self, message, readme};
 use crate::ruleset::EffectiveRules;
@@ -16,6 +17,9 @@ use crate::service::check::{self, Finding, Objects, Severity};
 use crate::service::import::{Facts, steps};
 use crate::service::remote::GitProgram;
 use crate::store::{CommitId, Draft, Relation, Store, StoreError};
+
+/// The prefix of temporary folder names. The store removes the folders with this prefix that a killed import left.
+const PREFIX: &str = ".tmp-import-";
 
 /// An imported investigation.
 #[derive(Debug)]
@@ -54,9 +58,8 @@ pub struct Unbundled {
 /// Returns an error if the id belongs to another history, the facts exceed a limit, or the file system fails. Nothing
 /// is left behind.
 pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
-    store.prepare()?;
-    let aside = Aside::new(store, &facts.meta.id.to_string());
-    let writing = Store::new(&aside.0).reproducible();
+    let aside = aside(store, dry_run)?;
+    let writing = Store::new(aside.path()).reproducible();
     let begun = writing.create(facts.meta.clone(), &facts.ruleset, &message::started(&facts.meta))?;
     for step in steps(facts) {
         writing.transact(&begun.path, |before| {
@@ -83,39 +86,30 @@ pub fn bundle(
     file: &Path,
     dry_run: bool,
 ) -> Result<Vec<Unbundled>, SyncError> {
-    store.prepare()?;
+    let aside = aside(store, dry_run)?;
+    let within = Store::new(aside.path());
     // The path is absolute, so that git can't mistake it for a host or an option, in any folder.
     let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
     let address = whole.to_string_lossy();
-    let (advertised, places) = listed(store, git, &address, &[])?;
-    let one = |place| {
-        let aside = Aside::new(store, &file_name(&whole));
-        fs::create_dir_all(&aside.0).map_err(|source| io_error("create", &aside.0, source))?;
-        let within = Store::new(&aside.0);
-        build(&within, git, &address, place, &advertised, "bundle", false)?;
-        settle(store, &aside.0.join("bundle"), dry_run)
+    let (advertised, places) = listed(&within, git, &address, &[])?;
+    let one = |number: usize, place| {
+        let name = format!("bundle-{number}");
+        build(&within, git, &address, place, &advertised, &name, false)?;
+        settle(store, &aside.path().join(name), dry_run)
     };
-    Ok(places.iter().map(|place| Unbundled { branch: place.branch.clone(), outcome: one(place) }).collect())
+    let outcomes = places.iter().enumerate();
+    let outcomes = outcomes.map(|(at, it)| Unbundled { branch: it.branch.clone(), outcome: one(at, it) });
+    Ok(outcomes.collect())
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// A temporary folder in the root, removed on drop.
-struct Aside(PathBuf);
-
-impl Aside {
-    fn new(store: &Store, name: &str) -> Self {
-        Aside(store.root().join(format!(".tmp-import-{name}-{}", process::id())))
+/// Creates the temporary folder to build in, in the root or, for a dry run, in the system's folder.
+fn aside(store: &Store, dry_run: bool) -> Result<TemporaryFolder, SyncError> {
+    let parent = if dry_run { env::temp_dir() } else { store.root().to_owned() };
+    if !dry_run {
+        store.prepare()?;
     }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        // On failure a hidden folder remains and is removed later.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    remove_abandoned(&parent, PREFIX, &|_| true);
+    TemporaryFolder::new(&parent, PREFIX).map_err(|source| io_error("create a folder in", &parent, source))
 }
 
 /// Checks the result and moves it into place, unless the investigation already exists.
