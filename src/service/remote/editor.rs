@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::process::{GitCall, GitProgram};
+use super::process::GitProgram;
 use super::{RemoteError, Result};
 
 impl GitProgram {
@@ -54,7 +54,6 @@ impl GitProgram {
     }
 
     fn variable(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
-        let ran = self.run(folder, arguments, GitCall { what: "git var", ..GitCall::default() })?;
-        Ok(ran.succeeded()?.text().trim().to_owned())
+        Ok(self.here(folder, arguments)?.succeeded()?.text().trim().to_owned())
     }
 }

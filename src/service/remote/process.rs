@@ -184,11 +184,10 @@ impl GitProgram {
             return Ok(known);
         }
         let text = self.here(Path::new("."), &["version"])?.text();
-        match version(&text) {
-            Some(found) if Some(found) >= version(LEAST_VERSION) => {
-                Ok(VERSION.get_or_init(|| clean(text.trim().trim_start_matches("git version "))))
-            }
-            _ => Err(RemoteError::TooOld { found: clean(&text) }),
+        let found = clean(text.trim().trim_start_matches("git version "));
+        match version(&found) >= version(LEAST_VERSION) {
+            true => Ok(VERSION.get_or_init(|| found)),
+            false => Err(RemoteError::TooOld { found }),
         }
     }
 
@@ -250,9 +249,8 @@ impl GitProgram {
         arguments: &[impl AsRef<str>],
         call: GitCall<'_>,
     ) -> Result<GitOutput> {
-        let mut words = arguments.iter().map(AsRef::as_ref);
         let what = match call.what {
-            "" => format!("git {}", words.find(|word| !word.starts_with('-')).unwrap_or_default()),
+            "" => format!("git {}", subcommand(arguments)),
             what => what.to_owned(),
         };
         let mut command = self.command(folder, &call);
@@ -306,6 +304,13 @@ impl GitProgram {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
+}
+
+/// Returns the subcommand in git's arguments: the first word that is neither an option nor the value of `-c`.
+fn subcommand(arguments: &[impl AsRef<str>]) -> &str {
+    let mut before = "";
+    let mut words = arguments.iter().map(AsRef::as_ref);
+    words.find(|it| std::mem::replace(&mut before, *it) != "-c" && !it.starts_with('-')).unwrap_or_default()
 }
 
 /// Parses the major and minor version from text like `git version 2.47.3`.
