@@ -521,6 +521,16 @@ fn faults_are_named_and_the_rest_is_shown() {
 }
 
 #[test]
+fn a_state_that_the_ruleset_does_not_define_is_open_in_the_tree_as_in_the_graph() {
+    let mut input = sample();
+    put(&mut input, vec![node("R1.A", "ODD", "Why?", "Edited by hand.")]);
+    let files = render(&[input]);
+    let lines = |path, text| page(&files, path).lines().filter(|it| it.contains(text)).collect::<String>();
+    assert!(lines("tree.html", ">Odd<").contains("chip role-open"));
+    assert!(lines("graph.svg", "<title>R1.A (Odd)").contains("card role-open"));
+}
+
+#[test]
 fn what_strangers_write_stays_text() {
     const EVIL: &str =
         "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";

@@ -10,9 +10,9 @@ use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::{BarKind, REFUTATION, role_class};
 use crate::report::references::CitingLines;
 use crate::report::templates::SharedValue;
-use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
+use crate::ruleset::{EffectiveRules, Role};
 use crate::text::telling_sentence;
 
 /// A short form of a node, shown as a link to its page.
@@ -50,9 +50,9 @@ pub(in crate::report) struct StateView {
     pub name: String,
     /// Its label: `Explored`.
     pub word: String,
-    /// The CSS class: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or `role-unknown`.
+    /// The CSS class: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or, without a ruleset, `role-unknown`.
     pub class: &'static str,
-    /// The name of the state's role, or empty if the role is unknown.
+    /// The name of the state's role, or empty without a ruleset.
     pub label: &'static str,
     /// The state's description in the ruleset, possibly empty.
     pub meaning: String,
@@ -179,11 +179,12 @@ impl<'a> Cards<'a> {
     /// Returns a state with its role in the ruleset.
     pub(in crate::report) fn state(&self, name: &StateName) -> StateView {
         let known = self.rules.and_then(|rules| rules.ruleset().state(name));
+        let role = self.rules.map(|rules| rules.role(name));
         StateView {
             name: name.to_string(),
             word: self.rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name)),
-            class: known.map_or("role-unknown", |state| role_class(state.role)),
-            label: known.map_or("", |state| state.role.label()),
+            class: role.map_or("role-unknown", role_class),
+            label: role.map_or("", Role::label),
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),
             pending: false,
         }
