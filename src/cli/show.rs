@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
         };
     }
     if arguments.common.json {
-        return say_json(&document(&assessment, &snapshot)?);
+        return say_json(&document(&assessment, &snapshot, id)?);
     }
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
@@ -95,8 +95,8 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     )
 }
 
-/// Returns the investigation as JSON.
-fn document(assessment: &Assessment<'_>, snapshot: &Snapshot) -> serde_json::Result<Value> {
+/// Returns the investigation as JSON. `id` is the id for the next command, if it needs one.
+fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) -> serde_json::Result<Value> {
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let (end, in_force) = (assessment.end(), investigation.end_in_force());
@@ -138,7 +138,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot) -> serde_json::Res
         "answers": assessment.answers.iter().map(answer).collect::<serde_json::Result<Vec<_>>>()?,
         "openObjections": assessment.open.iter().map(|it| it.message()).collect::<Vec<_>>(),
         "blockers": blockers(assessment).iter().map(blocker).collect::<Vec<_>>(),
-        "nextAction": next.map(|next| next.wording(None).agent().to_owned()),
+        "nextAction": next.map(|next| next.wording(id).person().to_owned()),
         "faults": snapshot.all_faults().map(ToString::to_string).collect::<Vec<_>>(),
     }))?;
     // A root's parent is `null`.
