@@ -66,7 +66,8 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
         assert!(!codes(&reply["errors"]).is_empty() && reply["canEnd"] != false, "{reply:#}");
         assert_eq!(sandbox.head(&session.repository()), before);
     }
-    for id in ["../x", "", "/etc", "nosuch", "00000000-0000-4000-8000-000000000000", ".", "%2e%2e"] {
+    // Three characters of an id are too few; `resources.rs` has one of four.
+    for id in ["../x", "", "/etc", "nosuch", "00000000-0000-4000-8000-000000000000", &session.id[..3]] {
         let reply = session.server.call("tot_status", json!({"sessionId": id}));
         assert_eq!(codes(&reply["errors"]), ["SESSION_NOT_FOUND"], "{id}");
         assert_eq!(reply["canEnd"], false, "{reply}");
