@@ -378,11 +378,16 @@ pub fn assert_codes_are_named(tool: &str, reply: &Value) {
     }
 }
 
-/// Returns whether the tool's description lists this code.
-pub fn is_named(tool: &str, code: &Code) -> bool {
+/// Returns all tools, as a server without investigations has them.
+pub fn all_tools() -> &'static [Tool] {
     static TOOLS: LazyLock<Vec<Tool>> =
         LazyLock::new(|| tools::all(&Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None))));
-    let tool = TOOLS.iter().find(|known| known.about().name == tool).unwrap();
+    &TOOLS
+}
+
+/// Returns whether the tool's description lists this code.
+pub fn is_named(tool: &str, code: &Code) -> bool {
+    let tool = all_tools().iter().find(|known| known.about().name == tool).unwrap();
     fn is_among(about: &About, code: &Code) -> bool {
         match code {
             // A ruleset's own codes, and the codes of required steps.
