@@ -211,7 +211,7 @@ pub struct About {
     /// True if a read-only server offers the tool even though the tool can write. Such a server refuses calls that
     /// would write.
     pub also_reads: bool,
-    /// True if repeating a call has no further effect. Always true for a read-only tool.
+    /// True if repeating a call has no further effect. Means nothing for a read-only tool.
     pub idempotent: bool,
     /// The reply size above which advice is cut, in bytes as sent.
     pub budget: usize,

@@ -93,11 +93,10 @@ def main():
             tools, told = inspector.tools()
             investigation.check_tools(tools)
             session = repository = head = None
-            for tool, arguments, status, code in investigation.CALLS:
-                arguments = investigation.arguments_of(tool, arguments, session)
-                result = inspector.call(tool, arguments)
+            for call in investigation.CALLS:
+                result = inspector.call(call["tool"], investigation.arguments_of(call, session))
                 reply = investigation.reply(result)
-                investigation.check_reply(tool, status, code, reply, result.get("isError"))
+                investigation.check_reply(call, reply, result.get("isError"))
                 session, repository = session or reply["sessionId"], repository or reply["repository"]
                 head = reply.get("commit") or head
             inspector.look_around(session)

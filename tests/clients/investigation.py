@@ -1,4 +1,5 @@
-"""A small but whole investigation, for the clients beside this file: the calls, and what git must say afterwards."""
+"""A small but whole investigation, for the clients beside this file: the calls of tools.json, and what git must say
+afterwards."""
 
 import contextlib
 import glob
@@ -7,112 +8,19 @@ import os
 import signal
 import subprocess
 
-# (tool, arguments without sessionId, the status that the reply must have, an error code that it must have)
-CALLS = [
-    ("tot_start", {"query": "Why does the nightly backup take four hours?", "mode": "smoke"}, "OK", None),
-    (
-        "tot_propose",
-        {"nodes": [{"id": "R1.A", "parent": None, "title": "Where time goes", "plannedAction": "Profile one run."}]},
-        "OK",
-        None,
-    ),
-    (
-        "tot_commit",
-        {
-            "results": [
-                {
-                    "nodeId": "R1.A",
-                    "state": "EXPLORE",
-                    "agentId": "profiler",
-                    "findings": "Compression takes 3 h 40 of the 4 h, on one core of eight.\n\n"
-                    "## References\n\n- https://facebook.github.io/zstd/\n- scripts/backup.sh:12 - the pipeline\n",
-                }
-            ]
-        },
-        "OK",
-        None,
-    ),
-    # Turned down by a rule: the only node still owes a child.
-    ("tot_end", {}, "REJECTED", None),
-    # Turned down by a rule: the id is taken.
-    (
-        "tot_propose",
-        {"nodes": [{"id": "R1.A", "parent": None, "title": "The same again", "plannedAction": "Nothing."}]},
-        "REJECTED",
-        "DUPLICATE_ID",
-    ),
-    (
-        "tot_propose",
-        {"nodes": [{"id": "R2.A1", "parent": "R1.A", "title": "All cores", "plannedAction": "Run with zstd -T0."}]},
-        "OK",
-        None,
-    ),
-    (
-        "tot_commit",
-        {
-            "results": [
-                {
-                    "nodeId": "R2.A1",
-                    "state": "FOUND",
-                    "agentId": "measurer",
-                    "findings": "With `zstd -T0` the same backup takes 41 minutes.\n",
-                }
-            ]
-        },
-        "OK",
-        None,
-    ),
-    (
-        "tot_propose",
-        {"nodes": [{"id": "R3.A1a", "parent": "R2.A1", "title": "Restore it", "plannedAction": "Restore, compare."}]},
-        "OK",
-        None,
-    ),
-    (
-        "tot_commit",
-        {
-            "results": [
-                {
-                    "nodeId": "R3.A1a",
-                    "state": "VERIFY",
-                    "agentId": "restorer",
-                    "findings": "The restored tree is the same, byte for byte – on “both” disks (✓).\n",
-                }
-            ]
-        },
-        "OK",
-        None,
-    ),
-    ("tot_status", {}, "OK", None),
-    ("tot_read", {"nodeIds": ["R1.A", "R2.A1"]}, "OK", None),
-    ("tot_read", {"nodeIds": ["R9.Z"]}, "REJECTED", "NODE_NOT_FOUND"),
-    ("tot_next", {"dimensions": {"disk": ["old", "new"]}}, "OK", None),
-    # A whole turn of which nothing is left: it proposes nothing.
-    ("tot_step", {"nodes": []}, "OK", None),
-    ("tot_reclassify", {"nodeId": "R3.A1a", "newState": "VERIFY", "reason": "as it was"}, "OK", None),
-    ("tot_amend", {"nodeId": "R2.A1", "headline": "41 minutes on all cores", "reason": "to be read in lists"}, "OK", None),
-    ("tot_comment", {"nodeId": "R2.A1", "text": "The disk was idle.", "agentId": "reader"}, "OK", None),
-    ("tot_list", {"text": "backup", "state": "open"}, "OK", None),
-    ("tot_end", {"conclusion": "Compress on all cores: `zstd -T0`.", "agentId": "measurer"}, "OK", None),
-    ("tot_report", {}, "OK", None),
-]
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json"), encoding="utf-8") as file:
+    TABLE = json.load(file)
 
-# The tools that write nothing when they are OK.
-READERS = {"tot_status", "tot_read", "tot_list"}
+# What is expected of each tool, by name.
+TOOLS = TABLE["tools"]
 
-# Calls of other tools that commit nothing: the report is no part of the repository, and two of the calls ask for nothing.
-WITHOUT_COMMIT = READERS | {"tot_next", "tot_report", "tot_step", "tot_reclassify"}
-
-# The tools that are about no single investigation.
-WITHOUT_SESSION = {"tot_start", "tot_list"}
-
-# All tools there are.
-TOOLS = {tool for tool, _, _, _ in CALLS}
+CALLS = TABLE["calls"]
 
 
-def arguments_of(tool, arguments, session):
+def arguments_of(call, session):
     """The arguments with the id of the investigation, where the tool takes it."""
-    return arguments if tool in WITHOUT_SESSION else {"sessionId": session, **arguments}
+    arguments = call["arguments"]
+    return {**arguments, "sessionId": session} if "sessionId" in arguments else arguments
 
 
 def resources(session):
@@ -147,13 +55,13 @@ def completions(session):
 
 def writing_calls():
     """How many commits the calls make."""
-    return sum(1 for tool, _, status, _ in CALLS if status == "OK" and tool not in WITHOUT_COMMIT)
+    return sum(1 for call in CALLS if call["expect"] == "COMMIT")
 
 
 def check_tools(tools):
     """What every listed tool must have: `tools` as the protocol sends it."""
     names = [tool["name"] for tool in tools]
-    assert set(names) == TOOLS, f"the tools are {names}, and the calls are of {TOOLS}"
+    assert names == list(TOOLS), f"the tools are {names}, not {list(TOOLS)}"
     for tool in tools:
         name, hints = tool["name"], tool.get("annotations") or {}
         assert tool.get("title") and tool.get("description"), f"{name} has no title or no description"
@@ -161,7 +69,7 @@ def check_tools(tools):
         assert "outputSchema" not in tool, f"{name}: an output schema asks for structuredContent"
         for hint in ["readOnlyHint", "destructiveHint", "openWorldHint"]:
             assert isinstance(hints.get(hint), bool), f"{name} has no {hint}"
-        assert hints["readOnlyHint"] == (name in READERS), f"{name}: readOnlyHint is {hints['readOnlyHint']}"
+        assert hints["readOnlyHint"] == TOOLS[name]["reads"], f"{name}: readOnlyHint is {hints['readOnlyHint']}"
 
 
 def reply(result):
@@ -172,16 +80,17 @@ def reply(result):
     return json.loads(text["text"])
 
 
-def check_reply(tool, status, code, reply, is_error):
-    """That a call was answered as `CALLS` says."""
-    told = f"{tool}: {reply}"
+def check_reply(call, reply, is_error):
+    """That a call was answered as expected."""
+    told, expect = f"{call['tool']}: {reply}", call["expect"]
+    status = "OK" if expect in ("OK", "COMMIT") else "REJECTED"
     assert reply["status"] == status, told
     assert bool(is_error) == (status == "REJECTED"), told
     assert isinstance(reply["message"], str) and reply["message"], told
-    assert (reply.get("commit") is not None) == (status == "OK" and tool not in WITHOUT_COMMIT), told
+    assert (reply.get("commit") is not None) == (expect == "COMMIT"), told
     if status == "REJECTED":
         codes = [error["code"] for error in reply["errors"]]
-        assert codes and (code is None or code in codes), told
+        assert codes and (expect == "REJECTED" or expect in codes), told
 
 
 def node(modules):

@@ -44,8 +44,10 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const results = [];
 let session;
-for (const [name, given, ofSession] of asked.calls) {
-  const result = await client.callTool({ name, arguments: ofSession ? { sessionId: session, ...given } : given });
+for (const call of asked.calls) {
+  const ofSession = "sessionId" in call.arguments;
+  const given = ofSession ? { ...call.arguments, sessionId: session } : call.arguments;
+  const result = await client.callTool({ name: call.tool, arguments: given });
   session ??= JSON.parse(result.content[0].text).sessionId;
   results.push(result);
 }

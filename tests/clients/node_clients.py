@@ -43,20 +43,16 @@ def check(played):
     assert played["instructions"], "the server gives no instructions"
     investigation.check_tools(played["tools"])
     repository = head = None
-    for (tool, _, status, code), result in zip(investigation.CALLS, played["results"], strict=True):
+    for call, result in zip(investigation.CALLS, played["results"], strict=True):
         reply = investigation.reply(result)
-        investigation.check_reply(tool, status, code, reply, result.get("isError"))
+        investigation.check_reply(call, reply, result.get("isError"))
         repository, head = repository or reply["repository"], reply.get("commit") or head
     return repository, head
 
 
 def main():
     server, modules = map(os.path.abspath, sys.argv[1:3])
-    # With whether the call is about the investigation that was begun.
-    calls = [
-        [tool, arguments, tool not in investigation.WITHOUT_SESSION]
-        for tool, arguments, _, _ in investigation.CALLS
-    ]
+    calls = investigation.CALLS
     for way, (package, options) in CLIENTS.items():
         with open(os.path.join(modules, package, "package.json"), encoding="utf-8") as file:
             version = json.load(file)["version"]

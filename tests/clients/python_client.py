@@ -39,12 +39,11 @@ async def play(client):
     listed = (await client.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)
     investigation.check_tools(listed["tools"])
     session = repository = head = None
-    for tool, arguments, status, code in investigation.CALLS:
-        arguments = investigation.arguments_of(tool, arguments, session)
-        result = await client.call_tool(tool, arguments)
+    for call in investigation.CALLS:
+        result = await client.call_tool(call["tool"], investigation.arguments_of(call, session))
         result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         reply = investigation.reply(result)
-        investigation.check_reply(tool, status, code, reply, result.get("isError"))
+        investigation.check_reply(call, reply, result.get("isError"))
         session, repository = session or reply["sessionId"], repository or reply["repository"]
         head = reply.get("commit") or head
     await look_around(client, session)

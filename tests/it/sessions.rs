@@ -146,7 +146,7 @@ pub fn read(name: &str) -> String {
 }
 
 /// Compares a file with its new text, or writes the text.
-fn compare(file: &Path, now: String) {
+pub fn compare(file: &Path, now: String) {
     if std::env::var_os("TOT_WRITE_SESSION").is_some() {
         std::fs::write(file, now).unwrap();
         return;

@@ -1,4 +1,4 @@
-//! `tot_amend` corrects the text of a node or the conclusion.
+//! `tot_amend` corrects the text of a node; the history keeps the old one. It also corrects the conclusion.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

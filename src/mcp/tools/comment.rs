@@ -1,4 +1,5 @@
-//! `tot_comment` comments on a node or on the whole investigation.
+//! `tot_comment` adds a comment, an objection, an answer or a resolution. Comments are about a node or the whole
+//! investigation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `tot_commit` stores research results.
+//! `tot_commit` stores results: a state, findings in Markdown, evidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

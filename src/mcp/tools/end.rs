@@ -1,4 +1,4 @@
-//! `tot_end` ends an investigation with a conclusion.
+//! `tot_end` stores the conclusion, its answers, and what it does not cover.
 
 use std::borrow::Cow;
 use std::sync::Arc;

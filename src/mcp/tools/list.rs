@@ -1,4 +1,4 @@
-//! `tot_list`: lists investigations.
+//! `tot_list` lists and searches the investigations of this server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,6 @@ pub(super) const ABOUT: About = About {
     title: "List investigations",
     description: "Lists investigations, newest first, each with its `verdict`. Paged (`nextCursor`).",
     read_only: true,
-    idempotent: true,
     budget: 3_000,
     ..About::PLAIN
 };

@@ -3,16 +3,15 @@
 //! # Adding a tool
 //!
 //! 1. `src/mcp/tools/list.rs` is a small tool to start from. Copy the file, then write the input, the reply, the
-//!    descriptions for agents and the handler. Logic that the command line could also use belongs in
-//!    [`crate::service`].
+//!    descriptions for agents and the handler. The first sentence of the file describes the tool to readers of the
+//!    README. Logic that the command line could also use belongs in [`crate::service`].
 //! 2. `src/mcp/tools/mod.rs`: declare the module, add the tool to [`all`] and mention it in [`INSTRUCTIONS`].
-//! 3. `tests/it/mcp/tools.rs`: add the tool's position in the list and whether the tool is read-only.
-//! 4. `tests/it/mcp/budget.rs`: add the size limit for the tool's reply.
-//! 5. `tests/it/fuzz.rs`: add arbitrary input for the tool.
-//! 6. `tests/clients/investigation.py`: add a call, since each official client calls every tool.
-//! 7. `src/cli/client_config.rs`: add a sentence to the skill for clients if agents need to know about the tool from
-//!    the start.
-//! 8. `README.md`: add a row to the table of tools.
+//! 3. `tests/clients/tools.json`: add the tool, whether it only reads, and the size limits of its replies. Add a call,
+//!    which each official client makes.
+//!
+//! Then `TOT_WRITE_SESSION=1 cargo test --test it the_readme_lists_the_tools` rewrites the README's table of tools. The
+//! other tests find the tool and its arguments in its schema. The skill that clients install
+//! ([`SKILL`](crate::cli::client_config::SKILL)) needs a sentence only if agents must know about the tool from the start.
 
 mod amend;
 mod comment;

@@ -1,4 +1,5 @@
-//! `tot_next` plans tasks and the next legal call.
+//! `tot_next` returns the next tasks, with a brief for each agent; with `claim`, claims them. `nextCall` is the next legal
+//! call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `tot_propose` registers nodes to research.
+//! `tot_propose` registers nodes to research, or withdraws proposals.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `tot_read` returns whole nodes. Only this tool returns findings unchanged.
+//! `tot_read` returns full nodes, to continue another agent's work. Only this tool returns findings unchanged.
 //!
 //! A reply contains as many of the requested nodes as fit, in the requested order. `rest` names the others. Findings
 //! that are too long are returned in pieces. Other fields that are too long are cut and named in `cut`. The node's
@@ -30,7 +30,6 @@ pub(super) const ABOUT: About = About {
                   call again with `offset` set to `nextOffset`.",
     codes: &[Code::NodeNotFound],
     read_only: true,
-    idempotent: true,
     budget: 12_000,
     ..About::PLAIN
 };

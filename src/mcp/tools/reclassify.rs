@@ -1,4 +1,4 @@
-//! `tot_reclassify` changes the state of a committed node.
+//! `tot_reclassify` revives, corrects or gives up a node, with a reason.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

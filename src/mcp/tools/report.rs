@@ -1,4 +1,4 @@
-//! `tot_report` writes an investigation as a static site into the server's report folder.
+//! `tot_report` writes the report of an investigation. The report is a static site in the server's report folder.
 //!
 //! Guarantees:
 //!

@@ -1,5 +1,5 @@
-//! `tot_status` returns the state of an investigation. The digest helps an agent that has lost its context. It contains
-//! the question, a line for each relevant node, and the next step.
+//! `tot_status` reports the progress: open nodes, missing steps, the next call. The digest helps an agent that has lost
+//! its context. It contains the question, a line for each relevant node, and the next step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,6 @@ pub(super) const ABOUT: About = About {
     description: "Shows an investigation's status: question, answers, open and pending nodes, required steps. \
                   `detail: concise` omits text, `full` lists all nodes. Paged (`nextCursor`).",
     read_only: true,
-    idempotent: true,
     budget: 3_000,
     ..About::PLAIN
 };

@@ -1,6 +1,6 @@
-//! `tot_step` performs a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this order,
-//! and is the only tool that may write two commits. Both commits are decided before either is written, so a step is all
-//! or nothing.
+//! `tot_step` commits results and proposes the next nodes, in one call. It combines `tot_commit`, `tot_propose` and
+//! `tot_next`, in this order, and is the only tool that may write two commits. Both commits are decided before either is
+//! written, so a step is all or nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

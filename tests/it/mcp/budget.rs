@@ -6,17 +6,16 @@ use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::{Caller, Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
-use tree_of_thoughts::mcp::{Tool, tools};
+use tree_of_thoughts::mcp::{coercion, tools};
 use tree_of_thoughts::service::Service;
 
 use crate::support::testing::tries_all;
-use crate::support::{Sandbox, node, result};
+use crate::support::{Sandbox, all_tools, node, result};
 
 /// An investigation with long texts in every field, a third of its deepest nodes open without children.
 struct Grown {
     sandbox: Sandbox,
-    tools: Vec<Tool>,
-    runtime: tokio::runtime::Runtime,
+    service: Arc<Service>,
     session: String,
     is_small: bool,
 }
@@ -30,28 +29,14 @@ const HUGE: Shape = [20, 50, 9];
 
 /// What a reply of a tool may have by default, in bytes of the whole result: with up to 40 nodes, and beyond.
 fn budget(tool: &str) -> (usize, usize) {
-    match tool {
-        "tot_propose" | "tot_commit" | "tot_reclassify" | "tot_amend" | "tot_comment" | "tot_report" => {
-            (1_500, 3_000)
-        }
-        "tot_step" => (3_000, 5_000),
-        "tot_next" => (4_000, 6_000),
-        "tot_status" => (3_000, 6_000),
-        "tot_list" => (3_000, 3_000),
-        "tot_end" => (4_000, 8_000),
-        "tot_start" => (6_000, 6_000),
-        "tot_read" => (12_000, 12_000),
-        other => panic!("{other} has no budget"),
-    }
+    serde_json::from_value(super::table()["tools"][tool]["bytes"].clone()).unwrap()
 }
 
 impl Grown {
     fn new(shape: Shape) -> Self {
         let sandbox = Sandbox::new();
         let service = Arc::new(Service::new(sandbox.root(), World::Machine, None));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (tools, is_small) = (tools::all(&service), shape == SMALL);
-        let mut grown = Grown { sandbox, tools, runtime, session: String::new(), is_small };
+        let mut grown = Grown { sandbox, service, session: String::new(), is_small: shape == SMALL };
         let words = "Why is the “sky” blue, and the sea? ".repeat(600);
         grown.session = grown.call("tot_start", json!({"query": words, "context": words}))["sessionId"]
             .as_str()
@@ -83,11 +68,11 @@ impl Grown {
 
     /// Calls a tool whose reply may have so many bytes.
     fn within(&self, most: usize, name: &str, mut input: Value) -> Value {
-        if !self.session.is_empty() && name != "tot_list" {
+        let tool = all_tools().iter().find(|tool| tool.about().name == name).unwrap();
+        if tool.input_schema()["properties"]["sessionId"].is_object() {
             input["sessionId"] = json!(self.session);
         }
-        let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = self.runtime.block_on(tool.answer(input.clone(), Caller::default())).content;
+        let reply = tools::call(&self.service, name, input.clone(), Caller::default()).unwrap().content;
         let sent = json!({"content": [{"type": "text", "text": reply.to_string()}], "isError": false,
             "resultType": "complete"});
         let bytes = sent.to_string().len();
@@ -225,7 +210,9 @@ fn every_reply_is_short(shape: Shape, number: usize) {
     let refused = grown.within(700, "tot_propose", json!({"nodes": [node("R9.A", Some("R1.A"))]}));
     let fields: Vec<&String> = refused.as_object().unwrap().keys().collect();
     assert_eq!(fields, ["status", "message", "errors", "canEnd"]);
-    grown.ok("tot_report", json!({}));
+    for tool in all_tools() {
+        grown.call(tool.about().name, coercion::example(tool.input_schema()));
+    }
 }
 
 #[test]

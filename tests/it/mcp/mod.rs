@@ -26,6 +26,11 @@ use serde_json::{Value, json};
 use crate::support::http::HttpServer;
 use crate::support::{Sandbox, node};
 
+/// Returns what tests expect of each tool, and the calls of the official clients.
+fn table() -> Value {
+    serde_json::from_str(include_str!("../../clients/tools.json")).unwrap()
+}
+
 /// Holds the writer lock of an investigation, so that calls that write to it wait.
 fn hold(sandbox: &Sandbox, id: &str) -> File {
     let path = sandbox.repository(id).join(".git/tot-lock");

@@ -1,15 +1,17 @@
 //! What clients see of the tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::mcp::server::MAX_INSTRUCTIONS;
-use tree_of_thoughts::mcp::{About, tools};
+use tree_of_thoughts::mcp::{About, Tool, tools};
 use tree_of_thoughts::service::Service;
 
-use crate::support::{Sandbox, Session, node};
+use super::table;
+use crate::sessions::compare;
+use crate::support::{Sandbox, Session, all_tools, node};
 
 /// Asserts that clients and the coercion reader can read a schema and everything in it.
 fn assert_plain(place: &str, schema: &Value) {
@@ -41,7 +43,9 @@ fn no_client_stumbles_over_the_tools() {
     let instructions = tools::instructions(&service);
     assert!(instructions.chars().count() <= MAX_INSTRUCTIONS);
     assert!(tools::CODES.iter().all(|code| instructions.contains(&code.to_string())), "{instructions}");
-    let known = tools::all(&service);
+    let (known, table) = (tools::all(&service), table());
+    let names: Vec<&str> = known.iter().map(|tool| tool.about().name).collect();
+    assert!(table["tools"].as_object().unwrap().keys().eq(&names), "tools.json has not {names:?}");
     let listed = listed["tools"].as_array().unwrap();
     assert_eq!(listed.len(), known.len());
     for (tool, known) in listed.iter().zip(&known) {
@@ -51,16 +55,14 @@ fn no_client_stumbles_over_the_tools() {
             name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
             "{name}"
         );
-        assert_eq!(listed.iter().filter(|other| other["name"] == *name).count(), 1, "{name}");
         assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}");
-        let reads = ["tot_status", "tot_read", "tot_list"].contains(name);
         let hints = &tool["annotations"];
-        assert_eq!(hints["readOnlyHint"], reads, "{name}");
-        assert_eq!(
-            (&hints["destructiveHint"], &hints["openWorldHint"]),
-            (&json!(false), &json!(false)),
-            "{name}"
-        );
+        assert_eq!(hints["readOnlyHint"], table["tools"][name]["reads"], "{name}");
+        let calls = table["calls"].as_array().unwrap();
+        assert!(calls.iter().any(|call| call["tool"] == *name), "tools.json has no call of {name}");
+        for hint in ["destructiveHint", "openWorldHint"] {
+            assert_eq!(hints[hint], false, "{name}");
+        }
         assert!(tool["outputSchema"].is_null(), "{name}: it would ask for structuredContent");
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         assert_plain(name, known.input_schema());
@@ -70,6 +72,25 @@ fn no_client_stumbles_over_the_tools() {
             codes.iter().map(|code| code.to_string()).chain(also.iter().map(|tool| tool.name.to_owned()));
         assert!(told.all(|word| description.contains(&word)), "{name}: {description}");
     }
+}
+
+#[test]
+fn the_readme_lists_the_tools() {
+    const HEAD: &str = "| tool | what it does |\n|---|---|\n";
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let row = |tool: &Tool| {
+        let name = tool.about().name;
+        let file = project.join(format!("src/mcp/tools/{}.rs", name.trim_start_matches("tot_")));
+        let text = std::fs::read_to_string(file).unwrap().replace("\n//!", "");
+        let (first, _) = text.split_once('.').unwrap();
+        let does = first.strip_prefix(&format!("//! `{name}` ")).unwrap_or_else(|| panic!("{name}: {first}"));
+        format!("| `{name}` | {does} |\n")
+    };
+    let path = project.join("README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (above, table) = readme.split_once(HEAD).unwrap();
+    let (_, below) = table.split_once("\n\n").unwrap();
+    compare(&path, format!("{above}{HEAD}{}\n{below}", all_tools().iter().map(row).collect::<String>()));
 }
 
 #[test]

@@ -116,6 +116,8 @@ fn no_sentence_is_too_long() {
 
 #[test]
 fn the_readme_is_read_in_one_go() {
-    let lines = of(&["README.md"], &["md"]).map(|(_, text)| text.lines().count()).sum::<usize>();
-    assert!((1..=150).contains(&lines), "README.md has {lines} lines: move some to the topics");
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    // The table of tools is written by a test.
+    let lines = text.lines().filter(|line| !line.starts_with('|')).count();
+    assert!(lines <= 135, "README.md has {lines} lines beside its table: move some to the topics");
 }
