@@ -37,6 +37,8 @@ pub(super) struct Ancestry<'a> {
     /// The earlier snapshot, if its commit is an ancestor.
     pub(super) before: Option<&'a Snapshot>,
     pub(super) commits: Vec<Ancestor>,
+    /// The commits that the earlier snapshot covers. A merge leads the walk around its commit to some of them.
+    covered: HashSet<CommitId>,
     /// The boundary commits of a shallow clone.
     pub(super) ends: Vec<CommitId>,
     /// True if all visited commits are readable.
@@ -89,8 +91,9 @@ impl<'a> Ancestry<'a> {
         before: Option<&'a Snapshot>,
     ) -> Result<Self, StoreError> {
         let ends: HashSet<CommitId> = git.shallow_boundary()?.into_iter().collect();
-        let (commits, met) = (Vec::new(), Vec::new());
-        let mut past = Ancestry { git, heads, before: None, commits, ends: met, is_whole: true, first: None };
+        let (commits, covered, met) = Default::default();
+        let mut past =
+            Ancestry { git, heads, before: None, commits, covered, ends: met, is_whole: true, first: None };
         let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
         let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
         while let Some(id) = next.pop() {
@@ -117,6 +120,13 @@ impl<'a> Ancestry<'a> {
             let call = named("Tool").take(1).flat_map(|tool| std::iter::once(tool).chain(named("Node")));
             let call = call.collect::<Vec<_>>().join("\n").into();
             past.commits.push(Ancestor { info: CommitInfo { message: String::new(), ..info }, call });
+        }
+        let is_merged = heads[0] != heads[1] || past.commits.iter().any(|it| it.info.parents.len() > 1);
+        next.extend(past.before.filter(|_| is_merged).map(|before| before.head));
+        while let Some(id) = next.pop() {
+            if past.covered.insert(id) {
+                next.extend(git.commit_info(id).into_iter().flat_map(|info| info.parents));
+            }
         }
         let mut at = heads[0];
         past.first = loop {
@@ -147,7 +157,7 @@ impl<'a> Ancestry<'a> {
         // Unreadable commits are reported elsewhere.
         let forged = self.forged(investigation).unwrap_or_default();
         let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.info.id);
-        for commit in self.commits.iter().filter(|commit| !is_of_call(commit)) {
+        for commit in self.new_commits().filter(|commit| !is_of_call(commit)) {
             let edits = match commit.info.parents.as_slice() {
                 [] | [_] => self.edits(&commit.info),
                 _ => merges::edits(self, &commit.info, &mut remakes),
@@ -205,11 +215,16 @@ impl<'a> Ancestry<'a> {
         by_hand
     }
 
+    /// Returns the commits since the earlier snapshot.
+    fn new_commits(&self) -> impl Iterator<Item = &Ancestor> {
+        self.commits.iter().filter(|commit| !self.covered.contains(&commit.info.id))
+    }
+
     /// Returns the commits that cannot have been made by the tool call they name. Commits accounted for by facts are
     /// not read.
     fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
         let mut files = HistoryFiles::new(self.git, investigation, HistoryBudget::DEFAULT);
-        let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
+        let mut calls: Vec<&Ancestor> = self.new_commits().filter(|it| it.is_of_call()).collect();
         if self.before.is_none() {
             let mut facts = CalledFacts::of(investigation);
             let (mut told, mut rest): (Vec<_>, Vec<_>) =
