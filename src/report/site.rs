@@ -133,11 +133,31 @@ impl<'t> Builder<'t> {
         Site {
             generator: &options.generator,
             several: self.several,
+            tabs: TABS,
             compared: false,
             live: options.live.then_some(shown),
         }
     }
 }
+
+/// A tab in the navigation of an investigation.
+#[derive(Serialize)]
+pub(super) struct Tab {
+    /// The path of its first page.
+    file: &'static str,
+    label: &'static str,
+    /// The kinds of its pages, that of its first page first.
+    kinds: &'static [&'static str],
+}
+
+/// The tabs of an investigation, in order.
+const TABS: &[Tab] = &[
+    Tab { file: "index.html", label: "Answer", kinds: &["overview", "argument"] },
+    Tab { file: "tree.html", label: "Steps", kinds: &["tree", "graph", "node"] },
+    Tab { file: "references.html", label: "Evidence", kinds: &["references"] },
+    Tab { file: "history.html", label: "History", kinds: &["history", "ends"] },
+    Tab { file: "judged.html", label: "Rules", kinds: &["judged", "doubts"] },
+];
 
 /// The data about the site, for every page.
 #[derive(Clone, Copy, Serialize)]
@@ -145,6 +165,8 @@ pub(super) struct Site<'a> {
     pub(super) generator: &'a str,
     /// True if there is an index of several investigations.
     pub(super) several: bool,
+    /// The tabs of an investigation, without the page comparing two commits.
+    pub(super) tabs: &'static [Tab],
     /// True if there is a page comparing two commits.
     pub(super) compared: bool,
     /// The digest of the state shown, for served pages.
