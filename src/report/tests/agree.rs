@@ -1,8 +1,8 @@
 //! Tests that all surfaces agree on the verdict on each answer and on the investigation. The tests render random investigations
 //! that calls, manual edits and merges may produce, and compare each surface with the assessment.
 //!
-//! [`SURFACES`] lists every kind of file of a site, with its reader or the reason why it contains no verdict. Unlisted kinds
-//! fail the test. `tests/it/surfaces.rs` does the same for replies, screens and exports of a real repository.
+//! [`SURFACES`] lists the files of a site that contain verdicts, with their readers. [`silent`] reads all others, which may
+//! contain none. `tests/it/surfaces.rs` reads the replies, screens and exports of a real repository.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -75,6 +75,7 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
         let mut result = Classification {
             agent_id,
             caller,
+            references: vec![Citation { target: format!("https://example.org/{id}"), ..Citation::default() }],
             ..Classification::new(state, format!("Findings of {id}."), when)
         };
         let (agent_id, caller) = hand(step.by);
@@ -319,43 +320,32 @@ type Read = Result<(), TestCaseError>;
 /// Reads a surface.
 type Reader = fn(&Case<'_>) -> Read;
 
-/// The reader of a surface, or the reason why the surface contains no verdict.
-enum Reads {
-    By(Reader),
-    Nothing(&'static str),
-}
-
-/// Every kind of file of a site, with `*` for a name or a number.
-const SURFACES: &[(&str, Reads)] = &[
-    ("index.html", Reads::By(first_page)),
-    ("several/index.html", Reads::By(index_of_many)),
-    ("feed.xml", Reads::By(feed)),
-    ("print.html", Reads::By(print)),
-    ("doubts.html", Reads::By(doubts_page)),
-    ("tree.html", Reads::By(tree)),
-    ("graph.html", Reads::By(|case| drawing(case, "graph.html"))),
-    ("graph.svg", Reads::By(|case| drawing(case, "graph.svg"))),
-    ("graph.dot", Reads::By(|case| graph_text(case, &page(case.files, "graph.dot")))),
-    ("graph.mmd", Reads::By(|case| graph_text(case, &page(case.files, "graph.mmd")))),
-    ("nodes/*.html", Reads::By(node_pages)),
-    ("answers/*.html", Reads::By(ways)),
-    ("compare.html", Reads::By(compared)),
-    ("ended-*-*.html", Reads::Nothing("compare.html of two ends")),
-    ("investigation.json", Reads::By(data)),
-    ("search-data.js", Reads::By(search_data)),
-    ("states.js", Reads::By(states)),
-    ("graph/*.html", Reads::Nothing("a part of the graph, drawn as graph.html is")),
-    ("graph/*.svg", Reads::Nothing("a part of the graph, drawn as graph.svg is")),
-    ("graph/*.js", Reads::Nothing("where the nodes are on the parts of the graph")),
-    ("grown.js", Reads::Nothing("what each commit did, and not what is made of it")),
-    ("history.html", Reads::Nothing("what each commit did, and not what is made of it")),
-    ("history-*.html", Reads::Nothing("what each commit did, and not what is made of it")),
-    ("references-*.html", Reads::Nothing("the sources, and who cites them")),
-    ("references.html", Reads::Nothing("the sources, and who cites them")),
-    ("judged.html", Reads::Nothing("the rules, and what calls were warned of")),
-    ("ruleset.yaml", Reads::Nothing("the rules")),
-    ("attachments/*", Reads::Nothing("the files of agents, as they are")),
-    ("assets/*", Reads::Nothing("the same in every site")),
+/// The kinds of files of a site that contain verdicts or their classes, with `*` for a name or a number.
+/// Those without a reader say why.
+const SURFACES: &[(&str, Option<Reader>)] = &[
+    ("index.html", Some(first_page)),
+    ("several/index.html", Some(index_of_many)),
+    ("feed.xml", Some(feed)),
+    ("print.html", Some(print)),
+    ("doubts.html", Some(doubts_page)),
+    ("tree.html", Some(tree)),
+    ("graph.html", Some(|case| drawing(case, "graph.html"))),
+    ("graph.svg", Some(|case| drawing(case, "graph.svg"))),
+    ("graph.dot", Some(|case| graph_text(case, &page(case.files, "graph.dot")))),
+    ("graph.mmd", Some(|case| graph_text(case, &page(case.files, "graph.mmd")))),
+    ("nodes/*.html", Some(node_pages)),
+    ("answers/*.html", Some(ways)),
+    ("compare.html", Some(compared)),
+    ("ended-*-*.html", None), // compare.html of two ends
+    ("investigation.json", Some(data)),
+    ("search-data.js", Some(search_data)),
+    ("states.js", Some(states)),
+    ("graph/*.html", None), // a part of the graph, drawn as graph.html is
+    ("graph/*.svg", None),  // a part of the graph, drawn as graph.svg is
+    ("references.html", Some(sources)),
+    ("references-*.html", None), // the other sources, listed as in references.html
+    ("attachments/*", None),     // the files of agents, as they are
+    ("assets/*", None),          // the same in every site
 ];
 
 /// The surfaces outside a site.
@@ -371,6 +361,7 @@ const BESIDE: &[(&str, Reader)] = &[
 fn kind(path: &str) -> String {
     match path.split_once('/') {
         Some((folder @ ("assets" | "attachments"), _)) => format!("{folder}/*"),
+        Some(("several", _)) => path.to_owned(),
         Some((folder, file)) => format!("{folder}/*.{}", file.rsplit('.').next().unwrap()),
         None => {
             let mut kind = String::new();
@@ -420,16 +411,39 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
 
 /// Compares every surface with the assessment.
 fn agree(input: &ReportInput) -> Read {
-    let snapshot = input.snapshot.clone();
-    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
-    let case = Case { input, assessment: &assessment, files: &site_of(input, &TEMPLATES) };
-    for (name, reads) in SURFACES {
-        if let Reads::By(read) = reads {
-            read(&case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+    with_case(input, &TEMPLATES, |case| {
+        let files = SURFACES.iter().filter_map(|(name, read)| Some((name, read.as_ref()?)));
+        for (name, read) in files.chain(BESIDE.iter().map(|(name, read)| (name, read))) {
+            read(case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
         }
-    }
-    for (name, read) in BESIDE {
-        read(&case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+        silent(case)
+    })
+}
+
+fn with_case<T>(input: &ReportInput, templates: &Templates, with: impl FnOnce(&Case<'_>) -> T) -> T {
+    let snapshot = &input.snapshot;
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+    with(&Case { input, assessment: &assessment, files: &site_of(input, templates) })
+}
+
+/// Reads the files without a reader. Apart from the status in the head of a page, they may contain no verdict.
+fn silent(case: &Case<'_>) -> Read {
+    let is_listed = |path: &str| SURFACES.iter().any(|(name, _)| *name == kind(path));
+    let verdicts = case.answers().map(|answer| (answer.verdict.class(), answer.words().into_owned()));
+    let verdicts: BTreeSet<(&str, String)> = verdicts.chain(case.top()).collect();
+    for path in case.files.keys().filter(|path| !is_listed(path)) {
+        let text = page(case.files, path);
+        let (before, rest) = text.split_once("<p class=\"eyebrow\">").unwrap_or((&text, ""));
+        let (status, rest) = rest.split_once("</p>").unwrap_or_default();
+        let is_contested = case.answers().any(|answer| answer.verdict == Verdict::Contested);
+        prop_assert!(is_contested || !status.contains("status contested"), "{}: {}", path, status);
+        let text = format!("{before}{rest}");
+        let said = text.to_lowercase();
+        for (class, words) in &verdicts {
+            let mut classes = attributes(&text, "class").flat_map(|classes| classes.split(' '));
+            let is_told = classes.any(|it| it == *class) || said.contains(&words.to_lowercase());
+            prop_assert!(!is_told, "SURFACES has no reader of {path}, which tells a verdict: {words}");
+        }
     }
     Ok(())
 }
@@ -627,6 +641,22 @@ fn print(case: &Case<'_>) -> Read {
 fn single_file(case: &Case<'_>) -> Read {
     let bytes = site::document(case.input, &TEMPLATES).unwrap().bytes;
     top_of(case, &String::from_utf8(bytes).unwrap())
+}
+
+/// A source is marked if a confirmed answer cites it.
+fn sources(case: &Case<'_>) -> Read {
+    let page = page(case.files, "references.html");
+    let mut sources: BTreeMap<&str, bool> = BTreeMap::new();
+    for node in case.investigation().nodes() {
+        let is_confirmed = case.assessment.verdict_of(&node.id).is_some_and(Verdict::is_confirmed);
+        let target = &node.classification.as_ref().unwrap().references[0].target;
+        *sources.entry(target).or_default() |= is_confirmed;
+    }
+    for (target, is_confirmed) in sources {
+        let source = between(&page, &format!("href=\"{target}\""), "</li>");
+        prop_assert_eq!(source.contains("Cited by a confirmed answer:"), is_confirmed, "{}", source);
+    }
+    Ok(())
 }
 
 fn doubts_page(case: &Case<'_>) -> Read {
@@ -846,28 +876,20 @@ fn contesting(case: &Case<'_>, answer: &Answer<'_>) -> Option<String> {
 }
 
 #[test]
-fn a_file_of_a_site_without_a_reader_fails() {
-    let kinds = |input: &ReportInput| -> BTreeSet<String> {
-        let files = site_of(input, &WITH_ADDRESS);
-        files
-            .keys()
-            .map(|path| if path.starts_with("several/") { path.clone() } else { kind(path) })
-            .collect()
-    };
+fn a_file_with_a_verdict_and_without_a_reader_fails() {
     let mut long = sample();
     let first = long.history[0].clone();
     long.history.extend(std::iter::repeat_n(first, 450));
     cites(&mut long, 250);
-    let found: BTreeSet<String> =
-        [backed(), compare::ended_twice(), large(400), long].iter().flat_map(kinds).collect();
-    let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let unread: Vec<&String> = found.difference(&known).collect();
-    assert!(unread.is_empty(), "SURFACES has neither a reader of these, nor why they need none: {unread:?}");
-    let gone: Vec<&String> = known.difference(&found).collect();
-    assert!(gone.is_empty(), "no site has these any more: {gone:?}");
-    for (name, reads) in SURFACES {
-        assert!(!matches!(reads, Reads::Nothing(why) if why.is_empty()), "{name}");
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for input in [backed(), compare::ended_twice(), large(400), long] {
+        with_case(&input, &WITH_ADDRESS, |case| {
+            silent(case).unwrap();
+            found.extend(case.files.keys().map(|path| kind(path)));
+        });
     }
+    let gone: Vec<&str> = SURFACES.iter().map(|it| it.0).filter(|name| !found.contains(*name)).collect();
+    assert!(gone.is_empty(), "no site has these any more: {gone:?}");
 }
 
 fn step() -> impl Strategy<Value = Step> {
