@@ -6,6 +6,19 @@
 //!
 //! Two rules are defined elsewhere: [`verification`](crate::ruleset::rules::verification) determines who confirms an
 //! answer, and [`objections`] determines what an open objection contests. This module combines them.
+//!
+//! # Adding a surface of the verdict
+//!
+//! A surface is a page, a reply, a screen or a file that says how certain an answer is. It takes the words, the class and
+//! the sign from [`Assessment::top`] for the whole investigation, and from [`Answer::words`] and [`Verdict`] for an answer.
+//!
+//! 1. `src/report/site.rs`: a file of a site, such as `graph.mmd`. Pages, tools and commands have lists of their own, in
+//!    the module docs of their rooms. A line on an existing page, reply or screen belongs where the rest of it is written.
+//! 2. `src/report/tests/agree.rs`: for a file of a site, an entry in `SURFACES` with its reader, which compares the file
+//!    with the assessment of random investigations. A file without an entry may not show a verdict.
+//! 3. `tests/it/surfaces.rs`: for a tool, a resource, a command or a format of `tot export`, an entry in `SURFACES` with
+//!    the call that shows it. `INSTA_UPDATE=always` adds it to the snapshots of the test. `SILENT` names those without a
+//!    verdict.
 
 mod distance;
 mod evidence;

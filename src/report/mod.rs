@@ -29,11 +29,11 @@
 //!
 //! 1. `src/report/model/references.rs`: the typed data for the page. This file is a small example.
 //! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.
-//! 3. `site-template/references.html`: the template.
-//! 4. `src/report/site.rs`: the context of the template, and the page with its path and title.
-//! 5. `site-template/base.html`: the link in the navigation.
-//! 6. `site-template/README.md`: a row for template authors.
-//! 7. `src/report/tests.rs`: the expected content. The browser tests find new pages automatically.
+//! 3. `site-template/references.html`: the template. It begins with a comment that says which page it makes.
+//! 4. `src/report/site.rs`: the tab, the context of the template, and the page with its path and title.
+//!
+//! The tests that read all pages of a site also read the new one. They fail if it shows a verdict and has no reader:
+//! [`crate::assess`] says how to add one.
 
 mod address;
 mod attachments;

@@ -47,7 +47,7 @@ const NOT_CHECKED: &str = "not checked";
 const BY_HAND: &str = "changed by hand, not checked since";
 
 /// Each surface that says something about an answer, with the arguments of the tool or the command lines that show it.
-const SURFACES: [(&str, &str); 24] = [
+const SURFACES: &[(&str, &str)] = &[
     ("tool tot_status", "{}"),
     ("tool tot_read", r#"{"nodeIds": ["R2.A2", "R2.A1"]}"#),
     ("tool tot_end", "{}"),
@@ -101,7 +101,7 @@ fn shown(session: &mut Session<'_>) -> Vec<(&'static str, String)> {
     let (sandbox, folder, id) = (session.sandbox, session.repository(), session.id.clone());
     let begin = sandbox.git(&folder, &["rev-list", "--max-parents=0", "HEAD"]).trim().to_owned();
     let file = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
-    let mut read = |(name, how): &(&'static str, &'static str)| {
+    let mut read = |&(name, how): &(&'static str, &str)| {
         let (kind, what) = name.split_once(' ').unwrap();
         let text = match kind {
             "tool" if what == "tot_list" => format!("{:#}", session.server.ok(what, json!({}))),
@@ -117,7 +117,7 @@ fn shown(session: &mut Session<'_>) -> Vec<(&'static str, String)> {
                 lines.map(|line| says(sandbox, &folder, &line)).collect()
             }
         };
-        (*name, text)
+        (name, text)
     };
     let mut texts: Vec<_> = SURFACES.iter().map(&mut read).collect();
     for tag in sandbox.git(&folder, &["tag", "--list", "approved/*"]).lines() {

@@ -20,7 +20,7 @@ struct Task {
     beside: &'static [&'static str],
 }
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 6] = [
     Task {
         file: "src/mcp/tools/mod.rs",
         heading: "Adding a tool",
@@ -46,10 +46,18 @@ const TASKS: [Task; 5] = [
     Task {
         file: "src/report/mod.rs",
         heading: "Adding a page",
-        most: 7,
+        most: 4,
         example: "references.html",
         // The page is linked from here.
         beside: &["site-template/findings.html"],
+    },
+    Task {
+        file: "src/core/assess.rs",
+        heading: "Adding a surface of the verdict",
+        most: 3,
+        example: "graph.mmd",
+        // The file is linked from here.
+        beside: &["site-template/base.html", "site-template/graph.html"],
     },
     Task {
         file: "src/core/domain/node.rs",
