@@ -20,9 +20,10 @@
 //!
 //! Other starting points: [`service::check`] checks an investigation, like `git fsck`. [`service::signoff`] signs with
 //! git, through `service::remote::signature`, and decides which signatures are valid. [`service::withhold`] hides
-//! withheld text in a report; the text stays in the repository. `format::readme` renders the `README.md` of an
-//! investigation. [`service`] commits the file with each write that changes it; [`store`] commits it when creating or
-//! merging an investigation.
+//! withheld text in reports and in `tot diff`; the text stays in the repository. `format::readme` renders the `README.md`
+//! of an investigation. [`service`] adds the file to each draft that changes it; [`store`] adds it when creating or
+//! merging an investigation. `service::runs` runs the commands of `tot run` and `tot rerun`, and `cli::rerun` chooses
+//! which captured commands to repeat.
 //!
 //! # Layers
 //!
