@@ -60,6 +60,16 @@ pub enum Enforcement {
 }
 
 impl Enforcement {
+    /// The default where a check is on unless the ruleset says otherwise.
+    pub(super) fn warn() -> Self {
+        Enforcement::Warn
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    pub(super) fn is_warn(&self) -> bool {
+        *self == Enforcement::Warn
+    }
+
     /// Describes the consequence in a sentence; `None` for [`Enforcement::Off`].
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         match self {

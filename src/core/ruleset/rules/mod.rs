@@ -28,6 +28,7 @@ pub mod children;
 pub mod confirmation;
 pub mod early_states;
 pub mod evidence;
+mod kind;
 pub mod min_depth;
 pub mod min_rounds;
 pub mod modes;
@@ -40,15 +41,25 @@ pub mod states;
 pub mod terminal_ratio;
 pub mod verification;
 
-use std::collections::HashSet;
-use std::fmt;
-use std::sync::Arc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::effective::EffectiveRules;
-use super::schema::{Enforcement, Ruleset};
-use super::validity::Contradiction;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording};
+use super::schema::VERSION;
+use agents::{Checks, Enforcement};
+use alternatives::Alternatives;
+use breadth::Breadth;
+use confirmation::Confirmation;
+use early_states::EarlyState;
+use evidence::Evidence;
+pub use kind::{CallVerdict, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, shortened};
+use kind::{ROUNDS_REMEDY, SILENT, applies, in_rounds, no_round};
+use modes::Mode;
+use roots::Roots;
+use runs::Runs;
 use states::State;
+use terminal_ratio::TerminalRatio;
+use verification::Verification;
 
 /// All rule kinds, in the order in which they are checked and reported.
 pub const KINDS: [RuleKind; 20] = [
@@ -74,156 +85,82 @@ pub const KINDS: [RuleKind; 20] = [
     modes::KIND,
 ];
 
-/// A rule kind, with one function for each aspect.
-pub struct RuleKind {
-    /// The key in the ruleset file; nested keys contain a dot.
-    pub key: &'static str,
-    /// Reports contradictions in a ruleset.
-    pub problems: fn(&Ruleset, &mut Vec<Contradiction>),
-    /// Describes the effect on nodes in one state, in sentences.
-    pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
-    /// Describes the requirements across states, in sentences.
-    pub sentences: fn(&EffectiveRules) -> Vec<String>,
-    /// Describes the requirement for ending, in one sentence.
-    pub end: fn(&EffectiveRules) -> Option<String>,
-    /// Reports errors in a proposal as a whole.
-    pub propose: fn(&ProposalCheck, &mut CallVerdict),
-    /// Reports errors in one result of a commit.
-    pub commit: fn(&ResultCheck, &mut CallVerdict),
-    /// Reports errors in a commit as a whole. Each node is paired with the state to store.
-    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
-    /// Reports errors in a state change.
-    pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
-    /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
-    /// number of them.
-    pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
-    /// Returns the doubts about a conclusion that have this enforcement level in the ruleset.
-    pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
+/// A method of investigation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Ruleset {
+    /// The version of the file format: 1.
+    #[schemars(extend("const" = VERSION))]
+    pub version: u32,
+    /// The name, consisting of a-z, 0-9 and hyphens. The file is named `NAME.yaml`.
+    #[schemars(regex(pattern = "^[a-z0-9-]{1,60}$"))]
+    pub name: String,
+    /// The purpose of the method, in one line.
+    pub summary: String,
+    /// Advice for agents beyond the rules, in Markdown; included in the instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// The states of nodes, in display order.
+    pub states: Vec<State>,
+    /// Requirements for roots.
+    #[serde(default)]
+    pub roots: Roots,
+    /// The maximum number of nodes in a proposal; absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_limit: Option<u32>,
+    /// The recommended breadth of one round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breadth: Option<Breadth>,
+    /// Rules for states that come too early. The first matching rule applies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub early_states: Vec<EarlyState>,
+    /// The evidence that some states require.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// States that should be backed by commands, runs or cited files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
+    /// The alternatives that some states require.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<Alternatives>,
+    /// Limits on the share of one commit that may be closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal_ratio: Option<TerminalRatio>,
+    /// States that wait for a child to confirm or refute them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<Confirmation>,
+    /// Rules on who must confirm answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// The effect of open objections on ending the investigation; default: `warn`.
+    #[serde(default = "Enforcement::warn", skip_serializing_if = "Enforcement::is_warn")]
+    pub objections: Enforcement,
+    /// Checks on agents' calls.
+    #[serde(default)]
+    pub checks: Checks,
+    /// Requirements for ending the investigation.
+    pub end: EndRules,
+    /// Below this minimum number of rounds, early states are kept by default; `tot_start` can override this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_early_terminal_below: Option<u32>,
+    /// The modes that `tot_start` may choose, the default first. Absent for a single mode, `deep`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<Mode>,
 }
 
-/// A rule kind without any effect, as the base for all others.
-const SILENT: RuleKind = RuleKind {
-    key: "",
-    problems: |_, _| {},
-    of_state: |_, _| Vec::new(),
-    sentences: |_| Vec::new(),
-    end: |_| None,
-    propose: |_, _| {},
-    commit: |_, _| {},
-    commit_together: |_, _, _, _| {},
-    reclassify: |_, _| {},
-    blockers: |_, _, _| Vec::new(),
-    end_checks: |_, _, _| Vec::new(),
-};
-
-/// The results of checking a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallVerdict {
-    /// The errors for which the call is refused.
-    pub errors: Vec<Diagnostic>,
-    /// Warnings about the call.
-    pub warnings: Vec<Diagnostic>,
-}
-
-impl CallVerdict {
-    /// Adds an error about a node, or about the whole call if `node` is empty.
-    pub fn refuse(
-        &mut self,
-        code: Code,
-        node: impl fmt::Display,
-        message: impl Into<Wording>,
-        how: impl Into<Wording>,
-    ) {
-        self.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
-    }
-
-    /// Adds a warning about a node, or about the whole call if `node` is empty.
-    pub fn warn(
-        &mut self,
-        code: Code,
-        node: impl fmt::Display,
-        message: impl Into<Wording>,
-        how: impl Into<Wording>,
-    ) {
-        self.warnings.push(Diagnostic::new(code, message).about(node).suggest(how));
-    }
-
-    /// Adds a diagnostic as a warning or an error, or ignores it, depending on the enforcement.
-    pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
-        match enforcement {
-            Enforcement::Off => {}
-            Enforcement::Warn => self.warnings.push(diagnostic),
-            Enforcement::Reject => self.errors.push(diagnostic),
-        }
-    }
-}
-
-/// A proposal to be checked against the rules.
-pub struct ProposalCheck<'a> {
-    /// The investigation.
-    pub investigation: &'a Investigation,
-    /// The rules in force.
-    pub rules: &'a EffectiveRules<'a>,
-    /// The number of nodes in the call.
-    pub number: usize,
-    /// The valid nodes in the call.
-    pub nodes: &'a [Arc<Node>],
-    /// All new roots in the call, including invalid ones, because the agent will probably fix them.
-    pub asked_roots: &'a HashSet<String>,
-    /// The pending proposals to withdraw.
-    pub withdrawn: &'a [NodeId],
-}
-
-/// A result in a commit, to be checked against the rules.
-pub struct ResultCheck<'a> {
-    /// The investigation.
-    pub investigation: &'a Investigation,
-    /// The rules in force.
-    pub rules: &'a EffectiveRules<'a>,
-    /// The pending node.
-    pub node: &'a Node,
-    /// The requested state.
-    pub asked: &'a StateName,
-    /// The state to store.
-    pub state: &'a StateName,
-    /// The evidence.
-    pub evidence: Option<&'a str>,
-    /// The alternatives considered.
-    pub alternatives: &'a [String],
-    /// The agent that did the research.
-    pub agent: Option<&'a str>,
-    /// True if a person did the research.
-    pub is_person: bool,
-    /// The start of the work, if given.
-    pub started_at: Option<Timestamp>,
-    /// True if the result names commands or runs.
-    pub has_commands: bool,
-    /// The captured runs that the result names.
-    pub runs: &'a [RunId],
-    /// True if the result cites a file that was found.
-    pub cites_a_file: bool,
-    /// Another node by the same agent.
-    pub agents_other: Option<&'a NodeId>,
-    /// The current time.
-    pub now: Timestamp,
-}
-
-/// A state change to be checked against the rules.
-pub struct ReclassificationCheck<'a> {
-    /// The investigation.
-    pub investigation: &'a Investigation,
-    /// The rules in force.
-    pub rules: &'a EffectiveRules<'a>,
-    /// The node before the change.
-    pub node: &'a Node,
-    /// The new state.
-    pub to: &'a StateName,
-    /// The reason.
-    pub reason: Option<&'a str>,
-    /// The evidence given with the change.
-    pub evidence: Option<&'a str>,
-    /// The alternatives given with the change.
-    pub alternatives: &'a [String],
+/// Requirements for ending the investigation, apart from complete nodes and no pending proposals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "End")]
+pub struct EndRules {
+    /// The minimum round to reach. Reports `MIN_ROUNDS` if it is not reached.
+    pub min_rounds: u32,
+    /// The minimum round of the deepest node. Reports `DEPTH_TOO_SHALLOW` if it is not reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_depth: Option<u32>,
+    /// The minimum composite quality in percent. Reports `QUALITY_TOO_LOW` below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_quality_percent: Option<u32>,
 }
 
 /// Describes the requirements and effects of a state, in sentences.
@@ -240,37 +177,4 @@ pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
 pub fn end(rules: &EffectiveRules) -> Vec<String> {
     let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
     of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
-}
-
-/// Returns whether a rule with these bounds applies to a round.
-fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
-    from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
-}
-
-/// Returns the problem if the bounds contain no round.
-fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
-    let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
-    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} span no rounds"))
-}
-
-/// The remedy for bounds that span no rounds.
-const ROUNDS_REMEDY: &str = "rounds start at 1; toRound must not precede fromRound";
-
-/// Formats rounds: `in round 3`, `in rounds 1 to 4`, `from round 4`.
-fn in_rounds(from: u32, to: Option<u32>) -> String {
-    match to {
-        None => format!("from round {from}"),
-        Some(to) if to == from => format!("in round {from}"),
-        Some(to) => format!("in rounds {from} to {to}"),
-    }
-}
-
-/// Joins names with commas, as in `EXPLORE, FOUND, VERIFY`. Shows at most `most` names, followed by the number of
-/// omitted names.
-pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
-    let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
-    match names.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

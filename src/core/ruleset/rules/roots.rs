@@ -16,7 +16,7 @@ pub struct Roots {
     /// The minimum number of roots in the first batch.
     pub min: u32,
     /// True if `tot_start` may set a different number with `minRoots`.
-    #[serde(skip_serializing_if = "crate::ruleset::schema::is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub min_is_chosen: bool,
     /// The maximum number of roots; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,10 +31,10 @@ pub struct State {
     /// The color in DOT: a Graphviz name, or `#rrggbb`.
     pub colour: String,
     /// True if nodes in this state neither have nor need children.
-    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub terminal: bool,
     /// True if a child in this state refutes its parent even without `refutes`.
-    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refutes: bool,
     /// The required children of an open node, by its round. The first matching entry applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,0 +1,197 @@
+//! The type of a rule kind, the calls that a kind judges, and helpers that several kinds share.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Ruleset;
+use super::agents::Enforcement;
+use super::states::State;
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording};
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::Contradiction;
+
+/// A rule kind, with one function for each aspect.
+pub struct RuleKind {
+    /// The key in the ruleset file; nested keys contain a dot.
+    pub key: &'static str,
+    /// Reports contradictions in a ruleset.
+    pub problems: fn(&Ruleset, &mut Vec<Contradiction>),
+    /// Describes the effect on nodes in one state, in sentences.
+    pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
+    /// Describes the requirements across states, in sentences.
+    pub sentences: fn(&EffectiveRules) -> Vec<String>,
+    /// Describes the requirement for ending, in one sentence.
+    pub end: fn(&EffectiveRules) -> Option<String>,
+    /// Reports errors in a proposal as a whole.
+    pub propose: fn(&ProposalCheck, &mut CallVerdict),
+    /// Reports errors in one result of a commit.
+    pub commit: fn(&ResultCheck, &mut CallVerdict),
+    /// Reports errors in a commit as a whole. Each node is paired with the state to store.
+    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
+    /// Reports errors in a state change.
+    pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
+    /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
+    /// number of them.
+    pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
+    /// Returns the doubts about a conclusion that have this enforcement level in the ruleset.
+    pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
+}
+
+/// A rule kind without any effect, as the base for all others.
+pub(super) const SILENT: RuleKind = RuleKind {
+    key: "",
+    problems: |_, _| {},
+    of_state: |_, _| Vec::new(),
+    sentences: |_| Vec::new(),
+    end: |_| None,
+    propose: |_, _| {},
+    commit: |_, _| {},
+    commit_together: |_, _, _, _| {},
+    reclassify: |_, _| {},
+    blockers: |_, _, _| Vec::new(),
+    end_checks: |_, _, _| Vec::new(),
+};
+
+/// The results of checking a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallVerdict {
+    /// The errors for which the call is refused.
+    pub errors: Vec<Diagnostic>,
+    /// Warnings about the call.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl CallVerdict {
+    /// Adds an error about a node, or about the whole call if `node` is empty.
+    pub fn refuse(
+        &mut self,
+        code: Code,
+        node: impl fmt::Display,
+        message: impl Into<Wording>,
+        how: impl Into<Wording>,
+    ) {
+        self.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
+    }
+
+    /// Adds a warning about a node, or about the whole call if `node` is empty.
+    pub fn warn(
+        &mut self,
+        code: Code,
+        node: impl fmt::Display,
+        message: impl Into<Wording>,
+        how: impl Into<Wording>,
+    ) {
+        self.warnings.push(Diagnostic::new(code, message).about(node).suggest(how));
+    }
+
+    /// Adds a diagnostic as a warning or an error, or ignores it, depending on the enforcement.
+    pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
+        match enforcement {
+            Enforcement::Off => {}
+            Enforcement::Warn => self.warnings.push(diagnostic),
+            Enforcement::Reject => self.errors.push(diagnostic),
+        }
+    }
+}
+
+/// A proposal to be checked against the rules.
+pub struct ProposalCheck<'a> {
+    /// The investigation.
+    pub investigation: &'a Investigation,
+    /// The rules in force.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The number of nodes in the call.
+    pub number: usize,
+    /// The valid nodes in the call.
+    pub nodes: &'a [Arc<Node>],
+    /// All new roots in the call, including invalid ones, because the agent will probably fix them.
+    pub asked_roots: &'a HashSet<String>,
+    /// The pending proposals to withdraw.
+    pub withdrawn: &'a [NodeId],
+}
+
+/// A result in a commit, to be checked against the rules.
+pub struct ResultCheck<'a> {
+    /// The investigation.
+    pub investigation: &'a Investigation,
+    /// The rules in force.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The pending node.
+    pub node: &'a Node,
+    /// The requested state.
+    pub asked: &'a StateName,
+    /// The state to store.
+    pub state: &'a StateName,
+    /// The evidence.
+    pub evidence: Option<&'a str>,
+    /// The alternatives considered.
+    pub alternatives: &'a [String],
+    /// The agent that did the research.
+    pub agent: Option<&'a str>,
+    /// True if a person did the research.
+    pub is_person: bool,
+    /// The start of the work, if given.
+    pub started_at: Option<Timestamp>,
+    /// True if the result names commands or runs.
+    pub has_commands: bool,
+    /// The captured runs that the result names.
+    pub runs: &'a [RunId],
+    /// True if the result cites a file that was found.
+    pub cites_a_file: bool,
+    /// Another node by the same agent.
+    pub agents_other: Option<&'a NodeId>,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// A state change to be checked against the rules.
+pub struct ReclassificationCheck<'a> {
+    /// The investigation.
+    pub investigation: &'a Investigation,
+    /// The rules in force.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The node before the change.
+    pub node: &'a Node,
+    /// The new state.
+    pub to: &'a StateName,
+    /// The reason.
+    pub reason: Option<&'a str>,
+    /// The evidence given with the change.
+    pub evidence: Option<&'a str>,
+    /// The alternatives given with the change.
+    pub alternatives: &'a [String],
+}
+
+/// Returns whether a rule with these bounds applies to a round.
+pub(super) fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
+    from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
+}
+
+/// Returns the problem if the bounds contain no round.
+pub(super) fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
+    let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
+    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} span no rounds"))
+}
+
+/// The remedy for bounds that span no rounds.
+pub(super) const ROUNDS_REMEDY: &str = "rounds start at 1; toRound must not precede fromRound";
+
+/// Formats rounds: `in round 3`, `in rounds 1 to 4`, `from round 4`.
+pub(super) fn in_rounds(from: u32, to: Option<u32>) -> String {
+    match to {
+        None => format!("from round {from}"),
+        Some(to) if to == from => format!("in round {from}"),
+        Some(to) => format!("in rounds {from} to {to}"),
+    }
+}
+
+/// Joins names with commas, as in `EXPLORE, FOUND, VERIFY`. Shows at most `most` names, followed by the number of
+/// omitted names.
+pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
+    let shown = crate::ruleset::effective::list(names.iter().take(most).map(ToString::to_string));
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
