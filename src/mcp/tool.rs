@@ -29,6 +29,7 @@ use super::{
     wire::{ReplyFields, ReplyMessage, each_once},
 };
 use crate::domain::{Caller, Code, Diagnostic, Wording};
+use crate::ruleset::rules::{self, Verb};
 
 /// A tool: its description, input schema and function.
 #[derive(Clone)]
@@ -199,9 +200,12 @@ pub struct About {
     /// A description of what the tool does, without instructions for the reader. It lists no codes except
     /// `INCOMPLETE_<STATE>`.
     pub description: &'static str,
-    /// The error codes that the tool can return, in addition to [those of every tool](super::tools::CODES).
+    /// The call that rule kinds judge, if any. They add their codes to the tool's.
+    pub verb: Option<Verb>,
+    /// The error codes that the tool can return, in addition to those of the rule kinds and [those of every
+    /// tool](super::tools::CODES).
     pub codes: &'static [Code],
-    /// The warning codes that the tool can return. The description omits them because warning messages explain
+    /// The warning codes that the tool can return, in addition to those of the rule kinds. The description omits them because warning messages explain
     /// themselves.
     pub warnings: &'static [Code],
     /// Other tools whose codes this tool can return.
@@ -223,6 +227,7 @@ impl About {
         name: "",
         title: "",
         description: "",
+        verb: None,
         codes: &[],
         warnings: &[],
         also: &[],
@@ -232,10 +237,20 @@ impl About {
         budget: 1_500,
     };
 
+    /// Returns all error codes of the tool, except those of every tool.
+    pub fn all_codes(&self) -> Vec<Code> {
+        self.verb.map_or_else(|| self.codes.to_vec(), |verb| rules::errors(verb, self.codes))
+    }
+
+    /// Returns all warning codes of the tool.
+    pub fn all_warnings(&self) -> Vec<Code> {
+        self.verb.map_or_else(|| self.warnings.to_vec(), |verb| rules::warnings(verb, self.warnings))
+    }
+
     /// Returns the description shown to agents, including the error codes.
     fn described(&self) -> String {
         let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();
-        let parts = [("Codes: ", plain_list(self.codes)), ("Codes from ", also.join(", "))];
+        let parts = [("Codes: ", plain_list(&self.all_codes())), ("Codes from ", also.join(", "))];
         let parts = parts.iter().filter(|(_, list)| !list.is_empty());
         let parts: String = parts.map(|(what, list)| format!(" {what}{list}.")).collect();
         format!("{}{parts}", self.description)

@@ -26,8 +26,9 @@ use super::{ReportError, ReportInput, json, search};
 use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
+use crate::ruleset::rules::EndRules;
 use crate::ruleset::rules::states::as_words;
-use crate::ruleset::schema::{EndRules, VERSION};
+use crate::ruleset::schema::VERSION;
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
 /// The policy of every page, which allows only files from the site to be loaded. It is set in a `meta` element, so it

@@ -392,8 +392,8 @@ pub fn is_named(tool: &str, code: &Code) -> bool {
         match code {
             // A ruleset's own codes, and the codes of required steps.
             Code::Other(_) | Code::Incomplete(_) => true,
-            Code::Breadth(_) => about.warnings.contains(&Code::Breadth(2)),
-            code => about.codes.contains(code) || about.warnings.contains(code),
+            Code::Breadth(_) => about.all_warnings().contains(&Code::Breadth(2)),
+            code => about.all_codes().contains(code) || about.all_warnings().contains(code),
         }
     }
     let about = tool.about();

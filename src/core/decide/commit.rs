@@ -79,36 +79,23 @@ pub struct NodeResult {
     pub attachments: Vec<Attach>,
 }
 
-/// Error codes for rejected commits, besides those common to all calls.
+/// Error codes for rejected commits, besides those common to all calls and those of the rule kinds.
 pub const CODES: &[Code] = &[
     Code::NotProposed,
-    Code::UnknownState,
-    Code::StateLocked,
-    Code::InvalidChildState,
-    Code::TerminalParent,
-    Code::MissingEvidence,
-    Code::MissingAlternatives,
-    Code::TerminalRatioExceeded,
     Code::NodeNotFound,
     Code::DuplicateInBatch,
     Code::EmptyBatch,
     Code::InvestigationEnded,
 ];
 
-/// Warning codes for commits.
+/// Warning codes for commits, besides those of the rule kinds.
 pub const WARNINGS: &[Code] = &[
-    Code::DepthEnforced,
-    Code::Suspicious,
     Code::ClaimedByOther,
-    Code::MissingAgent,
-    Code::ReusedAgent,
     Code::EmptyFindings,
-    Code::NotRun,
     Code::UnreadableReference,
     Code::ReferenceNotFound,
     Code::QuoteNotThere,
     Code::ReferenceIgnored,
-    Code::SecretSuspected,
 ];
 
 /// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`].

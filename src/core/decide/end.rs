@@ -80,20 +80,11 @@ pub struct EarlyStop {
     pub note: Option<String>,
 }
 
-/// Error codes for rejected conclusions, besides those common to all calls.
+/// Error codes for rejected conclusions, besides those common to all calls and those of the rule kinds.
 pub const CODES: &[Code] = &[
     Code::NoNodes,
-    Code::RecoveryRequired,
-    Code::MinRounds,
-    Code::InsufficientChildren,
     Code::PendingProposals,
-    Code::DepthTooShallow,
-    Code::QualityTooLow,
-    Code::AwaitingConfirmation,
     Code::Contested,
-    Code::UnconfirmedAnswer,
-    Code::NotIndependent,
-    Code::ObjectionOpen,
     Code::MissingConclusion,
     Code::ConclusionUnbound,
     Code::EndDeclined,
@@ -103,17 +94,9 @@ pub const CODES: &[Code] = &[
     Code::InvalidChildState,
 ];
 
-/// Warning codes for conclusions.
-pub const WARNINGS: &[Code] = &[
-    Code::AlreadyEnded,
-    Code::MissingConclusion,
-    Code::ConclusionUnbound,
-    Code::UnconfirmedAnswer,
-    Code::NotIndependent,
-    Code::ObjectionOpen,
-    Code::NotAccepted,
-    Code::SecretSuspected,
-];
+/// Warning codes for conclusions, besides those of the rule kinds.
+pub const WARNINGS: &[Code] =
+    &[Code::AlreadyEnded, Code::MissingConclusion, Code::ConclusionUnbound, Code::NotAccepted];
 
 /// Validates a request to end an investigation.
 ///

@@ -46,7 +46,7 @@ pub struct NewNode {
     pub covers: Vec<String>,
 }
 
-/// Error codes for rejected proposals, besides those common to all calls.
+/// Error codes for rejected proposals, besides those common to all calls and those of the rule kinds.
 pub const CODES: &[Code] = &[
     Code::InvalidIdFormat,
     Code::DuplicateId,
@@ -57,17 +57,10 @@ pub const CODES: &[Code] = &[
     Code::RoundMismatch,
     Code::IdParentMismatch,
     Code::MissingTitle,
-    Code::BatchOverflow,
-    Code::InsufficientRoots,
-    Code::TooManyRoots,
-    Code::InvalidRootId,
     Code::NotProposed,
     Code::EmptyBatch,
     Code::InvestigationEnded,
 ];
-
-/// Warning codes for proposals.
-pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 
 /// Validates a proposal.
 ///

@@ -36,24 +36,8 @@ pub struct Reclassify {
     pub alternatives_considered: Vec<String>,
 }
 
-/// Error codes for rejected state changes, besides those common to all calls.
-pub const CODES: &[Code] = &[
-    Code::NodeNotFound,
-    Code::UnknownState,
-    Code::HasChildren,
-    Code::InvalidChildState,
-    Code::InvestigationEnded,
-];
-
-/// Warning codes for state changes.
-pub const WARNINGS: &[Code] = &[
-    Code::EarlyState,
-    Code::MissingEvidence,
-    Code::MissingAlternatives,
-    Code::NotRun,
-    Code::NoReason,
-    Code::SecretSuspected,
-];
+/// Error codes for rejected state changes, besides those common to all calls and those of the rule kinds.
+pub const CODES: &[Code] = &[Code::NodeNotFound, Code::InvestigationEnded];
 
 /// Validates a state change.
 ///

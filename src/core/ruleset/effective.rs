@@ -1,7 +1,9 @@
 //! The rules in force for one investigation: the ruleset, its mode, and the choices made with `tot_start`. Each rule
 //! kind adds its own methods in [`rules`](super::rules).
 
-use super::schema::{Enforcement, Mode, Ruleset};
+use super::rules::Ruleset;
+use super::rules::agents::Enforcement;
+use super::rules::modes::Mode;
 use crate::domain::Meta;
 
 /// The rules in force for one investigation.

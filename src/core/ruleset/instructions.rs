@@ -2,8 +2,8 @@
 //! requirements for ending.
 
 use super::effective::EffectiveRules;
+use super::rules::states::Role;
 use super::rules::{self, roots};
-use super::schema::Role;
 
 /// Returns the instructions for one investigation, in Markdown.
 pub fn instructions(rules: &EffectiveRules) -> String {

@@ -1,8 +1,8 @@
 //! Investigation methods as data. All methods share one engine. A ruleset file defines the states and configures each
 //! rule.
 //!
-//! 1. [`schema`]: the types for ruleset files.
-//! 2. [`rules`]: all rule kinds, one file each. Start there to add a rule kind.
+//! 1. [`rules`]: the type of a ruleset, and all rule kinds, one file each. Start there to add a rule kind.
+//! 2. [`schema`]: the version of the file format, and its JSON Schema.
 //! 3. [`validity`]: detects contradictions in a ruleset.
 //! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices made with
 //!    `tot_start`.
@@ -23,8 +23,11 @@ pub mod validity;
 
 pub use effective::{ATTACHMENT_MAX, EffectiveRules};
 pub use library::Library;
+pub use rules::Ruleset;
+pub use rules::agents::Enforcement;
 pub use rules::children::Requirement;
-pub use schema::{Enforcement, Mode, Role, Ruleset, State};
+pub use rules::modes::Mode;
+pub use rules::states::{Role, State};
 
 use crate::yaml;
 

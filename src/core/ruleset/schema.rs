@@ -1,4 +1,4 @@
-//! Types for ruleset files. The types for each rule kind are defined in its module under [`rules`](super::rules).
+//! The format of ruleset files: its version, its JSON Schema, and ids as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,21 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use super::rules::agents::{Checks, Enforcement};
-pub use super::rules::alternatives::Alternatives;
-pub use super::rules::breadth::Breadth;
-pub use super::rules::child_states::ChildStates;
-pub use super::rules::children::Children;
-pub use super::rules::confirmation::{Confirmation, ConfirmationOutcome};
-pub use super::rules::early_states::EarlyState;
-pub use super::rules::evidence::Evidence;
-pub use super::rules::modes::Mode;
-pub use super::rules::roots::Roots;
-pub use super::rules::runs::Runs;
-pub use super::rules::states::{Role, State};
-pub use super::rules::terminal_ratio::{NotCounted, RatioLimit, TerminalRatio};
-pub use super::rules::verification::Verification;
-pub use super::rules::{EndRules, Ruleset};
+use super::rules::Ruleset;
 use crate::domain::{NodeId, StateName};
 
 /// The supported version of the file format.

@@ -1,7 +1,7 @@
 //! Detects contradictions in a ruleset, such as rules that make it impossible to end an investigation.
 
-use super::rules::KINDS;
-use super::schema::{Ruleset, VERSION};
+use super::rules::{KINDS, Ruleset};
+use super::schema::VERSION;
 use crate::domain::StateName;
 
 /// A contradiction in a ruleset.

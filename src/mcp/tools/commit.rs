@@ -9,6 +9,7 @@ use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::Decision;
 use crate::decide::commit::{self, NodeResult};
 use crate::domain::{Caller, Event, Node};
+use crate::ruleset::rules::Verb;
 use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
@@ -16,6 +17,7 @@ pub(super) const ABOUT: About = About {
     title: "Commit results",
     description: "Stores results for pending nodes. Findings list their sources under `## References`. A premature \
                   state is stored as another (`requestedState`) or refused. All or nothing.",
+    verb: Some(Verb::Commit),
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     ..About::PLAIN

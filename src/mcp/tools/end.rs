@@ -16,6 +16,7 @@ use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::references::{Reference, references};
 use crate::domain::{BoundAnswer, Caller, Node, PersonsAnswer};
+use crate::ruleset::rules::Verb;
 use crate::ruleset::rules::verification::Grade;
 use crate::service::{Service, Standing};
 use crate::text::shorten;
@@ -25,6 +26,7 @@ pub(super) const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
     description: "Ends an investigation once no required step is left (`canEnd`), or early with `stopped`. Returns the results.",
+    verb: Some(Verb::End),
     codes: end::CODES,
     warnings: end::WARNINGS,
     idempotent: true,

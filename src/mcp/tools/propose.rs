@@ -8,6 +8,7 @@ use super::super::wire::{GraphForm, ReplyFields, pending};
 use super::{ToolOutcome, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
 use crate::domain::{Caller, Code, Event};
+use crate::ruleset::rules::Verb;
 use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
@@ -16,8 +17,8 @@ pub(super) const ABOUT: About = About {
     description: "Registers nodes to research, or withdraws proposals. R1.A is a root, R2.A1 its child, R3.A1a a \
                   child of that. The parent must be committed and open. Proposing a pending id again replaces it. \
                   All or nothing.",
+    verb: Some(Verb::Propose),
     codes: propose::CODES,
-    warnings: propose::WARNINGS,
     ..About::PLAIN
 };
 

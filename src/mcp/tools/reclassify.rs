@@ -8,6 +8,7 @@ use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Caller, Event, NodeId};
+use crate::ruleset::rules::Verb;
 use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
@@ -15,8 +16,8 @@ pub(super) const ABOUT: About = About {
     title: "Change a node's state",
     description: "Changes a committed node's state: revives, corrects or gives it up. An open state reopens an \
                   ended investigation.",
+    verb: Some(Verb::Reclassify),
     codes: reclassify::CODES,
-    warnings: reclassify::WARNINGS,
     idempotent: true,
     ..About::PLAIN
 };

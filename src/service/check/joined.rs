@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::oldest_first;
-use super::tree::misfit;
 use crate::domain::{Happening, Node, NodeId, Reclassification};
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::misplaced;
 use crate::store::HistoryEntry;
 
 /// The effects of merges, derived from the first-parent history.
@@ -68,7 +68,7 @@ impl<'h> MergeEffects<'h> {
                 let is_misfit = nodes
                     .get(id)
                     .zip(parent)
-                    .is_some_and(|(node, parent)| misfit(node, parent, rules).is_some());
+                    .is_some_and(|(node, parent)| misplaced(rules, node, parent).is_some());
                 match (is_misfit, is_join) {
                     (true, true) => drop(joined.misfits.insert(id)),
                     (true, false) => {}
@@ -79,14 +79,13 @@ impl<'h> MergeEffects<'h> {
         joined
     }
 
-    /// Returns whether a merge may have put the node below a parent that does not allow it, or changed that parent.
-    pub(super) fn misfits(&self, node: &Node) -> bool {
-        self.is_cut || self.misfits.contains(&node.id)
-    }
-
-    /// Returns whether a merge may have added a root that could not be proposed now.
-    pub(super) fn is_root(&self, root: &Node) -> bool {
-        self.is_merged && !self.roots_by_hand.contains(&root.id)
+    /// Returns whether a merge may have put the node below a parent that does not allow it, or changed that parent. For
+    /// a root: whether a merge may have added it although it could not be proposed now.
+    pub(super) fn has_placed(&self, node: &Node) -> bool {
+        match node.parent {
+            Some(_) => self.is_cut || self.misfits.contains(&node.id),
+            None => self.is_merged && !self.roots_by_hand.contains(&node.id),
+        }
     }
 
     /// Returns whether a merge may have combined two changes to the same state.

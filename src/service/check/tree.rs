@@ -1,4 +1,5 @@
-//! Checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
+//! Checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset. Each rule kind
+//! checks the stored facts itself.
 //!
 //! Each finding has the error code that a rejected call would have returned.
 
@@ -6,11 +7,10 @@ use super::Severity::{Error, Warning};
 use super::joined::MergeEffects;
 use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, standing};
-use crate::domain::{Author, Classification, Code, CommentKind, Investigation, Node, StateName, Timestamp};
+use crate::domain::{Classification, Code, CommentKind, Investigation, Node};
 use crate::format::layout;
-use crate::ruleset::rules::confirmation::confirmations;
-use crate::ruleset::{EffectiveRules, effective};
-use crate::text::counted;
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::{self, Place, Violation};
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check = TreeCheck {
@@ -21,11 +21,10 @@ pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding
         findings: Vec::new(),
     };
     check.meta();
-    check.roots();
     for node in check.investigation.nodes() {
         check.node(node);
     }
-    check.confirmations();
+    check.rules();
     check.contested();
     check.comments();
     check.end();
@@ -59,54 +58,16 @@ impl TreeCheck<'_> {
         self.findings.push(finding.at(path, line));
     }
 
-    /// Checks for settings that `tot_start` would have rejected.
+    /// Checks that the folder has the name that the settings say.
     fn meta(&mut self) {
         let meta = self.investigation.meta();
-        let ruleset = self.rules.ruleset();
-        let text = self.subject.text(layout::META).unwrap_or_default();
-        let mut found = |severity, code: Code, key: &str, message: String| {
-            self.findings.push(Finding::new(severity, code, message).at(layout::META, key_line(text, key)));
-        };
-        if !ruleset.mode_names().contains(&meta.mode.as_str()) {
-            let modes = effective::list(ruleset.mode_names());
-            found(
-                Error,
-                Code::UnknownMode,
-                "mode",
-                format!("{} has no mode `{}`; it has {modes}.", ruleset.name, meta.mode),
-            );
-        }
-        let mode = ruleset.mode(&meta.mode);
-        let least = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
-        let lowered = mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
-        if meta.min_rounds < if lowered { 1 } else { least } {
-            let message =
-                format!("minRounds is {}, but {} requires at least {least}.", meta.min_rounds, ruleset.name);
-            found(Error, Code::MinRoundsLowered, "minRounds", message);
-        }
-        if !ruleset.roots.min_is_chosen && meta.min_roots != ruleset.roots.min {
-            let message = format!(
-                "minRoots is {}, but {} fixes it at {}.",
-                meta.min_roots, ruleset.name, ruleset.roots.min
-            );
-            found(Error, Code::MinRootsChanged, "minRoots", message);
-        }
-        if meta.allow_early_terminal
-            && !ruleset.has_conversions()
-            && ruleset.allow_early_terminal_below.is_none()
-        {
-            let message = format!("{} converts no states, so this setting has no effect.", ruleset.name);
-            found(Error, Code::EarlyTerminalAllowed, "allowEarlyTerminal", message);
-        }
         let folder = self.subject.snapshot.path.file_name().and_then(|name| name.to_str());
         let named = folder.and_then(|name| name.parse::<crate::domain::SessionId>().ok());
         if let Some(named) = named.filter(|named| *named != meta.id) {
-            found(
-                Error,
-                Code::FolderName,
-                "id",
-                format!("Its folder is named {named}, so searches find it by the wrong id."),
-            );
+            let message = format!("Its folder is named {named}, so searches find it by the wrong id.");
+            let finding = Finding::new(Error, Code::FolderName, message);
+            let line = self.subject.text(layout::META).and_then(|text| key_line(text, "id"));
+            self.findings.push(finding.at(layout::META, line));
         }
     }
 
@@ -135,47 +96,31 @@ impl TreeCheck<'_> {
         }
     }
 
-    fn roots(&mut self) {
-        let rule = &self.rules.ruleset().roots;
-        let name = &self.rules.ruleset().name;
-        let roots: Vec<_> = self.investigation.roots().cloned().collect();
-        // If no branch can continue, `tot_propose` accepts another root with any id.
-        let (excused, ordinary): (Vec<_>, Vec<_>) =
-            roots.iter().cloned().partition(|root| self.recovery_at(root));
-        if let Some(ids) = &rule.ids {
-            for root in ordinary.iter().filter(|root| !ids.contains(&root.id)) {
-                let message =
-                    format!("{} can't be a root in {name}: its root is {}.", root.id, effective::list(ids));
-                let finding = Finding::new(Error, Code::InvalidRootId, message);
-                self.at(root, "id", finding.unless_merged(self.joined.is_root(root)));
+    /// Checks the stored facts against each rule kind.
+    fn rules(&mut self) {
+        for violation in rules::violations(self.investigation, self.rules) {
+            let Violation { place, is_error, may_be_merged, diagnostic } = violation;
+            let severity = if is_error { Error } else { Warning };
+            let finding = Finding {
+                suggestion: diagnostic.suggestion.map(|how| how.person().to_owned()),
+                ..Finding::new(severity, diagnostic.code, diagnostic.message.person())
+            };
+            match place {
+                Place::Setting(key) => {
+                    let line = self.subject.text(layout::META).and_then(|text| key_line(text, key));
+                    self.findings.push(finding.at(layout::META, line));
+                }
+                Place::Node(id, key) => {
+                    let Some(node) = self.investigation.node(&id) else { continue };
+                    let is_merged = may_be_merged && self.joined.has_placed(node);
+                    self.at(node, key, finding.unless_merged(is_merged));
+                }
+                Place::Change(id, number) => {
+                    let Some(node) = self.investigation.node(&id) else { continue };
+                    self.at_change(node, number, finding);
+                }
             }
         }
-        if let Some(most) = rule.max.map(|max| max as usize) {
-            for root in ordinary.iter().skip(most) {
-                let message =
-                    format!("{name} allows {}, but there are {}.", counted(most, "root"), ordinary.len());
-                let finding = Finding::new(Error, Code::TooManyRoots, message);
-                self.at(root, "id", finding.unless_merged(self.joined.is_root(root)));
-            }
-        }
-        let least = self.rules.min_roots() as usize;
-        if !roots.is_empty() && ordinary.len() + excused.len() < least {
-            let message = format!("It has {} of the {least} required roots.", roots.len());
-            self.at(&roots[0], "id", Finding::new(Warning, Code::InsufficientRoots, message));
-        }
-    }
-
-    /// Returns whether all branches were closed before the minimum round when the root was proposed.
-    fn recovery_at(&self, root: &Node) -> bool {
-        let at = root.proposed_at;
-        let mut earlier = self
-            .investigation
-            .nodes()
-            .filter(|node| node.id != root.id)
-            .filter_map(|node| Some((node.round(), state_at(node.classification.as_ref()?, at)?)))
-            .peekable();
-        earlier.peek().is_some()
-            && earlier.all(|(round, state)| round < self.rules.min_rounds() && self.rules.is_terminal(state))
     }
 
     fn node(&mut self, node: &Node) {
@@ -198,7 +143,6 @@ impl TreeCheck<'_> {
             self.below(node, parent);
         }
         if let Some(classification) = &node.classification {
-            self.commit(node, classification);
             self.changes(node, classification);
             self.backing(node, classification);
             self.amendments(node, classification);
@@ -219,74 +163,14 @@ impl TreeCheck<'_> {
             let message = format!("{} was proposed before its parent {} was committed.", node.id, parent.id);
             self.at(node, "proposedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
-        let state = above.current_state();
-        let finding = match misfit(node, parent, self.rules) {
-            None => return,
-            Some(Code::TerminalParent) => {
-                let message =
-                    format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
-                Finding::new(Error, Code::TerminalParent, message)
-                    .suggest(format!("Revive {} with `tot reclassify`.", parent.id))
-            }
-            Some(code) => {
-                let own = node.state().map(StateName::as_str).unwrap_or_default();
-                let allowed = effective::list(self.rules.child_states(state).unwrap_or_default());
-                let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
-                Finding::new(Error, code, message).suggest(format!("Allowed under {state}: {allowed}."))
-            }
-        };
-        let key = if finding.code == Code::TerminalParent { "parent" } else { "state" };
-        let finding = finding.unless_merged(self.joined.misfits(node));
-        self.at(node, key, finding);
     }
 
-    /// Checks the result that `tot_commit` stored.
-    fn commit(&mut self, node: &Node, classification: &Classification) {
-        let state = &classification.state;
-        for (key, name) in
-            [("state", Some(state)), ("requestedState", classification.requested_state.as_ref())]
-        {
-            if let Some(name) = name.filter(|name| self.rules.ruleset().state(name).is_none()) {
-                self.at(node, key, self.unknown(name));
-            }
-        }
-        if let Some(rule) = self.rules.early_rule(state, node.round()) {
-            let would = match &rule.store_as {
-                Some(other) => format!("would have stored {other}"),
-                None => "would have been rejected".to_owned(),
-            };
-            let when = match self.rules.first_round_from(state, 1) {
-                Some(first) => format!("{state} is not allowed before round {first}"),
-                None => format!("{state} is never allowed"),
-            };
-            let round = node.round();
-            let message = format!(
-                "{} was committed as {state} in round {round}, where a commit {would}: {when}.",
-                node.id
-            );
-            self.at(node, "state", Finding::new(Error, Code::EarlyState, message));
-        }
-        if let Some(asked) = &classification.requested_state {
-            let stored = self.rules.early_rule(asked, node.round()).and_then(|rule| rule.store_as.as_ref());
-            if stored != Some(state) {
-                let message = format!("No rule stores {asked} as {state} in round {}.", node.round());
-                self.at(node, "requestedState", Finding::new(Error, Code::RequestedState, message));
-            }
-        }
-        let (evidence, runs) = (classification.evidence.as_deref(), &classification.runs);
-        if let Some(least) = self.rules.lacks_evidence(self.investigation, &node.id, state, evidence, runs) {
-            let message = format!("{state} needs evidence of at least {least} characters.");
-            let key = if evidence.is_some() { "evidence" } else { "state" };
-            self.at(node, key, Finding::new(Error, Code::MissingEvidence, message));
-        }
+    /// Checks the result's times and its references to other nodes.
+    fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.committed_at < node.proposed_at {
             let message = format!("{} was committed before it was proposed.", node.id);
             self.at(node, "committedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
-    }
-
-    /// Checks the result's references to other nodes, and the time when work on it began.
-    fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.refutes && node.parent.is_none() {
             let message = format!("{} refutes its parent, but is a root.", node.id);
             self.at(node, "refutes", Finding::new(Error, Code::RefutesNothing, message));
@@ -331,7 +215,6 @@ impl TreeCheck<'_> {
     fn changes(&mut self, node: &Node, classification: &Classification) {
         let mut state = &classification.state;
         let mut time = classification.committed_at;
-        let mut evidence: Vec<&str> = classification.evidence.as_deref().into_iter().collect();
         for (number, change) in classification.reclassified.iter().enumerate() {
             if &change.from != state {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
@@ -344,64 +227,8 @@ impl TreeCheck<'_> {
                 let message = format!("{} became {} before it became {state}.", node.id, change.to);
                 self.at_change(node, number, Finding::new(Warning, Code::TimeRunsBack, message));
             }
-            if self.rules.ruleset().state(&change.to).is_none() {
-                self.at_change(node, number, self.unknown(&change.to));
-            }
-            evidence.extend(change.evidence.as_deref());
-            match &change.by {
-                Author::Child(child) => {
-                    let is_child = child.round() == node.round().saturating_add(1)
-                        && self.investigation.children(&node.id).any(|other| &other.id == child);
-                    let rule = self.rules.confirmation(&change.from);
-                    let is_outcome =
-                        rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
-                    if !is_child || !is_outcome {
-                        let why = if is_child { "no rule allows this" } else { "that is not its child" };
-                        let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
-                        self.at_change(node, number, Finding::new(Error, Code::NoConfirmation, message));
-                    }
-                }
-                Author::Agent(_) | Author::Unknown => {
-                    let warned = |code: Code| change.warnings.iter().any(|warning| warning.code == code);
-                    if self.rules.early_rule(&change.to, node.round()).is_some() && !warned(Code::EarlyState)
-                    {
-                        let message = format!(
-                            "{} became {} in round {}, too early for a commit, and has no warning about it.",
-                            node.id,
-                            change.to,
-                            node.round()
-                        );
-                        self.at_change(node, number, Finding::new(Warning, Code::EarlyState, message));
-                    }
-                    let (texts, runs) = (evidence.iter().copied(), &classification.runs);
-                    let lacks =
-                        self.rules.lacks_evidence(self.investigation, &node.id, &change.to, texts, runs);
-                    if let Some(least) = lacks
-                        && !warned(Code::MissingEvidence)
-                    {
-                        let message = format!(
-                            "{} became {} without the {least} characters of evidence that a commit needs, and has no warning about it.",
-                            node.id, change.to
-                        );
-                        self.at_change(node, number, Finding::new(Warning, Code::MissingEvidence, message));
-                    }
-                }
-            }
             state = &change.to;
             time = change.at;
-        }
-    }
-
-    /// Checks for nodes whose state should follow from their children but doesn't. A merge of two clones can cause
-    /// this.
-    fn confirmations(&mut self) {
-        let now = self.investigation.meta().started_at;
-        for missed in confirmations(self.investigation, self.rules, now) {
-            let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
-            let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
-            let finding = Finding::new(Warning, Code::ConfirmationDue, message)
-                .suggest("The next `tot commit` or `tot reclassify` corrects it.");
-            self.at(&missed.node, "state", finding);
         }
     }
 
@@ -479,31 +306,4 @@ impl TreeCheck<'_> {
             warn(Code::OtherEnds, "otherConclusions", &message, None);
         }
     }
-
-    fn unknown(&self, name: &StateName) -> Finding {
-        let ruleset = self.rules.ruleset();
-        Finding::new(Error, Code::UnknownState, format!("{name} is not a state of {}.", ruleset.name))
-            .suggest(format!("The states are {}.", ruleset.state_list()))
-    }
-}
-
-/// Returns the code of the rule that forbids placing the node below its parent, if any.
-pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Option<Code> {
-    let above = parent.classification.as_ref()?;
-    let state = above.current_state();
-    if rules.is_terminal(state) {
-        // If a child promoted the node, that child and its siblings remain allowed.
-        return above.promoted_by().is_none().then_some(Code::TerminalParent);
-    }
-    let is_allowed = node.state().is_none_or(|own| rules.allows_child(state, own));
-    (!is_allowed).then_some(Code::InvalidChildState)
-}
-
-/// Returns the state at the given time, or `None` if the node was not committed yet.
-fn state_at(classification: &Classification, at: Timestamp) -> Option<&StateName> {
-    if classification.committed_at > at {
-        return None;
-    }
-    let before = classification.reclassified.iter().take_while(|change| change.at <= at);
-    Some(before.last().map_or(&classification.state, |change| &change.to))
 }

@@ -17,19 +17,10 @@ use tree_of_thoughts::yaml;
 use super::table::Table;
 use crate::report::pages::{SiteContents, site};
 
-/// A ruleset with minimal requirements.
-const LITTLE: &str = "\
-version: 1
-name: little
-summary: A method that asks for little.
-states:
-- {name: GO, meaning: Go on, role: open, colour: lightblue, children: [{min: 1}]}
-- {name: WAIT, meaning: Go on later, role: open, colour: gray, children: [{min: 1}]}
-- {name: ANSWER, meaning: An answer, role: solution, colour: green, terminal: true}
-- {name: OUT, meaning: Ruled out, role: deadEnd, colour: red, terminal: true}
-checks: {suspicious: \"off\", missingAgent: \"off\", reusedAgent: \"off\", secretSuspected: \"off\"}
-end: {minRounds: 1}
-";
+/// Returns the ruleset with minimal requirements, and the fixtures.
+fn documents() -> (&'static str, &'static str) {
+    include_str!("kinds.yaml").split_once("\n---\n").unwrap()
+}
 
 /// A kind of rule, and a ruleset in which it fires.
 #[derive(Default, Deserialize)]
@@ -44,11 +35,11 @@ struct Fixture {
 
 impl Fixture {
     fn all() -> Vec<Fixture> {
-        yaml::from_text(include_str!("kinds.yaml")).unwrap()
+        yaml::from_text(documents().1).unwrap()
     }
 
     fn ruleset(&self) -> RulesetFile {
-        let mut ruleset: Value = yaml::from_text(LITTLE).unwrap();
+        let mut ruleset: Value = yaml::from_text(documents().0).unwrap();
         let states = ruleset["states"].as_array_mut().unwrap();
         states
             .iter_mut()
@@ -87,6 +78,9 @@ fn each_kind_fires_where_it_is_asked_for_and_is_silent_elsewhere_and_says_what_i
         assert_ne!(before, after, "{kind} is not told");
         let reply = fixture.reply(file);
         assert!(reply.contains(says), "{kind}: {reply}");
+        let declared = KINDS.iter().filter(|known| known.key == kind);
+        let mut codes = declared.flat_map(|kind| kind.errors.iter().chain(kind.warnings));
+        assert!(says.contains(':') || codes.any(|(_, code)| code == says.as_str()), "{kind} has no {says}");
         let reply = fixture.reply(silent.clone());
         assert!(!reply.contains(says), "{kind}: {reply}");
     }

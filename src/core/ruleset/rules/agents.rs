@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::effective::EffectiveRules;
@@ -81,7 +81,19 @@ impl Enforcement {
 }
 
 /// Reports `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT` and `NO_REASON`. `tot_end` checks the conclusion itself.
-pub(super) const KIND: RuleKind = RuleKind { key: "checks", sentences, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "checks",
+    warnings: &[
+        (Verb::Commit, Code::Suspicious),
+        (Verb::Commit, Code::MissingAgent),
+        (Verb::Commit, Code::ReusedAgent),
+        (Verb::Reclassify, Code::NoReason),
+    ],
+    sentences,
+    commit,
+    reclassify,
+    ..SILENT
+};
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, StateName, Wording};
 use crate::ruleset::Ruleset;
@@ -22,8 +22,16 @@ pub struct Alternatives {
 }
 
 /// Reports `MISSING_ALTERNATIVES`: an error for commits, a warning for state changes.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "alternatives", problems, of_state, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "alternatives",
+    errors: &[(Verb::Commit, Code::MissingAlternatives)],
+    warnings: &[(Verb::Reclassify, Code::MissingAlternatives)],
+    problems,
+    of_state,
+    commit,
+    reclassify,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the minimum number of alternatives, if the state requires alternatives.

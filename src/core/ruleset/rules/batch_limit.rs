@@ -1,13 +1,20 @@
 //! `batchLimit`: the maximum number of nodes in a proposal.
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::Code;
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
 /// Reports `BATCH_OVERFLOW`.
-pub(super) const KIND: RuleKind = RuleKind { key: "batchLimit", problems, sentences, propose, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "batchLimit",
+    errors: &[(Verb::Propose, Code::BatchOverflow)],
+    problems,
+    sentences,
+    propose,
+    ..SILENT
+};
 
 fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let Some(limit) = ruleset.batch_limit else { return };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::{Code, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -23,7 +23,14 @@ pub struct Breadth {
 }
 
 /// Reports `R2_BREADTH` and the corresponding codes for other rounds.
-pub(super) const KIND: RuleKind = RuleKind { key: "breadth", problems, sentences, propose, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "breadth",
+    warnings: &[(Verb::Propose, Code::Breadth(2))],
+    problems,
+    sentences,
+    propose,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the recommended breadth as a round and its number of nodes.

@@ -1,8 +1,8 @@
 //! `states.childStates`: the states allowed for a node's children, depending on the node's state.
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
-use crate::domain::{Code, StateName};
+use super::{CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation};
+use crate::domain::{Code, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -11,8 +11,16 @@ use crate::ruleset::validity::{Contradiction, check_states};
 pub type ChildStates = Vec<StateName>;
 
 /// Reports `INVALID_CHILD_STATE`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "states.childStates", problems, of_state, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "states.childStates",
+    errors: &[(Verb::Commit, Code::InvalidChildState), (Verb::Reclassify, Code::InvalidChildState)],
+    problems,
+    of_state,
+    commit,
+    reclassify,
+    placement,
+    ..SILENT
+};
 
 impl<'a> EffectiveRules<'a> {
     /// Returns whether a child in state `child` is allowed below a parent in state `parent`.
@@ -96,4 +104,14 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     {
         refuse(format!("{} can't be {to} under {}, which is {state}.", node.id, parent.id), state);
     }
+}
+
+fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Violation> {
+    let (above, own) = (parent.state()?, node.state()?);
+    let message = || format!("{} can't be {own} under {}, which is {above}.", node.id, parent.id);
+    let violation = || {
+        let place = Place::Node(node.id.clone(), "state");
+        Violation::error(place, Code::InvalidChildState, message()).unless_merged()
+    };
+    (!rules.allows_child(above, own)).then(|| violation().suggest(allowed_under(rules, above)))
 }

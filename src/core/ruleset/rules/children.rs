@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round, shortened};
+use super::{ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_rounds, no_round, shortened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, joined, list};
@@ -52,8 +52,15 @@ impl Requirement<'_> {
 }
 
 /// Reports `INSUFFICIENT_CHILDREN` and `INCOMPLETE_<STATE>`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "states.children", problems, of_state, end, blockers, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "states.children",
+    errors: &[(Verb::End, Code::InsufficientChildren)],
+    problems,
+    of_state,
+    end,
+    blockers,
+    ..SILENT
+};
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the number and states of the children that a node in this state and round needs.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{RuleKind, SILENT};
+use super::{Place, RuleKind, SILENT, Verb, Violation, committed};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
@@ -38,8 +38,16 @@ pub struct ConfirmationOutcome {
 }
 
 /// Reports `AWAITING_CONFIRMATION`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "confirmations", problems, of_state, end, blockers, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "confirmations",
+    errors: &[(Verb::End, Code::AwaitingConfirmation)],
+    problems,
+    of_state,
+    end,
+    blockers,
+    stored,
+    ..SILENT
+};
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the confirmation rule for a waiting state.
@@ -241,4 +249,31 @@ pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Time
 /// committed as pending. If the parent returned to that state, the child must be newer.
 fn since_pending(parent: &Classification, child: &Classification) -> bool {
     parent.reclassified.is_empty() || child.current_since() > parent.current_since()
+}
+
+/// Checks for state changes that the child does not support, and for missing ones, which a merge of two clones can cause.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    for (node, result) in committed(investigation) {
+        for (number, change) in result.reclassified.iter().enumerate() {
+            let Some(child) = change.by.child() else { continue };
+            let is_child = child.round() == node.round().saturating_add(1)
+                && investigation.children(&node.id).any(|other| &other.id == child);
+            let rule = rules.confirmation(&change.from);
+            let is_outcome = rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
+            if !is_child || !is_outcome {
+                let why = if is_child { "no rule allows this" } else { "that is not its child" };
+                let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
+                let place = Place::Change(node.id.clone(), number);
+                violations.push(Violation::error(place, Code::NoConfirmation, message));
+            }
+        }
+    }
+    for missed in confirmations(investigation, rules, investigation.meta().started_at) {
+        let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
+        let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
+        let violation =
+            Violation::warning(Place::Node(missed.node.id.clone(), "state"), Code::ConfirmationDue, message);
+        let how = "The next `tot commit` or `tot reclassify` corrects it.";
+        violations.push(violation.suggest(how.to_owned()));
+    }
 }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::states::State;
 use super::{
-    CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, applies, children, no_round,
+    CallVerdict, Place, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, Verb, Violation, applies,
+    changes_without, children, committed, no_round,
 };
-use crate::domain::{Code, Diagnostic, Node, StateName, Wording};
+use crate::domain::{Code, Diagnostic, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -34,8 +35,17 @@ pub struct EarlyState {
 }
 
 /// Reports `DEPTH_ENFORCED` or the ruleset's own code, `STATE_LOCKED` and `EARLY_STATE`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "earlyStates", problems, of_state, sentences, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "earlyStates",
+    errors: &[(Verb::Commit, Code::StateLocked)],
+    warnings: &[(Verb::Commit, Code::DepthEnforced), (Verb::Reclassify, Code::EarlyState)],
+    problems,
+    of_state,
+    sentences,
+    reclassify,
+    stored,
+    ..SILENT
+};
 
 impl Ruleset {
     /// Returns the first rule under which the state is too early in the round.
@@ -246,4 +256,50 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         None => format!("{} became {to}, which no commit allows.", node.id),
     };
     verdict.warnings.push(Diagnostic::new(Code::EarlyState, message).about(&node.id));
+}
+
+/// Checks for early states that a commit would have converted or refused, and for conversions that no rule requires.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    let (ruleset, meta) = (rules.ruleset(), investigation.meta());
+    if meta.allow_early_terminal && !ruleset.has_conversions() && ruleset.allow_early_terminal_below.is_none()
+    {
+        let place = Place::Setting("allowEarlyTerminal");
+        let message = format!("{} converts no states, so this setting has no effect.", ruleset.name);
+        violations.push(Violation::error(place, Code::EarlyTerminalAllowed, message));
+    }
+    for (node, result) in committed(investigation) {
+        let (id, round, state) = (&node.id, node.round(), &result.state);
+        if let Some(rule) = rules.early_rule(state, round) {
+            let would = match &rule.store_as {
+                Some(other) => format!("would have stored {other}"),
+                None => "would have been rejected".to_owned(),
+            };
+            let when = match rules.first_round_from(state, 1) {
+                Some(first) => format!("{state} is not allowed before round {first}"),
+                None => format!("{state} is never allowed"),
+            };
+            let message =
+                format!("{id} was committed as {state} in round {round}, where a commit {would}: {when}.");
+            let place = Place::Node(id.clone(), "state");
+            violations.push(Violation::error(place, Code::EarlyState, message));
+        }
+        if let Some(asked) = &result.requested_state {
+            let stored = rules.early_rule(asked, round).and_then(|rule| rule.store_as.as_ref());
+            if stored != Some(state) {
+                let message = format!("No rule stores {asked} as {state} in round {round}.");
+                let place = Place::Node(id.clone(), "requestedState");
+                violations.push(Violation::error(place, Code::RequestedState, message));
+            }
+        }
+        for (number, change) in changes_without(result, Code::EarlyState) {
+            let to = &change.to;
+            if rules.early_rule(to, round).is_some() {
+                let message = format!(
+                    "{id} became {to} in round {round}, too early for a commit, and has no warning about it."
+                );
+                let place = Place::Change(id.clone(), number);
+                violations.push(Violation::warning(place, Code::EarlyState, message));
+            }
+        }
+    }
 }

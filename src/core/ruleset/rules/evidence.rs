@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::was_run;
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
+use super::{
+    CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation,
+    changes_without, committed,
+};
 use crate::domain::{Code, Investigation, NodeId, RunId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -25,8 +28,17 @@ pub struct Evidence {
 }
 
 /// Reports `MISSING_EVIDENCE`: an error for commits, a warning for state changes.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "evidence", problems, of_state, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "evidence",
+    errors: &[(Verb::Commit, Code::MissingEvidence)],
+    warnings: &[(Verb::Reclassify, Code::MissingEvidence)],
+    problems,
+    of_state,
+    commit,
+    reclassify,
+    stored,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the minimum length of the evidence in characters, if the state requires evidence.
@@ -96,6 +108,30 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         );
         let how = Wording::both("Give `evidence` when reclassifying.", "Give it with --evidence.");
         verdict.warn(Code::MissingEvidence, &node.id, message, how);
+    }
+}
+
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    for (node, result) in committed(investigation) {
+        let (id, evidence) = (&node.id, result.evidence.as_deref());
+        if let Some(least) = rules.lacks_evidence(investigation, id, &result.state, evidence, &result.runs) {
+            let message = format!("{} needs evidence of at least {least} characters.", result.state);
+            let place = Place::Node(id.clone(), if evidence.is_some() { "evidence" } else { "state" });
+            violations.push(Violation::error(place, Code::MissingEvidence, message));
+        }
+        for (number, change) in changes_without(result, Code::MissingEvidence) {
+            let later = result.reclassified[..=number].iter().filter_map(|change| change.evidence.as_deref());
+            let texts = evidence.into_iter().chain(later);
+            if let Some(least) = rules.lacks_evidence(investigation, id, &change.to, texts, &result.runs) {
+                let message = format!(
+                    "{id} became {} without the {least} characters of evidence that a commit needs, and has no \
+                     warning about it.",
+                    change.to
+                );
+                let place = Place::Change(id.clone(), number);
+                violations.push(Violation::warning(place, Code::MissingEvidence, message));
+            }
+        }
     }
 }
 

@@ -7,14 +7,34 @@ use std::sync::Arc;
 use super::Ruleset;
 use super::agents::Enforcement;
 use super::states::State;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording};
+use crate::domain::{
+    Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, RunId, StateName,
+    Timestamp, Wording,
+};
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
+
+/// A call that rule kinds judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// `tot_propose`.
+    Propose,
+    /// `tot_commit`.
+    Commit,
+    /// `tot_reclassify`.
+    Reclassify,
+    /// `tot_end`.
+    End,
+}
 
 /// A rule kind, with one function for each aspect.
 pub struct RuleKind {
     /// The key in the ruleset file; nested keys contain a dot.
     pub key: &'static str,
+    /// The codes of its errors and blockers, each with the call that returns it.
+    pub errors: &'static [(Verb, Code)],
+    /// The codes of its warnings, each with the call that returns it. A ruleset may make them errors.
+    pub warnings: &'static [(Verb, Code)],
     /// Reports contradictions in a ruleset.
     pub problems: fn(&Ruleset, &mut Vec<Contradiction>),
     /// Describes the effect on nodes in one state, in sentences.
@@ -36,11 +56,17 @@ pub struct RuleKind {
     pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
     /// Returns the doubts about a conclusion that have this enforcement level in the ruleset.
     pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
+    /// Reports that a stored node can't be below this parent. A merge may have put it there.
+    pub placement: fn(&EffectiveRules, &Node, &Node) -> Option<Violation>,
+    /// Reports the other stored facts that break the rule, for `tot check`.
+    pub stored: fn(&Investigation, &EffectiveRules, &mut Vec<Violation>),
 }
 
 /// A rule kind without any effect, as the base for all others.
 pub(super) const SILENT: RuleKind = RuleKind {
     key: "",
+    errors: &[],
+    warnings: &[],
     problems: |_, _| {},
     of_state: |_, _| Vec::new(),
     sentences: |_| Vec::new(),
@@ -51,6 +77,8 @@ pub(super) const SILENT: RuleKind = RuleKind {
     reclassify: |_, _| {},
     blockers: |_, _, _| Vec::new(),
     end_checks: |_, _, _| Vec::new(),
+    placement: |_, _, _| None,
+    stored: |_, _, _| {},
 };
 
 /// The results of checking a call.
@@ -161,6 +189,69 @@ pub struct ReclassificationCheck<'a> {
     pub evidence: Option<&'a str>,
     /// The alternatives given with the change.
     pub alternatives: &'a [String],
+}
+
+/// A stored fact that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The stored fact.
+    pub place: Place,
+    /// True if no call can have stored it. Otherwise, a call would have warned about it.
+    pub is_error: bool,
+    /// True if a merge can have caused it, by placing the node.
+    pub may_be_merged: bool,
+    /// The code, the problem and the remedy.
+    pub diagnostic: Diagnostic,
+}
+
+/// The file and the key of a stored fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A key among the settings that `tot_start` stored.
+    Setting(&'static str),
+    /// A key of a node's file.
+    Node(NodeId, &'static str),
+    /// A state change of a node, counted from 0.
+    Change(NodeId, usize),
+}
+
+impl Violation {
+    /// Creates a violation that no call can have stored.
+    pub(super) fn error(place: Place, code: Code, message: String) -> Self {
+        let diagnostic = Diagnostic::new(code, message);
+        Violation { place, is_error: true, may_be_merged: false, diagnostic }
+    }
+
+    /// Creates a violation about which a call would have warned.
+    pub(super) fn warning(place: Place, code: Code, message: String) -> Self {
+        Violation { is_error: false, ..Violation::error(place, code, message) }
+    }
+
+    /// Marks the violation as one that a merge can have caused.
+    pub(super) fn unless_merged(self) -> Self {
+        Violation { may_be_merged: true, ..self }
+    }
+
+    /// Sets the suggested remedy.
+    pub(super) fn suggest(mut self, suggestion: String) -> Self {
+        self.diagnostic.suggestion = Some(suggestion.into());
+        self
+    }
+}
+
+/// Returns the committed nodes with their results.
+pub(super) fn committed(investigation: &Investigation) -> impl Iterator<Item = (&Node, &Classification)> {
+    investigation.nodes().filter_map(|node| Some((node.as_ref(), node.classification.as_ref()?)))
+}
+
+/// Returns the state changes of a node by agents and people that have no warning with this code, each with its number.
+pub(super) fn changes_without(
+    result: &Classification,
+    code: Code,
+) -> impl Iterator<Item = (usize, &Reclassification)> {
+    result.reclassified.iter().enumerate().filter(move |(_, change)| {
+        change.by.child().is_none() && change.warnings.iter().all(|warning| warning.code != code)
+    })
 }
 
 /// Returns whether a rule with these bounds applies to a round.

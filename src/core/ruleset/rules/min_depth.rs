@@ -1,11 +1,12 @@
 //! `end.minDepth`: the depth that the deepest node must reach before ending.
 
-use super::{RuleKind, SILENT};
+use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
 
 /// Reports `DEPTH_TOO_SHALLOW`.
-pub(super) const KIND: RuleKind = RuleKind { key: "end.minDepth", end, blockers, ..SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "end.minDepth", errors: &[(Verb::End, Code::DepthTooShallow)], end, blockers, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the round that the deepest node must reach, if the ruleset sets one.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{RuleKind, SILENT};
+use super::{Place, RuleKind, SILENT, Verb, Violation};
 use crate::domain::{Code, Diagnostic, Investigation, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -12,7 +12,15 @@ use crate::ruleset::validity::Contradiction;
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
 
 /// Reports `MIN_ROUNDS` and `RECOVERY_REQUIRED`.
-pub(super) const KIND: RuleKind = RuleKind { key: "end.minRounds", problems, end, blockers, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "end.minRounds",
+    errors: &[(Verb::End, Code::RecoveryRequired), (Verb::End, Code::MinRounds)],
+    problems,
+    end,
+    blockers,
+    stored,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the round that must be reached before ending.
@@ -29,6 +37,14 @@ impl EffectiveRules<'_> {
     }
 }
 
+/// Returns the minimum number of rounds in a mode, and the lowest that `tot_start` may choose instead.
+fn bounds(ruleset: &Ruleset, mode: &str) -> (u32, u32) {
+    let mode = ruleset.mode(mode);
+    let own = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
+    let may_be_lowered = mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
+    (own, if may_be_lowered { *BOUNDS.start() } else { own })
+}
+
 /// Returns the minimum number of rounds for a new investigation, based on its mode, the request and the operator's
 /// floor.
 ///
@@ -41,10 +57,8 @@ pub fn chosen(
     asked: Option<u32>,
     floor: Option<u32>,
 ) -> Result<u32, Diagnostic> {
-    let of_mode = ruleset.mode(mode);
-    let own = of_mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
-    let may_be_lowered = of_mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
-    let least = if may_be_lowered { *BOUNDS.start() } else { own }.max(floor.unwrap_or(0));
+    let (own, lowest) = bounds(ruleset, mode);
+    let least = lowest.max(floor.unwrap_or(0));
     let asked = asked.unwrap_or(own.max(least));
     let invalid = |what: String, how: String| {
         let message = Wording::both("minRounds", "--min-rounds").map(|it| format!("{it} is {asked}{what}."));
@@ -109,4 +123,15 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize)
         blockers.push(blocker);
     }
     blockers
+}
+
+/// Checks for a minimum that `tot_start` would have rejected.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    let (ruleset, meta) = (rules.ruleset(), investigation.meta());
+    let (least, lowest) = bounds(ruleset, &meta.mode);
+    if meta.min_rounds < lowest {
+        let message =
+            format!("minRounds is {}, but {} requires at least {least}.", meta.min_rounds, ruleset.name);
+        violations.push(Violation::error(Place::Setting("minRounds"), Code::MinRoundsLowered, message));
+    }
 }

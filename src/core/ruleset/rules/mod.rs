@@ -46,14 +46,18 @@ use serde::{Deserialize, Serialize};
 
 use super::effective::EffectiveRules;
 use super::schema::VERSION;
+use crate::domain::{Code, Investigation, Node};
 use agents::{Checks, Enforcement};
 use alternatives::Alternatives;
 use breadth::Breadth;
 use confirmation::Confirmation;
 use early_states::EarlyState;
 use evidence::Evidence;
-pub use kind::{CallVerdict, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, shortened};
-use kind::{ROUNDS_REMEDY, SILENT, applies, in_rounds, no_round};
+pub use kind::{
+    CallVerdict, Place, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Verb, Violation,
+    shortened,
+};
+use kind::{ROUNDS_REMEDY, SILENT, applies, changes_without, committed, in_rounds, no_round};
 use modes::Mode;
 use roots::Roots;
 use runs::Runs;
@@ -161,6 +165,42 @@ pub struct EndRules {
     /// The minimum composite quality in percent. Reports `QUALITY_TOO_LOW` below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_quality_percent: Option<u32>,
+}
+
+/// Adds the error codes of the rule kinds to a call's own.
+pub fn errors(verb: Verb, own: &[Code]) -> Vec<Code> {
+    with_kinds(own, verb, |kind| kind.errors)
+}
+
+/// Adds the warning codes of the rule kinds to a call's own.
+pub fn warnings(verb: Verb, own: &[Code]) -> Vec<Code> {
+    with_kinds(own, verb, |kind| kind.warnings)
+}
+
+fn with_kinds(own: &[Code], verb: Verb, codes: fn(&RuleKind) -> &'static [(Verb, Code)]) -> Vec<Code> {
+    let of_kinds = KINDS.iter().flat_map(codes).filter(|(of, _)| *of == verb).map(|(_, code)| code);
+    let mut all: Vec<Code> = own.iter().chain(of_kinds).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Returns the rule that forbids storing the node below this parent, if any.
+pub fn misplaced(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Violation> {
+    KINDS.iter().find_map(|kind| (kind.placement)(rules, node, parent))
+}
+
+/// Returns the stored facts that break the rules.
+pub fn violations(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for node in investigation.nodes() {
+        let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent));
+        violations.extend(parent.and_then(|parent| misplaced(rules, node, parent)));
+    }
+    for kind in &KINDS {
+        (kind.stored)(investigation, rules, &mut violations);
+    }
+    violations
 }
 
 /// Describes the requirements and effects of a state, in sentences.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RuleKind, SILENT, min_rounds};
+use super::{Place, RuleKind, SILENT, Violation, min_rounds};
+use crate::domain::{Code, Investigation};
 use crate::ruleset::Ruleset;
-use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, PLAIN_NAME, is_plain_name};
 
 /// The mode name for rulesets that define no modes.
@@ -39,7 +40,7 @@ pub struct Mode {
 }
 
 /// Modes never reject a call themselves.
-pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, stored, ..SILENT };
 
 impl Ruleset {
     /// Returns the mode names, the default first.
@@ -99,4 +100,14 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let sentence = |number| format!("tot_next asks for {number} or more children for each open node.");
     Some(rules.children_asked()).filter(|number| *number > 0).map(sentence).into_iter().collect()
+}
+
+/// Checks for a mode that `tot_start` would have rejected.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    let (ruleset, mode) = (rules.ruleset(), &investigation.meta().mode);
+    if !ruleset.mode_names().contains(&mode.as_str()) {
+        let modes = list(ruleset.mode_names());
+        let message = format!("{} has no mode `{mode}`; it has {modes}.", ruleset.name);
+        violations.push(Violation::error(Place::Setting("mode"), Code::UnknownMode, message));
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::agents::Enforcement;
 use super::verification::{ClaimedAuthor, writers};
-use super::{RuleKind, SILENT};
+use super::{RuleKind, SILENT, Verb};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
     Wording,
@@ -17,7 +17,14 @@ use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
 
 /// Reports `OBJECTION_OPEN`.
-pub(super) const KIND: RuleKind = RuleKind { key: "objections", end, end_checks, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "objections",
+    errors: &[(Verb::End, Code::ObjectionOpen)],
+    warnings: &[(Verb::End, Code::ObjectionOpen)],
+    end,
+    end_checks,
+    ..SILENT
+};
 
 /// The maximum number of characters quoted from an objection in a message.
 const QUOTED: usize = 200;

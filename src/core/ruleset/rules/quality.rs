@@ -3,15 +3,21 @@
 use serde::Serialize;
 
 use super::states::Role;
-use super::{RuleKind, SILENT};
+use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
 /// Reports `QUALITY_TOO_LOW`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "end.minQualityPercent", problems, end, blockers, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "end.minQualityPercent",
+    errors: &[(Verb::End, Code::QualityTooLow)],
+    problems,
+    end,
+    blockers,
+    ..SILENT
+};
 
 /// Quality scores; all are 0 if there are no nodes. Nodes with the solution role count as valid, and those with the
 /// dead-end role as dead.

@@ -1,13 +1,18 @@
 //! `roots`: the minimum and maximum number of roots, and their ids.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, NodeId, Wording};
+use super::{CallVerdict, Place, ProposalCheck, RuleKind, SILENT, Verb, Violation, committed};
+use crate::domain::{
+    Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp, Wording,
+};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Contradiction;
+use crate::text::counted;
 
 /// Requirements for roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +38,19 @@ impl Default for Roots {
 }
 
 /// Reports `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS` and `INVALID_ROOT_ID`.
-pub(super) const KIND: RuleKind = RuleKind { key: "roots", problems, sentences, propose, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "roots",
+    errors: &[
+        (Verb::Propose, Code::InsufficientRoots),
+        (Verb::Propose, Code::TooManyRoots),
+        (Verb::Propose, Code::InvalidRootId),
+    ],
+    problems,
+    sentences,
+    propose,
+    stored,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the minimum number of roots.
@@ -155,4 +172,55 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
         };
         verdict.refuse(Code::InsufficientRoots, "", message, suggestion);
     }
+}
+
+/// Checks the number and the ids of the stored roots.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    let (ruleset, meta) = (rules.ruleset(), investigation.meta());
+    let (rule, name) = (&ruleset.roots, &ruleset.name);
+    if !rule.min_is_chosen && meta.min_roots != rule.min {
+        let message = format!("minRoots is {}, but {name} fixes it at {}.", meta.min_roots, rule.min);
+        violations.push(Violation::error(Place::Setting("minRoots"), Code::MinRootsChanged, message));
+    }
+    let place = |root: &Node| Place::Node(root.id.clone(), "id");
+    // If no branch can continue, `tot_propose` accepts another root with any id.
+    let is_ordinary = |root: &&Arc<Node>| !recovery_at(investigation, rules, root);
+    let ordinary: Vec<_> = investigation.roots().filter(is_ordinary).collect();
+    for root in &ordinary {
+        if let Some(ids) = rule.ids.as_ref().filter(|ids| !ids.contains(&root.id)) {
+            let message = format!("{} can't be a root in {name}: its root is {}.", root.id, list(ids));
+            let violation = Violation::error(place(root), Code::InvalidRootId, message);
+            violations.push(violation.unless_merged());
+        }
+    }
+    let most = rule.max.map_or(usize::MAX, |max| max as usize);
+    for root in ordinary.iter().skip(most) {
+        let message = format!("{name} allows {}, but there are {}.", counted(most, "root"), ordinary.len());
+        let violation = Violation::error(place(root), Code::TooManyRoots, message);
+        violations.push(violation.unless_merged());
+    }
+    let (has, least) = (investigation.roots().count(), rules.min_roots() as usize);
+    if let Some(first) = investigation.roots().next().filter(|_| has < least) {
+        let message = format!("It has {has} of the {least} required roots.");
+        violations.push(Violation::warning(place(first), Code::InsufficientRoots, message));
+    }
+}
+
+/// Returns whether all branches were closed before the minimum round when the root was proposed.
+fn recovery_at(investigation: &Investigation, rules: &EffectiveRules, root: &Node) -> bool {
+    let mut earlier = committed(investigation)
+        .filter(|(node, _)| node.id != root.id)
+        .filter_map(|(node, result)| Some((node.round(), state_at(result, root.proposed_at)?)))
+        .peekable();
+    earlier.peek().is_some()
+        && earlier.all(|(round, state)| round < rules.min_rounds() && rules.is_terminal(state))
+}
+
+/// Returns the state at the given time, or `None` if the node was not committed yet.
+fn state_at(result: &Classification, at: Timestamp) -> Option<&StateName> {
+    if result.committed_at > at {
+        return None;
+    }
+    let before = result.reclassified.iter().take_while(|change| change.at <= at);
+    Some(before.last().map_or(&result.state, |change| &change.to))
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -20,7 +20,15 @@ pub struct Runs {
 }
 
 /// Reports `NOT_RUN`, a warning for commits and state changes.
-pub(super) const KIND: RuleKind = RuleKind { key: "runs", problems, of_state, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "runs",
+    warnings: &[(Verb::Commit, Code::NotRun), (Verb::Reclassify, Code::NotRun)],
+    problems,
+    of_state,
+    commit,
+    reclassify,
+    ..SILENT
+};
 
 /// Returns whether a command was run for the node, or a result names a run.
 pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {

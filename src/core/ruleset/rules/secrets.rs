@@ -1,6 +1,6 @@
 //! `checks.secretSuspected`: text that seems to contain credentials, which git would store permanently.
 
-use super::{CallVerdict, RuleKind, SILENT};
+use super::{CallVerdict, RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
@@ -10,7 +10,17 @@ use crate::secrets::suspects;
 const NAMED: usize = 3;
 
 /// Reports `SECRET_SUSPECTED` for any text in any call.
-pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "checks.secretSuspected",
+    warnings: &[
+        (Verb::Propose, Code::SecretSuspected),
+        (Verb::Commit, Code::SecretSuspected),
+        (Verb::Reclassify, Code::SecretSuspected),
+        (Verb::End, Code::SecretSuspected),
+    ],
+    sentences,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Makes suspected credentials an error regardless of the ruleset, at the operator's request.

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::child_states::ChildStates;
 use super::children::Children;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, shortened};
-use crate::domain::{Code, Diagnostic, NodeId, StateName, Wording};
+use super::{
+    CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation, committed,
+    shortened,
+};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Contradiction;
@@ -102,8 +105,22 @@ pub fn as_words(name: &StateName) -> String {
 }
 
 /// Reports `UNKNOWN_STATE`, `TERMINAL_PARENT` and `HAS_CHILDREN`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "states", problems, of_state, commit, reclassify, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "states",
+    errors: &[
+        (Verb::Commit, Code::UnknownState),
+        (Verb::Commit, Code::TerminalParent),
+        (Verb::Reclassify, Code::UnknownState),
+        (Verb::Reclassify, Code::HasChildren),
+    ],
+    problems,
+    of_state,
+    commit,
+    reclassify,
+    placement,
+    stored,
+    ..SILENT
+};
 
 impl Ruleset {
     /// Returns the state with this name, if any.
@@ -253,6 +270,37 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
         verdict.refuse(Code::HasChildren, &node.id, message, suggestion);
+    }
+}
+
+/// Checks that a stored node is not below a terminal one.
+fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Violation> {
+    let above = parent.classification.as_ref()?;
+    let state = above.current_state();
+    // If a child promoted the parent, that child and its siblings remain allowed.
+    if !rules.is_terminal(state) || above.promoted_by().is_some() {
+        return None;
+    }
+    let place = Place::Node(node.id.clone(), "parent");
+    let message = format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
+    let how = format!("Revive {} with `tot reclassify`.", parent.id);
+    Some(Violation::error(place, Code::TerminalParent, message).unless_merged().suggest(how))
+}
+
+/// Checks for unknown states.
+fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+    let ruleset = rules.ruleset();
+    for (node, result) in committed(investigation) {
+        let requested = result.requested_state.iter().map(|state| ("requestedState", state));
+        let keys = std::iter::once(("state", &result.state)).chain(requested);
+        let keys = keys.map(|(key, state)| (Place::Node(node.id.clone(), key), state));
+        let changes = result.reclassified.iter().enumerate();
+        let changes = changes.map(|(number, change)| (Place::Change(node.id.clone(), number), &change.to));
+        for (place, name) in keys.chain(changes).filter(|(_, name)| ruleset.state(name).is_none()) {
+            let message = format!("{name} is not a state of {}.", ruleset.name);
+            let how = format!("The states are {}.", ruleset.state_list());
+            violations.push(Violation::error(place, Code::UnknownState, message).suggest(how));
+        }
     }
 }
 

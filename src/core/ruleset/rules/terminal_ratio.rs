@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round};
+use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_rounds, no_round};
 use crate::domain::{Code, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -55,8 +55,14 @@ pub struct NotCounted {
 }
 
 /// Reports `TERMINAL_RATIO_EXCEEDED`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "terminalRatio", problems, sentences, commit_together, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "terminalRatio",
+    errors: &[(Verb::Commit, Code::TerminalRatioExceeded)],
+    problems,
+    sentences,
+    commit_together,
+    ..SILENT
+};
 
 impl EffectiveRules<'_> {
     /// Returns the maximum percentage of a round's nodes that one commit may close; `None` for no limit.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::Enforcement;
 use super::states::Role;
-use super::{RuleKind, SILENT};
+use super::{RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
@@ -61,7 +61,14 @@ pub struct Confirming {
 }
 
 /// Reports `UNCONFIRMED_ANSWER` and `NOT_INDEPENDENT`.
-pub(super) const KIND: RuleKind = RuleKind { key: "verification", sentences, end_checks, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind {
+    key: "verification",
+    errors: &[(Verb::End, Code::UnconfirmedAnswer), (Verb::End, Code::NotIndependent)],
+    warnings: &[(Verb::End, Code::UnconfirmedAnswer), (Verb::End, Code::NotIndependent)],
+    sentences,
+    end_checks,
+    ..SILENT
+};
 
 impl Grade {
     /// Returns whether someone else has confirmed the answer.
