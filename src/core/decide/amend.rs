@@ -15,8 +15,8 @@ use crate::domain::{
     Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::CallVerdict;
 use crate::ruleset::rules::confirmation::stamp;
+use crate::ruleset::rules::{AmendmentCheck, CallVerdict, KINDS};
 
 /// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -60,14 +60,9 @@ pub struct Amend {
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
-/// Warning codes for amendments.
-pub const WARNINGS: &[Code] = &[
-    Code::SecretSuspected,
-    Code::UnreadableReference,
-    Code::ReferenceNotFound,
-    Code::QuoteNotThere,
-    Code::ReferenceIgnored,
-];
+/// Warning codes for amendments, besides those of the rule kinds.
+pub const WARNINGS: &[Code] =
+    &[Code::UnreadableReference, Code::ReferenceNotFound, Code::QuoteNotThere, Code::ReferenceIgnored];
 
 /// Validates an amendment. `known` contains the lookup results for the paths collected by [`citing`].
 ///
@@ -101,13 +96,14 @@ pub fn amend(
     }
     check_texts(rules, &about, texts(&request), &mut verdict);
     match request.node_id {
-        Some(_) => of_node(investigation, request, (known, now), verdict),
+        Some(_) => of_node(investigation, rules, request, (known, now), verdict),
         None => of_conclusion(investigation, rules, request, now, verdict),
     }
 }
 
 fn of_node(
     investigation: &Investigation,
+    rules: &EffectiveRules,
     request: Amend,
     (known, now): (&LookedUpPaths, Timestamp),
     mut verdict: CallVerdict,
@@ -161,7 +157,7 @@ fn of_node(
     if amendment.parts().next().is_none() {
         verdict.errors.push(nothing_given().about(&about));
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(std::mem::take(&mut verdict.errors))?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
     verdict.warnings.extend(unreadable);
     if let Some(result) = &node.classification {
@@ -173,6 +169,11 @@ fn of_node(
     if amendment.parts().next().is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
+    let amended = AmendmentCheck { investigation, rules, node: &after, amendment: &amendment };
+    for kind in &KINDS {
+        (kind.amend)(&amended, &mut verdict);
+    }
+    Rejection::unless_empty(verdict.errors)?;
     if let Some(result) = &mut after.classification {
         result.amended.push(amendment);
     }

@@ -8,6 +8,7 @@ use super::super::wire::ReplyFields;
 use super::{ToolOutcome, with_model};
 use crate::decide::amend::{self, Amend};
 use crate::domain::{Caller, Event};
+use crate::ruleset::rules::Verb;
 use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
@@ -15,6 +16,7 @@ pub(super) const ABOUT: About = About {
     title: "Correct text",
     description: "Corrects the text of a committed node, or the `conclusion`; earlier text is kept. \
                   Amended answers must be reconfirmed.",
+    verb: Some(Verb::Amend),
     codes: amend::CODES,
     warnings: amend::WARNINGS,
     idempotent: true,

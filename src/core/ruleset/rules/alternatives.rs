@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
+use super::{AmendmentCheck, CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, StateName, Wording};
+use crate::domain::{Code, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -21,15 +21,16 @@ pub struct Alternatives {
     pub min: u32,
 }
 
-/// Reports `MISSING_ALTERNATIVES`: an error for commits, a warning for state changes.
+/// Reports `MISSING_ALTERNATIVES`: an error for commits, a warning for state changes and amendments.
 pub(super) const KIND: RuleKind = RuleKind {
     key: "alternatives",
     errors: &[(Verb::Commit, Code::MissingAlternatives)],
-    warnings: &[(Verb::Reclassify, Code::MissingAlternatives)],
+    warnings: &[(Verb::Reclassify, Code::MissingAlternatives), (Verb::Amend, Code::MissingAlternatives)],
     problems,
     of_state,
     commit,
     reclassify,
+    amend,
     ..SILENT
 };
 
@@ -71,23 +72,38 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
 }
 
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
-    let Some(least) = change.rules.alternatives(change.to) else { return };
-    let held = change.node.classification.iter().flat_map(|it| {
+    let Some(least) = lacks(change.rules, change.node, change.to, change.alternatives) else { return };
+    let message = format!(
+        "{} became {} without the {least} alternatives that a commit needs.",
+        change.node.id, change.to
+    );
+    let how =
+        Wording::both("Give `alternativesConsidered` when reclassifying.", "Give each with --alternative.");
+    verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
+}
+
+fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
+    let (node, is_changed) = (amended.node, amended.amendment.alternatives_considered.is_some());
+    let Some(state) = node.state().filter(|_| is_changed) else { return };
+    if let Some(least) = lacks(amended.rules, node, state, &[]) {
+        let message =
+            format!("{} is {state}, but lacks the {least} alternatives that a commit needs.", node.id);
+        let how = Wording::both(
+            "Amend `alternativesConsidered`: give all of them.",
+            "Give each with --alternative.",
+        );
+        verdict.warn(Code::MissingAlternatives, &node.id, message, how);
+    }
+}
+
+/// Returns the minimum if a node in this state lacks alternatives, considering all that are stored with it.
+fn lacks(rules: &EffectiveRules, node: &Node, state: &StateName, given: &[String]) -> Option<u32> {
+    let held = node.classification.iter().flat_map(|it| {
         let later = it.reclassified.iter().flat_map(|change| &change.alternatives_considered);
         it.alternatives_considered.iter().chain(later)
     });
-    let all: Vec<String> = held.chain(change.alternatives).cloned().collect();
-    if number(&all) < least as usize {
-        let message = format!(
-            "{} became {} without the {least} alternatives that a commit needs.",
-            change.node.id, change.to
-        );
-        let how = Wording::both(
-            "Give `alternativesConsidered` when reclassifying.",
-            "Give each with --alternative.",
-        );
-        verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
-    }
+    let all: Vec<String> = held.chain(given).cloned().collect();
+    rules.alternatives(state).filter(|least| number(&all) < *least as usize)
 }
 
 /// Returns the number of meaningful alternatives.

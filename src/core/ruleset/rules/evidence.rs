@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::runs::was_run;
 use super::states::State;
 use super::{
-    CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation,
-    changes_without, committed,
+    AmendmentCheck, CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb,
+    Violation, changes_without, committed,
 };
-use crate::domain::{Code, Investigation, NodeId, RunId, StateName, Wording};
+use crate::domain::{
+    Amendment, Classification, Code, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording,
+};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -27,15 +29,16 @@ pub struct Evidence {
     pub or_run: bool,
 }
 
-/// Reports `MISSING_EVIDENCE`: an error for commits, a warning for state changes.
+/// Reports `MISSING_EVIDENCE`: an error for commits, a warning for state changes and amendments.
 pub(super) const KIND: RuleKind = RuleKind {
     key: "evidence",
     errors: &[(Verb::Commit, Code::MissingEvidence)],
-    warnings: &[(Verb::Reclassify, Code::MissingEvidence)],
+    warnings: &[(Verb::Reclassify, Code::MissingEvidence), (Verb::Amend, Code::MissingEvidence)],
     problems,
     of_state,
     commit,
     reclassify,
+    amend,
     stored,
     ..SILENT
 };
@@ -93,15 +96,29 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     }
 }
 
+/// Returns the minimum if a node in this state lacks evidence, considering everything stored with it.
+fn lacks(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    state: &StateName,
+    given: Option<&str>,
+) -> Option<u32> {
+    let held = node.classification.iter().flat_map(|result| {
+        let later = result.reclassified.iter().filter_map(|change| change.evidence.as_deref());
+        result.evidence.as_deref().into_iter().chain(later)
+    });
+    rules.lacks_evidence(investigation, &node.id, state, held.chain(given), &runs_of(node))
+}
+
+/// Returns the runs that the node's results name.
+fn runs_of(node: &Node) -> Vec<RunId> {
+    node.results().flat_map(|result| result.runs.iter().copied()).collect()
+}
+
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let (node, to) = (change.node, change.to);
-    let held = node.classification.iter().flat_map(|classification| {
-        let later = classification.reclassified.iter().filter_map(|change| change.evidence.as_deref());
-        classification.evidence.as_deref().into_iter().chain(later)
-    });
-    let texts = held.chain(change.evidence);
-    let runs: Vec<RunId> = node.results().flat_map(|result| result.runs.iter().copied()).collect();
-    if let Some(least) = change.rules.lacks_evidence(change.investigation, &node.id, to, texts, &runs) {
+    if let Some(least) = lacks(change.investigation, change.rules, node, to, change.evidence) {
         let message = format!(
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id
@@ -111,18 +128,40 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     }
 }
 
+fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
+    let AmendmentCheck { investigation, rules, node, amendment } = amended;
+    let Some(state) = node.state().filter(|_| amendment.evidence.is_some()) else { return };
+    if let Some(least) = lacks(investigation, rules, node, state, None) {
+        let message = too_short_now(node, state, least);
+        let how = Wording::both(
+            "Amend `evidence`: put what was measured or read into it.",
+            "Amend it again: state what was measured or read.",
+        );
+        verdict.warn(Code::MissingEvidence, &node.id, message, how);
+    }
+}
+
+fn too_short_now(node: &Node, state: &StateName, least: u32) -> String {
+    format!(
+        "{} is {state}, but its amended evidence lacks the {least} characters that a commit needs.",
+        node.id
+    )
+}
+
+/// Checks the evidence at each commit, state change and amendment against the rule in force for it.
 fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     for (node, result) in committed(investigation) {
-        let (id, evidence) = (&node.id, result.evidence.as_deref());
-        if let Some(least) = rules.lacks_evidence(investigation, id, &result.state, evidence, &result.runs) {
-            let message = format!("{} needs evidence of at least {least} characters.", result.state);
-            let place = Place::Node(id.clone(), if evidence.is_some() { "evidence" } else { "state" });
-            violations.push(Violation::error(place, Code::MissingEvidence, message));
+        let (id, state) = (&node.id, &result.state);
+        let place = || Place::Node(id.clone(), if result.evidence.is_some() { "evidence" } else { "state" });
+        let texts = evidence_at(result, result.committed_at);
+        if let Some(least) = rules.lacks_evidence(investigation, id, state, texts, &result.runs) {
+            let message = format!("{state} needs evidence of at least {least} characters.");
+            violations.push(Violation::error(place(), Code::MissingEvidence, message));
         }
         for (number, change) in changes_without(result, Code::MissingEvidence) {
             let later = result.reclassified[..=number].iter().filter_map(|change| change.evidence.as_deref());
-            let texts = evidence.into_iter().chain(later);
-            if let Some(least) = rules.lacks_evidence(investigation, id, &change.to, texts, &result.runs) {
+            let texts = evidence_at(result, change.at).chain(later);
+            if let Some(least) = rules.lacks_evidence(investigation, id, &change.to, texts, &runs_of(node)) {
                 let message = format!(
                     "{id} became {} without the {least} characters of evidence that a commit needs, and has no \
                      warning about it.",
@@ -132,7 +171,28 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
                 violations.push(Violation::warning(place, Code::MissingEvidence, message));
             }
         }
+        let is_amended = |it: &Amendment| it.evidence.is_some() && it.at >= result.current_since();
+        let state = result.current_state();
+        if result.amended.iter().any(is_amended)
+            && let Some(least) = lacks(investigation, rules, node, state, None)
+        {
+            let message = too_short_now(node, state, least);
+            violations.push(Violation::warning(place(), Code::MissingEvidence, message));
+        }
     }
+}
+
+/// Returns the evidence stored at this time. If it was amended at the same time, returns both texts.
+fn evidence_at(result: &Classification, at: Timestamp) -> impl Iterator<Item = &str> {
+    let earlier = result.amended.iter().filter_map(|it| Some((it.evidence.as_deref()?, Some(it.at))));
+    let current = result.evidence.as_deref().map(|text| (text, None));
+    let mut since = None;
+    let texts = earlier.chain(current).filter(move |(_, until)| {
+        let is_stored = since.is_none_or(|since| since <= at) && until.is_none_or(|until| at <= until);
+        since = *until;
+        is_stored
+    });
+    texts.map(|(text, _)| text)
 }
 
 fn characters(text: &str) -> usize {

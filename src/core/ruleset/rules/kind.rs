@@ -8,8 +8,8 @@ use super::Ruleset;
 use super::agents::Enforcement;
 use super::states::State;
 use crate::domain::{
-    Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, RunId, StateName,
-    Timestamp, Wording,
+    Amendment, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, RunId,
+    StateName, Timestamp, Wording,
 };
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
@@ -23,6 +23,8 @@ pub enum Verb {
     Commit,
     /// `tot_reclassify`.
     Reclassify,
+    /// `tot_amend` of a node.
+    Amend,
     /// `tot_end`.
     End,
 }
@@ -51,6 +53,8 @@ pub struct RuleKind {
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
     /// Reports errors in a state change.
     pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
+    /// Reports errors in an amendment.
+    pub amend: fn(&AmendmentCheck, &mut CallVerdict),
     /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
     /// number of them.
     pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
@@ -75,6 +79,7 @@ pub(super) const SILENT: RuleKind = RuleKind {
     commit: |_, _| {},
     commit_together: |_, _, _, _| {},
     reclassify: |_, _| {},
+    amend: |_, _| {},
     blockers: |_, _, _| Vec::new(),
     end_checks: |_, _, _| Vec::new(),
     placement: |_, _, _| None,
@@ -189,6 +194,18 @@ pub struct ReclassificationCheck<'a> {
     pub evidence: Option<&'a str>,
     /// The alternatives given with the change.
     pub alternatives: &'a [String],
+}
+
+/// An amendment to be checked against the rules.
+pub struct AmendmentCheck<'a> {
+    /// The investigation.
+    pub investigation: &'a Investigation,
+    /// The rules in force.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The node after the amendment.
+    pub node: &'a Node,
+    /// The amendment, with the previous text of the changed parts.
+    pub amendment: &'a Amendment,
 }
 
 /// A stored fact that breaks a rule.

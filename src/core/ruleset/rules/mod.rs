@@ -54,8 +54,8 @@ use confirmation::Confirmation;
 use early_states::EarlyState;
 use evidence::Evidence;
 pub use kind::{
-    CallVerdict, Place, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Verb, Violation,
-    shortened,
+    AmendmentCheck, CallVerdict, Place, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Verb,
+    Violation, shortened,
 };
 use kind::{ROUNDS_REMEDY, SILENT, applies, changes_without, committed, in_rounds, no_round};
 use modes::Mode;

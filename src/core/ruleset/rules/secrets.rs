@@ -16,6 +16,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         (Verb::Propose, Code::SecretSuspected),
         (Verb::Commit, Code::SecretSuspected),
         (Verb::Reclassify, Code::SecretSuspected),
+        (Verb::Amend, Code::SecretSuspected),
         (Verb::End, Code::SecretSuspected),
     ],
     sentences,
