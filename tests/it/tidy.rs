@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use source::{Source, sources};
 
 /// Returns a file of the project, or all files below a folder with one of these extensions, with their content.
-fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
+pub fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     fn walk(path: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
         if path.is_dir() {
             for entry in std::fs::read_dir(path).unwrap() {

@@ -221,8 +221,8 @@ modes:
           line 36: missing field `version` (add the key version)
         "name: own" -> "name: Own Rules"
           line 2: `Own Rules` is not a ruleset name (use a-z, 0-9 and hyphens, at most 60)
-        "summary: A" -> "sumary: A"
-          line 3: unknown field `sumary`, expected one of version, name, summary, advice, states, roots, batchLimit, breadth, earlyStates, evidence, runs, alternatives, terminalRatio, confirmations, verification, objections, checks, end, allowEarlyTerminalBelow, modes (did you mean summary?)
+        "roots: {min: 1}" -> "roots: {id: [R1.A]}"
+          line 26: unknown field `id`, expected one of min, minIsChosen, max, ids (did you mean ids?)
         "role: open" -> "role: opened"
           line 7: unknown variant `opened`, expected one of open, awaitingConfirmation, solution, theory, confirmation, exhausted, deadEnd (did you mean open?)
         "min: 1" -> "min: one"
@@ -316,7 +316,7 @@ modes:
         ("version: 1", "version: 2"),
         ("version: 1\n", ""),
         ("name: own", "name: Own Rules"),
-        ("summary: A", "sumary: A"),
+        ("roots: {min: 1}", "roots: {id: [R1.A]}"),
         ("role: open", "role: opened"),
         ("min: 1", "min: one"),
         ("name: CLAIM", "name: claim"),

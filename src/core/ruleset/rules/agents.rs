@@ -1,4 +1,16 @@
-//! `checks` on agents: their identity, the speed of their research, and the reasons they give.
+//! `checks`: each is `"off"` (quoted, because some YAML parsers read a bare off as false), `warn` (the default; the
+//! warning stays in the history) or `reject`.
+//!
+//! - `suspicious`: a commit less than `minResearchSeconds` after its proposal (`SUSPICIOUS`)
+//! - `missingAgent`, `reusedAgent`: a result without an agent, or by an agent with other results (`MISSING_AGENT`,
+//!   `REUSED_AGENT`)
+//! - `noReason`: a state change without a reason (`NO_REASON`)
+//! - `missingConclusion`: ending without a conclusion (`MISSING_CONCLUSION`)
+//! - `conclusionUnbound`: ending without naming any of several answers (`CONCLUSION_UNBOUND`)
+//!
+//! ```yaml
+//! checks: {minResearchSeconds: 30, suspicious: reject, missingAgent: warn, reusedAgent: "off"}
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,9 @@
-//! `alternatives`: the number of alternatives to consider before a node may enter a state.
+//! `alternatives`: these `states` require at least `min` entries in the field `alternativesConsidered`, each longer
+//! than one word (`MISSING_ALTERNATIVES`). A reclassification or an amendment that leaves fewer only warns.
+//!
+//! ```yaml
+//! alternatives: {states: [ROOT_CAUSE], min: 2}
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,8 @@
-//! `batchLimit`: the maximum number of nodes in a proposal.
+//! `batchLimit`: the maximum number of nodes in one proposal (`BATCH_OVERFLOW`).
+//!
+//! ```yaml
+//! batchLimit: 8
+//! ```
 
 use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::Code;

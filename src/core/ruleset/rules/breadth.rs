@@ -1,4 +1,9 @@
-//! `breadth`: the recommended number of nodes in one round.
+//! `breadth`: a recommended number of nodes for one `round`. With fewer than `recommended`, the reply warns
+//! (`R2_BREADTH`).
+//!
+//! ```yaml
+//! breadth: {round: 2, recommended: 5}
+//! ```
 
 use std::collections::HashSet;
 

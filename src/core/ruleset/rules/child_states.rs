@@ -1,4 +1,8 @@
-//! `states.childStates`: the states allowed for a node's children, depending on the node's state.
+//! `states.childStates`: all states that a child of a node in this state may have.
+//!
+//! ```yaml
+//! - {name: ROOT_CAUSE, meaning: It fits, role: awaitingConfirmation, colour: orange, children: [{min: 1}], childStates: [EVIDENCE, REFUTED, HYPOTHESIS]}
+//! ```
 
 use super::states::State;
 use super::{CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation};

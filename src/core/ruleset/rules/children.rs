@@ -1,4 +1,10 @@
-//! `states.children`: the children that an open node needs, depending on its state.
+//! `states.children`: nodes in an open state need `children`, at least `min` of them before the investigation can end.
+//! The first entry whose `fromRound` and `toRound` match the node's round applies. With `of`, only children in these
+//! states count.
+//!
+//! ```yaml
+//! - {name: HYPOTHESIS, meaning: A possible cause, role: open, colour: lightblue, children: [{min: 3, toRound: 2}, {min: 1, of: [EVIDENCE, REFUTED]}]}
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,11 @@
-//! `confirmations`: states that wait for a child to confirm or refute them.
+//! `confirmations`: a node in `state` (role `awaitingConfirmation`) changes when a child reaches a state listed as
+//! `child` in `outcomes`: in the same commit, the node `becomes` the state given there. The first such child decides.
+//! Children older than the node's current wait don't count.
+//!
+//! ```yaml
+//! confirmations:
+//! - {state: ROOT_CAUSE, outcomes: [{child: EVIDENCE, becomes: CONFIRMED}, {child: REFUTED, becomes: HYPOTHESIS}]}
+//! ```
 
 use std::collections::HashSet;
 use std::sync::Arc;

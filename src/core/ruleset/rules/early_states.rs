@@ -1,5 +1,26 @@
-//! `earlyStates`: states that are too early in some rounds. A commit stores another state instead, or is refused. A
-//! reclassification may still set them, but with a warning.
+//! `earlyStates`: each rule names `states` that come too early from `fromRound` to `toRound`. A rule with `storeAs` is
+//! a conversion: the node is stored with that state, and the reply warns with `code` (by default `DEPTH_ENFORCED`). A
+//! rule without it is a lock: the commit is refused (`STATE_LOCKED`). The first matching rule applies, and the state
+//! that it stores must be allowed in these rounds. Round 100 is the last: with `toRound: 100`, only a confirmation or a
+//! reclassification can set the state. A reclassification to an early state warns (`EARLY_STATE`).
+//!
+//! ```yaml
+//! earlyStates:
+//! - {states: [REFUTED], toRound: 2, storeAs: HYPOTHESIS, code: TEST_FIRST}
+//! ```
+//!
+//! ```yaml
+//! earlyStates:
+//! - {states: [ROOT_CAUSE, CONFIRMED], fromRound: 1, toRound: 2}
+//! ```
+//!
+//! `allowEarlyTerminalBelow`: an investigation with fewer minimum rounds than this keeps early states as they are,
+//! unless `tot_start` sets `allowEarlyTerminal` otherwise. Locks still apply.
+//!
+//! ```yaml
+//! allowEarlyTerminalBelow: 4
+//! earlyStates: [{states: [REFUTED], toRound: 2, storeAs: HYPOTHESIS}]
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

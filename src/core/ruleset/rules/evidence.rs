@@ -1,4 +1,10 @@
-//! `evidence`: the evidence that some states require.
+//! `evidence`: these `states` require at least `minCharacters` in the field `evidence` (`MISSING_EVIDENCE`); with
+//! `orRun: true`, a command captured by `tot run` is enough. A reclassification or an amendment that leaves less only
+//! warns.
+//!
+//! ```yaml
+//! evidence: {states: [REFUTED], minCharacters: 50}
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

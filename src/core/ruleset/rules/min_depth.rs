@@ -1,4 +1,9 @@
-//! `end.minDepth`: the depth that the deepest node must reach before ending.
+//! `end.minDepth`: the round that the deepest node must have reached before the investigation can end
+//! (`DEPTH_TOO_SHALLOW`).
+//!
+//! ```yaml
+//! end: {minRounds: 4, minDepth: 4}
+//! ```
 
 use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};

@@ -1,4 +1,10 @@
-//! `end.minRounds`: the round that must be reached before ending, and how to continue if every node is closed earlier.
+//! `end.minRounds`: the round that the investigation must have reached before it can end, from 1 to 20 (`MIN_ROUNDS`).
+//! If every node is closed earlier, it needs another root (`RECOVERY_REQUIRED`). In every ruleset, open nodes must have
+//! their required children, no node may await confirmation, and no proposal may be pending.
+//!
+//! ```yaml
+//! end: {minRounds: 4}
+//! ```
 
 use std::ops::RangeInclusive;
 

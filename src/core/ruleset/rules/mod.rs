@@ -1,23 +1,19 @@
 //! Rule kinds. Each file defines one kind: its keys in the ruleset file and their possible contradictions, its errors,
-//! warnings and conversions, the conditions under which it prevents ending, and its description.
+//! warnings and conversions, the conditions under which it prevents ending, its description, and its checks of stored
+//! facts. It begins with the docs for the authors of rulesets.
 //!
 //! [`KINDS`] lists all kinds in the order used by every caller: [`validity`](super::validity), the verbs in `decide`,
-//! and the text for agents, the terminal and the report, which use the same sentences.
+//! `tot check`, and the text for agents, the terminal and the report, which use the same sentences.
 //!
 //! # Adding a rule kind
 //!
-//! 1. `src/core/ruleset/rules/evidence.rs` is a small example. Copy it and fill in the [`RuleKind`] fields that the new
-//!    kind needs.
-//! 2. `src/core/ruleset/rules/mod.rs`: declare the module and add it to [`KINDS`].
-//! 3. `src/core/ruleset/schema.rs`: add its key to the ruleset type.
-//! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
-//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or a neighboring file: add its codes to the code
-//!    lists of the calls that return them.
-//! 6. `src/service/check/tree.rs`: make `tot check` report stored facts that violate the rule.
-//! 7. `src/report/site.rs`: add its key, unset, to the fallback for unreadable rulesets.
-//! 8. `src/core/ruleset/builtin/README.md`: document its key for ruleset authors.
-//! 9. `tests/it/rules/kinds.rs`: add a ruleset that triggers the rule, and the expected message. The other tests in the
-//!    file then cover the rule too.
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small example. Copy it, document the key for the authors of rulesets,
+//!    and fill in the [`RuleKind`] fields that the new kind needs.
+//! 2. `src/core/ruleset/rules/mod.rs`: declare the module, add it to [`KINDS`], and add its key to [`Ruleset`].
+//! 3. `src/core/domain/code.rs`: add its codes, each with its meaning.
+//! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
+//!
+//! Then run `TOT_WRITE_GUIDE=1 cargo test --test it guide`, which copies the docs to the guide for authors.
 
 pub mod agents;
 pub mod alternatives;

@@ -1,4 +1,13 @@
-//! `modes`: stricter or more lenient variants of a method. Each rule applies the mode's changes itself.
+//! `modes`: variants that `tot_start` may choose. The first is the default; without any, the only mode is `deep`. Each
+//! has a `name` and a `meaning`. `minRounds` overrides the ruleset's own (with `minRoundsMayBeLowered`, `tot_start` may
+//! go below), `maxChildrenOwed` limits the children that any node needs, `withoutBreadth` drops `breadth`, and
+//! `childrenAsked` is the number of children that `tot_next` asks for below each open node.
+//!
+//! ```yaml
+//! modes:
+//! - {name: deep, meaning: The whole method, childrenAsked: 3}
+//! - {name: quick, meaning: A first look, minRounds: 3, minRoundsMayBeLowered: true, maxChildrenOwed: 1, withoutBreadth: true}
+//! ```
 
 use std::collections::HashSet;
 

@@ -1,7 +1,11 @@
-//! `objections`: claims that a node is wrong, and their resolution.
+//! `objections`: the effect of ending with an unresolved objection to an answer that nobody has refuted, to its
+//! ancestors, or to its confirmations (`OBJECTION_OPEN`): `warn` (the default), `reject`, which keeps the investigation
+//! from ending, or `"off"`. A person can resolve an objection, and so can an agent that did not write the node. Callers
+//! name themselves, so nobody verifies who wrote it.
 //!
-//! An objection is open until a person, or an agent other than the node's author, resolves it. Authors can't resolve
-//! objections to their own work. As with confirmations, callers name themselves, so authorship is not verified.
+//! ```yaml
+//! objections: reject
+//! ```
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,9 @@
-//! `end.minQualityPercent`: the quality required before ending, computed from all committed nodes.
+//! `end.minQualityPercent`: the quality that the investigation must have reached before it can end (`QUALITY_TOO_LOW`).
+//! The quality is computed from all committed nodes.
+//!
+//! ```yaml
+//! end: {minRounds: 4, minQualityPercent: 50}
+//! ```
 
 use serde::Serialize;
 

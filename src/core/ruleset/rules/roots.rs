@@ -1,4 +1,15 @@
-//! `roots`: the minimum and maximum number of roots, and their ids.
+//! `roots`: the first proposal must have at least `min` roots (`INSUFFICIENT_ROOTS`); with `minIsChosen`, `tot_start`
+//! may set another number with `minRoots`. At most `max` roots are allowed (`TOO_MANY_ROOTS`), and only with the ids in
+//! `ids` (`INVALID_ROOT_ID`).
+//!
+//! ```yaml
+//! roots: {min: 3, minIsChosen: true, max: 8}
+//! batchLimit: 8
+//! ```
+//!
+//! ```yaml
+//! roots: {ids: [R1.A, R1.B]}
+//! ```
 
 use std::sync::Arc;
 

@@ -1,4 +1,9 @@
-//! `runs`: states that should be backed by more than text.
+//! `runs`: these `states` should be backed by a command captured by `tot run`, or by a cited file that was found. If
+//! the evidence is only text, the reply warns (`NOT_RUN`); the result is never refused.
+//!
+//! ```yaml
+//! runs: {states: [ROOT_CAUSE]}
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

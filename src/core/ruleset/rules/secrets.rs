@@ -1,4 +1,9 @@
-//! `checks.secretSuspected`: text that seems to contain credentials, which git would store permanently.
+//! `checks.secretSuspected`: text that seems to contain a credential (`SECRET_SUSPECTED`), which git would store
+//! permanently. The server's `--reject-secrets` raises this to `reject` for every ruleset.
+//!
+//! ```yaml
+//! checks: {secretSuspected: reject}
+//! ```
 
 use super::{CallVerdict, RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Wording};

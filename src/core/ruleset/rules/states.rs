@@ -1,4 +1,26 @@
-//! `states`: node states. Nodes in a terminal state can't have children.
+//! `states`: the states of nodes. Each entry has a `name` (A-Z, 0-9, `_`), a `meaning` in a few words, a `role` and a
+//! `colour` (a Graphviz color name, or `"#rrggbb"` in quotes). A `terminal` state is final: its nodes neither have nor
+//! need children. Reports show the state's `label`, with its name in the tooltip. Without a label, they show the label
+//! of its role (*Explored*, *Unconfirmed*, *Answer*, *Theory*, *Confirmation*, *Exhausted*, *Ruled out*). If several
+//! states share the role, they show the name in lower case.
+//!
+//! ```yaml
+//! - {name: REFUTED, meaning: Ruled out, role: deadEnd, colour: "#cc3333", terminal: true}
+//! - {name: EVIDENCE, label: Borne out, meaning: An observation, role: confirmation, colour: khaki, terminal: true}
+//! ```
+//!
+//! | role | meaning |
+//! |---|---|
+//! | `open` | work to continue |
+//! | `awaitingConfirmation` | an unconfirmed answer; needs a rule under `confirmations`, and keeps the investigation from ending |
+//! | `solution` | an answer, listed by `tot_end` and in the report's conclusion |
+//! | `theory` | an answer that can't be tested here |
+//! | `confirmation` | a result that confirms the answer above it |
+//! | `exhausted` | a path with nothing left to try |
+//! | `deadEnd` | a path that was ruled out |
+//!
+//! A child in a state with `refutes: true` refutes its parent, which then no longer counts as an answer. For a child in
+//! any other terminal state, the agent can set `refutes`.
 
 use std::collections::HashSet;
 

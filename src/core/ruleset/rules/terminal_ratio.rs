@@ -1,4 +1,11 @@
-//! `terminalRatio`: the share of one commit that may be closed, by round.
+//! `terminalRatio`: in each round of one commit, at most `maxPercent` of the nodes may be closed
+//! (`TERMINAL_RATIO_EXCEEDED`). The first entry of `limits` that matches the round applies. `alsoClosed` lists open
+//! states that count as closed. `notCounted` ignores the nodes that match every given field: `states`, `childrenOf`
+//! (their parent is in one of these states), `toRound`.
+//!
+//! ```yaml
+//! terminalRatio: {limits: [{toRound: 1, maxPercent: 0}, {fromRound: 2, maxPercent: 50}], alsoClosed: [ROOT_CAUSE], notCounted: [{states: [REFUTED], toRound: 1}, {childrenOf: [ROOT_CAUSE]}]}
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,12 @@
-//! `verification`: the requirements for confirming an answer. *Confirmed* means confirmed by someone else. A check by
-//! the author alone is not a confirmation.
+//! `verification`: who must confirm each answer that nobody has refuted. With `confirmed`: another agent, a person, or
+//! someone in another session (`UNCONFIRMED_ANSWER`). With `independent`: a person, or someone in another session
+//! (`NOT_INDEPENDENT`). Each is `"off"` (the default), `warn`, which warns when the investigation ends, or `reject`,
+//! which keeps it from ending. A check by the author alone is not a confirmation. Callers choose the names of their
+//! agents, clients and sessions, and nobody verifies them.
 //!
-//! Callers choose the names of their agents, clients and sessions. These names distinguish authors only if callers are
-//! honest.
+//! ```yaml
+//! verification: {confirmed: reject, independent: warn}
+//! ```
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
