@@ -239,12 +239,12 @@ impl About {
 
     /// Returns all error codes of the tool, except those of every tool.
     pub fn all_codes(&self) -> Vec<Code> {
-        self.verb.map_or_else(|| self.codes.to_vec(), |verb| rules::errors(verb, self.codes))
+        rules::codes(self.verb, self.codes, |kind| kind.errors)
     }
 
     /// Returns all warning codes of the tool.
     pub fn all_warnings(&self) -> Vec<Code> {
-        self.verb.map_or_else(|| self.warnings.to_vec(), |verb| rules::warnings(verb, self.warnings))
+        rules::codes(self.verb, self.warnings, |kind| kind.warnings)
     }
 
     /// Returns the description shown to agents, including the error codes.

@@ -387,17 +387,15 @@ pub fn all_tools() -> &'static [Tool] {
 
 /// Returns whether the tool's description lists this code.
 pub fn is_named(tool: &str, code: &Code) -> bool {
-    let tool = all_tools().iter().find(|known| known.about().name == tool).unwrap();
-    fn is_among(about: &About, code: &Code) -> bool {
-        match code {
-            // A ruleset's own codes, and the codes of required steps.
-            Code::Other(_) | Code::Incomplete(_) => true,
-            Code::Breadth(_) => about.all_warnings().contains(&Code::Breadth(2)),
-            code => about.all_codes().contains(code) || about.all_warnings().contains(code),
-        }
-    }
-    let about = tool.about();
-    tools::CODES.contains(code) || is_among(about, code) || about.also.iter().any(|also| is_among(also, code))
+    let about = all_tools().iter().find(|known| known.about().name == tool).unwrap().about();
+    let code = match code {
+        // A ruleset's own codes, and the codes of required steps.
+        Code::Other(_) | Code::Incomplete(_) => return true,
+        Code::Breadth(_) => &Code::Breadth(2),
+        code => code,
+    };
+    let has = |about: &About| about.all_codes().contains(code) || about.all_warnings().contains(code);
+    tools::CODES.contains(code) || has(about) || about.also.iter().any(|also| has(also))
 }
 
 /// Returns the files below a folder with their content, by relative path, with or without git's own.

@@ -10,7 +10,7 @@ use crate::decide::{TITLE_MAX, standing};
 use crate::domain::{Classification, Code, CommentKind, Investigation, Node};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{self, Place, Violation};
+use crate::ruleset::rules::{self, Stored, Violation};
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check = TreeCheck {
@@ -106,16 +106,16 @@ impl TreeCheck<'_> {
                 ..Finding::new(severity, diagnostic.code, diagnostic.message.person())
             };
             match place {
-                Place::Setting(key) => {
+                Stored::Setting(key) => {
                     let line = self.subject.text(layout::META).and_then(|text| key_line(text, key));
                     self.findings.push(finding.at(layout::META, line));
                 }
-                Place::Node(id, key) => {
+                Stored::Node(id, key) => {
                     let Some(node) = self.investigation.node(&id) else { continue };
                     let is_merged = may_be_merged && self.joined.has_placed(node);
                     self.at(node, key, finding.unless_merged(is_merged));
                 }
-                Place::Change(id, number) => {
+                Stored::Change(id, number) => {
                     let Some(node) = self.investigation.node(&id) else { continue };
                     self.at_change(node, number, finding);
                 }

@@ -61,9 +61,8 @@ fn the_guide_has_the_docs_of_each_rule_kind() {
         now.extend(heading.map(|(_, heading)| format!("### {heading}\n\n")));
         now.extend(KINDS.iter().filter(|kind| kind.key.split('.').next() == Some(key)).map(docs));
     }
-    let (before, rest) = GUIDE.split_once("### States\n").unwrap();
-    let (_, after) = rest.split_once("## Contradictions\n").unwrap();
-    let guide = format!("{before}{now}## Contradictions\n{after}");
+    let [start, end] = ["### States\n", "## Contradictions\n"].map(|heading| GUIDE.find(heading).unwrap());
+    let guide = [&GUIDE[..start], &now, &GUIDE[end..]].concat();
     match std::env::var_os("TOT_WRITE_GUIDE") {
         Some(_) => std::fs::write("src/core/ruleset/builtin/README.md", guide).unwrap(),
         None => assert!(guide == GUIDE, "TOT_WRITE_GUIDE=1 writes the guide anew"),
@@ -73,7 +72,6 @@ fn the_guide_has_the_docs_of_each_rule_kind() {
 /// Each snippet, inserted in place of the example's own keys or states, gives a valid ruleset.
 #[test]
 fn every_snippet_is_sound() {
-    assert!(blocks().len() > 10);
     for snippet in &blocks()[1..] {
         let mut ruleset: Value = yaml::from_text(example()).unwrap();
         match yaml::from_text::<Value>(snippet).unwrap() {

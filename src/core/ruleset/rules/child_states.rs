@@ -5,7 +5,7 @@
 //! ```
 
 use super::states::State;
-use super::{CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb, Violation};
 use crate::domain::{Code, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -114,7 +114,7 @@ fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Viola
     let (above, own) = (parent.state()?, node.state()?);
     let message = || format!("{} can't be {own} under {}, which is {above}.", node.id, parent.id);
     let violation = || {
-        let place = Place::Node(node.id.clone(), "state");
+        let place = Stored::Node(node.id.clone(), "state");
         Violation::error(place, Code::InvalidChildState, message()).unless_merged()
     };
     (!rules.allows_child(above, own)).then(|| violation().suggest(allowed_under(rules, above)))

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Place, RuleKind, SILENT, Verb, Violation, committed};
+use super::{RuleKind, SILENT, Stored, Verb, Violation, committed};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
@@ -270,7 +270,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
             if !is_child || !is_outcome {
                 let why = if is_child { "no rule allows this" } else { "that is not its child" };
                 let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
-                let place = Place::Change(node.id.clone(), number);
+                let place = Stored::Change(node.id.clone(), number);
                 violations.push(Violation::error(place, Code::NoConfirmation, message));
             }
         }
@@ -279,7 +279,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
         let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
         let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
         let violation =
-            Violation::warning(Place::Node(missed.node.id.clone(), "state"), Code::ConfirmationDue, message);
+            Violation::warning(Stored::Node(missed.node.id.clone(), "state"), Code::ConfirmationDue, message);
         let how = "The next `tot commit` or `tot reclassify` corrects it.";
         violations.push(violation.suggest(how.to_owned()));
     }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::State;
 use super::{
-    CallVerdict, Place, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, Verb, Violation, applies,
+    CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, Stored, Verb, Violation, applies,
     changes_without, children, committed, no_round,
 };
 use crate::domain::{Code, Diagnostic, Investigation, Node, StateName, Wording};
@@ -284,7 +284,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     let (ruleset, meta) = (rules.ruleset(), investigation.meta());
     if meta.allow_early_terminal && !ruleset.has_conversions() && ruleset.allow_early_terminal_below.is_none()
     {
-        let place = Place::Setting("allowEarlyTerminal");
+        let place = Stored::Setting("allowEarlyTerminal");
         let message = format!("{} converts no states, so this setting has no effect.", ruleset.name);
         violations.push(Violation::error(place, Code::EarlyTerminalAllowed, message));
     }
@@ -301,14 +301,14 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
             };
             let message =
                 format!("{id} was committed as {state} in round {round}, where a commit {would}: {when}.");
-            let place = Place::Node(id.clone(), "state");
+            let place = Stored::Node(id.clone(), "state");
             violations.push(Violation::error(place, Code::EarlyState, message));
         }
         if let Some(asked) = &result.requested_state {
             let stored = rules.early_rule(asked, round).and_then(|rule| rule.store_as.as_ref());
             if stored != Some(state) {
                 let message = format!("No rule stores {asked} as {state} in round {round}.");
-                let place = Place::Node(id.clone(), "requestedState");
+                let place = Stored::Node(id.clone(), "requestedState");
                 violations.push(Violation::error(place, Code::RequestedState, message));
             }
         }
@@ -318,7 +318,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
                 let message = format!(
                     "{id} became {to} in round {round}, too early for a commit, and has no warning about it."
                 );
-                let place = Place::Change(id.clone(), number);
+                let place = Stored::Change(id.clone(), number);
                 violations.push(Violation::warning(place, Code::EarlyState, message));
             }
         }

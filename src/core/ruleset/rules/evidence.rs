@@ -12,12 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::runs::was_run;
 use super::states::State;
 use super::{
-    AmendmentCheck, CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb,
+    AmendmentCheck, CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb,
     Violation, changes_without, committed,
 };
-use crate::domain::{
-    Amendment, Classification, Code, Investigation, Node, NodeId, RunId, StateName, Timestamp, Wording,
-};
+use crate::domain::{Amendment, Code, Investigation, Node, NodeId, RunId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -154,26 +152,28 @@ fn too_short_now(node: &Node, state: &StateName, least: u32) -> String {
     )
 }
 
-/// Checks the evidence at each commit, state change and amendment against the rule in force for it.
+/// Checks the evidence for the commit, the state changes and the amendments.
 fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     for (node, result) in committed(investigation) {
         let (id, state) = (&node.id, &result.state);
-        let place = || Place::Node(id.clone(), if result.evidence.is_some() { "evidence" } else { "state" });
-        let texts = evidence_at(result, result.committed_at);
-        if let Some(least) = rules.lacks_evidence(investigation, id, state, texts, &result.runs) {
+        let place = || Stored::Node(id.clone(), if result.evidence.is_some() { "evidence" } else { "state" });
+        // Each text was the evidence once, and an amendment that shortened it has its own finding.
+        let earlier = result.amended.iter().filter_map(|it| it.evidence.as_deref());
+        let texts = earlier.chain(result.evidence.as_deref());
+        if let Some(least) = rules.lacks_evidence(investigation, id, state, texts.clone(), &result.runs) {
             let message = format!("{state} needs evidence of at least {least} characters.");
             violations.push(Violation::error(place(), Code::MissingEvidence, message));
         }
         for (number, change) in changes_without(result, Code::MissingEvidence) {
             let later = result.reclassified[..=number].iter().filter_map(|change| change.evidence.as_deref());
-            let texts = evidence_at(result, change.at).chain(later);
+            let texts = texts.clone().chain(later);
             if let Some(least) = rules.lacks_evidence(investigation, id, &change.to, texts, &runs_of(node)) {
                 let message = format!(
                     "{id} became {} without the {least} characters of evidence that a commit needs, and has no \
                      warning about it.",
                     change.to
                 );
-                let place = Place::Change(id.clone(), number);
+                let place = Stored::Change(id.clone(), number);
                 violations.push(Violation::warning(place, Code::MissingEvidence, message));
             }
         }
@@ -186,19 +186,6 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
             violations.push(Violation::warning(place(), Code::MissingEvidence, message));
         }
     }
-}
-
-/// Returns the evidence stored at this time. If it was amended at the same time, returns both texts.
-fn evidence_at(result: &Classification, at: Timestamp) -> impl Iterator<Item = &str> {
-    let earlier = result.amended.iter().filter_map(|it| Some((it.evidence.as_deref()?, Some(it.at))));
-    let current = result.evidence.as_deref().map(|text| (text, None));
-    let mut since = None;
-    let texts = earlier.chain(current).filter(move |(_, until)| {
-        let is_stored = since.is_none_or(|since| since <= at) && until.is_none_or(|until| at <= until);
-        since = *until;
-        is_stored
-    });
-    texts.map(|(text, _)| text)
 }
 
 fn characters(text: &str) -> usize {

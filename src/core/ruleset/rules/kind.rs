@@ -212,7 +212,7 @@ pub struct AmendmentCheck<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The stored fact.
-    pub place: Place,
+    pub place: Stored,
     /// True if no call can have stored it. Otherwise, a call would have warned about it.
     pub is_error: bool,
     /// True if a merge can have caused it, by placing the node.
@@ -223,7 +223,7 @@ pub struct Violation {
 
 /// The file and the key of a stored fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Stored {
     /// A key among the settings that `tot_start` stored.
     Setting(&'static str),
     /// A key of a node's file.
@@ -234,13 +234,13 @@ pub enum Place {
 
 impl Violation {
     /// Creates a violation that no call can have stored.
-    pub(super) fn error(place: Place, code: Code, message: String) -> Self {
+    pub(super) fn error(place: Stored, code: Code, message: String) -> Self {
         let diagnostic = Diagnostic::new(code, message);
         Violation { place, is_error: true, may_be_merged: false, diagnostic }
     }
 
     /// Creates a violation about which a call would have warned.
-    pub(super) fn warning(place: Place, code: Code, message: String) -> Self {
+    pub(super) fn warning(place: Stored, code: Code, message: String) -> Self {
         Violation { is_error: false, ..Violation::error(place, code, message) }
     }
 

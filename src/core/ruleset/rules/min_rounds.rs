@@ -8,7 +8,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Place, RuleKind, SILENT, Verb, Violation};
+use super::{RuleKind, SILENT, Stored, Verb, Violation};
 use crate::domain::{Code, Diagnostic, Investigation, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -138,6 +138,6 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     if meta.min_rounds < lowest {
         let message =
             format!("minRounds is {}, but {} requires at least {least}.", meta.min_rounds, ruleset.name);
-        violations.push(Violation::error(Place::Setting("minRounds"), Code::MinRoundsLowered, message));
+        violations.push(Violation::error(Stored::Setting("minRounds"), Code::MinRoundsLowered, message));
     }
 }

@@ -50,7 +50,7 @@ use confirmation::Confirmation;
 use early_states::EarlyState;
 use evidence::Evidence;
 pub use kind::{
-    AmendmentCheck, CallVerdict, Place, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Verb,
+    AmendmentCheck, CallVerdict, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Stored, Verb,
     Violation, shortened,
 };
 use kind::{ROUNDS_REMEDY, SILENT, applies, changes_without, committed, in_rounds, no_round};
@@ -163,18 +163,13 @@ pub struct EndRules {
     pub min_quality_percent: Option<u32>,
 }
 
-/// Adds the error codes of the rule kinds to a call's own.
-pub fn errors(verb: Verb, own: &[Code]) -> Vec<Code> {
-    with_kinds(own, verb, |kind| kind.errors)
-}
-
-/// Adds the warning codes of the rule kinds to a call's own.
-pub fn warnings(verb: Verb, own: &[Code]) -> Vec<Code> {
-    with_kinds(own, verb, |kind| kind.warnings)
-}
-
-fn with_kinds(own: &[Code], verb: Verb, codes: fn(&RuleKind) -> &'static [(Verb, Code)]) -> Vec<Code> {
-    let of_kinds = KINDS.iter().flat_map(codes).filter(|(of, _)| *of == verb).map(|(_, code)| code);
+/// Adds the codes that the rule kinds declare for a call to the call's own.
+pub fn codes(
+    verb: Option<Verb>,
+    own: &[Code],
+    declared: fn(&RuleKind) -> &'static [(Verb, Code)],
+) -> Vec<Code> {
+    let of_kinds = KINDS.iter().flat_map(declared).filter(|(of, _)| Some(*of) == verb).map(|(_, code)| code);
     let mut all: Vec<Code> = own.iter().chain(of_kinds).cloned().collect();
     all.sort();
     all.dedup();

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Place, RuleKind, SILENT, Violation, min_rounds};
+use super::{RuleKind, SILENT, Stored, Violation, min_rounds};
 use crate::domain::{Code, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -117,6 +117,6 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     if !ruleset.mode_names().contains(&mode.as_str()) {
         let modes = list(ruleset.mode_names());
         let message = format!("{} has no mode `{mode}`; it has {modes}.", ruleset.name);
-        violations.push(Violation::error(Place::Setting("mode"), Code::UnknownMode, message));
+        violations.push(Violation::error(Stored::Setting("mode"), Code::UnknownMode, message));
     }
 }

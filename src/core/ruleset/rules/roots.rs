@@ -16,7 +16,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, Place, ProposalCheck, RuleKind, SILENT, Verb, Violation, committed};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Stored, Verb, Violation, committed};
 use crate::domain::{
     Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp, Wording,
 };
@@ -191,9 +191,9 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     let (rule, name) = (&ruleset.roots, &ruleset.name);
     if !rule.min_is_chosen && meta.min_roots != rule.min {
         let message = format!("minRoots is {}, but {name} fixes it at {}.", meta.min_roots, rule.min);
-        violations.push(Violation::error(Place::Setting("minRoots"), Code::MinRootsChanged, message));
+        violations.push(Violation::error(Stored::Setting("minRoots"), Code::MinRootsChanged, message));
     }
-    let place = |root: &Node| Place::Node(root.id.clone(), "id");
+    let place = |root: &Node| Stored::Node(root.id.clone(), "id");
     // If no branch can continue, `tot_propose` accepts another root with any id.
     let is_ordinary = |root: &&Arc<Node>| !recovery_at(investigation, rules, root);
     let ordinary: Vec<_> = investigation.roots().filter(is_ordinary).collect();

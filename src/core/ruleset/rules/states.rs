@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::child_states::ChildStates;
 use super::children::Children;
 use super::{
-    CallVerdict, Place, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb, Violation, committed,
+    CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb, Violation, committed,
     shortened,
 };
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
@@ -303,7 +303,7 @@ fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Viola
     if !rules.is_terminal(state) || above.promoted_by().is_some() {
         return None;
     }
-    let place = Place::Node(node.id.clone(), "parent");
+    let place = Stored::Node(node.id.clone(), "parent");
     let message = format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
     let how = format!("Revive {} with `tot reclassify`.", parent.id);
     Some(Violation::error(place, Code::TerminalParent, message).unless_merged().suggest(how))
@@ -315,9 +315,9 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     for (node, result) in committed(investigation) {
         let requested = result.requested_state.iter().map(|state| ("requestedState", state));
         let keys = std::iter::once(("state", &result.state)).chain(requested);
-        let keys = keys.map(|(key, state)| (Place::Node(node.id.clone(), key), state));
+        let keys = keys.map(|(key, state)| (Stored::Node(node.id.clone(), key), state));
         let changes = result.reclassified.iter().enumerate();
-        let changes = changes.map(|(number, change)| (Place::Change(node.id.clone(), number), &change.to));
+        let changes = changes.map(|(number, change)| (Stored::Change(node.id.clone(), number), &change.to));
         for (place, name) in keys.chain(changes).filter(|(_, name)| ruleset.state(name).is_none()) {
             let message = format!("{name} is not a state of {}.", ruleset.name);
             let how = format!("The states are {}.", ruleset.state_list());
