@@ -159,58 +159,52 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for VersionedVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Versioned<T>, A::Error> {
-        let mut fields = OtherFields { map, version: None };
-        let value = T::deserialize(MapAccessDeserializer::new(&mut fields))?;
-        let version = fields.version.ok_or_else(|| A::Error::missing_field("version"))?;
+        let mut version = None;
+        let take = |key: &str, map: &mut A| {
+            let is_version = key == "version";
+            if is_version {
+                version = Some(map.next_value()?);
+            }
+            Ok(is_version)
+        };
+        let value = T::deserialize(MapAccessDeserializer::new(OtherFields::of(map, take)))?;
+        let version = version.ok_or_else(|| A::Error::missing_field("version"))?;
         Ok(Versioned { version, value })
     }
 }
 
-/// The fields of a file, with the version set aside.
-struct OtherFields<A> {
+/// The fields of a mapping without those that `take` reads.
+struct OtherFields<A, F> {
     map: A,
-    version: Option<Version>,
+    take: F,
+    /// True after the last field.
+    is_at_end: bool,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherFields<A> {
+impl<'de, A: MapAccess<'de>, F: FnMut(&str, &mut A) -> Result<bool, A::Error>> OtherFields<A, F> {
+    /// Creates the mapping. `take` reads the value of its keys and returns whether a key is one of them.
+    fn of(map: A, take: F) -> Self {
+        OtherFields { map, take, is_at_end: false }
+    }
+}
+
+impl<'de, A: MapAccess<'de>, F: FnMut(&str, &mut A) -> Result<bool, A::Error>> MapAccess<'de>
+    for OtherFields<A, F>
+{
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let mut seed = Some(seed);
-        loop {
-            match self.map.next_key_seed(OtherKey(&mut seed))? {
-                Some(None) => self.version = Some(self.map.next_value()?),
-                other => return Ok(other.flatten()),
+        while let Some(key) = self.map.next_key::<String>()? {
+            if !(self.take)(&key, &mut self.map)? {
+                return seed.deserialize(key.into_deserializer()).map(Some);
             }
         }
+        self.is_at_end = true;
+        Ok(None)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         self.map.next_value_seed(seed)
-    }
-}
-
-/// Deserializes a key; `None` for the version.
-struct OtherKey<'s, K>(&'s mut Option<K>);
-
-impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for OtherKey<'_, K> {
-    type Value = Option<K::Value>;
-
-    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Self::Value, D::Error> {
-        key.deserialize_str(self)
-    }
-}
-
-impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for OtherKey<'_, K> {
-    type Value = Option<K::Value>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Self::Value, E> {
-        let other = self.0.take_if(|_| key != "version");
-        other.map(|seed| seed.deserialize(key.into_deserializer())).transpose()
     }
 }
 

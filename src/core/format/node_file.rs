@@ -1,50 +1,14 @@
 //! Node files, such as `nodes/R3/R3.A1a.yaml`.
 
-use serde::de::Error as _;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::domain::{
-    Amendment, Caller, Citation, Claim, Classification, Command, Link, Node, NodeId, Reclassification, RunId,
-    StateName, Timestamp, Warning, stored,
-};
+use super::OtherFields;
+use crate::domain::{Classification, Node};
 use crate::yaml::YamlError;
-
-/// The fields of a proposal and of its result, if it has one.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct NodeFile {
-    id: Option<NodeId>,
-    parent: Option<NodeId>,
-    title: Option<String>,
-    planned_action: Option<String>,
-    proposed_at: Option<Timestamp>,
-    covers: Vec<String>,
-    renamed_from: Option<NodeId>,
-    claim: Option<Claim>,
-    state: Option<StateName>,
-    requested_state: Option<StateName>,
-    refutes: bool,
-    agent_id: Option<String>,
-    #[serde(deserialize_with = "stored::caller::deserialize")]
-    by: Caller,
-    started_at: Option<Timestamp>,
-    committed_at: Option<Timestamp>,
-    headline: Option<String>,
-    findings: Option<String>,
-    evidence: Option<String>,
-    verification_method: Option<String>,
-    alternatives_considered: Vec<String>,
-    caveats: Vec<String>,
-    commands: Vec<Command>,
-    runs: Vec<RunId>,
-    references: Vec<Citation>,
-    links: Vec<Link>,
-    warnings: Vec<Warning>,
-    reclassified: Vec<Reclassification>,
-    amended: Vec<Amendment>,
-    #[serde(deserialize_with = "stored::other_results")]
-    other_results: Vec<Classification>,
-}
 
 /// Serializes the file.
 ///
@@ -65,66 +29,76 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
 }
 
 impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        let mut file = NodeFile::deserialize(fields)?;
-        Ok(Node {
-            id: file.id.take().ok_or_else(|| D::Error::missing_field("id"))?,
-            parent: file.parent.take(),
-            title: file.title.take().ok_or_else(|| D::Error::missing_field("title"))?,
-            planned_action: file
-                .planned_action
-                .take()
-                .ok_or_else(|| D::Error::missing_field("plannedAction"))?,
-            proposed_at: file.proposed_at.take().ok_or_else(|| D::Error::missing_field("proposedAt"))?,
-            covers: std::mem::take(&mut file.covers),
-            renamed_from: file.renamed_from.take(),
-            claim: file.claim.take(),
-            classification: result(file).map_err(D::Error::custom)?,
-        })
+    fn deserialize<D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
+        file.deserialize_map(NodeVisitor)
     }
 }
 
-/// Extracts the result from a file, without the proposal fields; `None` if there is no result.
-fn result(file: NodeFile) -> Result<Option<Classification>, String> {
-    let Some(state) = file.state else {
-        let strays = [
-            ("findings", file.findings.is_some()),
-            ("committedAt", file.committed_at.is_some()),
-            ("reclassified", !file.reclassified.is_empty()),
-            ("amended", !file.amended.is_empty()),
-            ("otherResults", !file.other_results.is_empty()),
-        ];
-        return match strays.into_iter().find(|(_, is_there)| *is_there) {
-            Some((field, _)) => {
-                Err(format!("`{field}` requires a `state`, which a pending proposal does not have"))
+/// Reads the fields of a proposal, and passes all others to the result.
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Node, A::Error> {
+        let (mut id, mut parent, mut title, mut planned_action) = (None, None, None, None);
+        let (mut proposed_at, mut covers, mut renamed_from, mut claim) = (None, Vec::new(), None, None);
+        let mut keys = Vec::new();
+        let take = |key: &str, map: &mut A| {
+            match key {
+                "id" => id = Some(map.next_value()?),
+                "parent" => parent = map.next_value()?,
+                "title" => title = Some(map.next_value()?),
+                "plannedAction" => planned_action = Some(map.next_value()?),
+                "proposedAt" => proposed_at = Some(map.next_value()?),
+                "covers" => covers = map.next_value()?,
+                "renamedFrom" => renamed_from = map.next_value()?,
+                "claim" => claim = map.next_value()?,
+                of_result => {
+                    keys.push(of_result.to_owned());
+                    return Ok(false);
+                }
             }
-            None => Ok(None),
+            Ok(true)
         };
-    };
-    let missing = |field: &str| format!("`{field}` is missing, but the node has a `state`");
-    Ok(Some(Classification {
-        state,
-        requested_state: file.requested_state,
-        refutes: file.refutes,
-        agent_id: file.agent_id,
-        caller: file.by,
-        started_at: file.started_at,
-        committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?,
-        headline: file.headline,
-        findings: file.findings.ok_or_else(|| missing("findings"))?,
-        evidence: file.evidence,
-        verification_method: file.verification_method,
-        alternatives_considered: file.alternatives_considered,
-        caveats: file.caveats,
-        commands: file.commands,
-        runs: file.runs,
-        references: file.references,
-        links: file.links,
-        warnings: file.warnings,
-        reclassified: file.reclassified,
-        amended: file.amended,
-        other_results: file.other_results,
-    }))
+        let mut fields = OtherFields::of(map, take);
+        let classification = match Classification::deserialize(MapAccessDeserializer::new(&mut fields)) {
+            // After the last field, only a missing one can be the reason.
+            Err(error) if !fields.is_at_end => return Err(error),
+            result => result.ok(),
+        };
+        let missing = A::Error::missing_field;
+        let node = Node {
+            id: id.ok_or_else(|| missing("id"))?,
+            parent,
+            title: title.ok_or_else(|| missing("title"))?,
+            planned_action: planned_action.ok_or_else(|| missing("plannedAction"))?,
+            proposed_at: proposed_at.ok_or_else(|| missing("proposedAt"))?,
+            covers,
+            renamed_from,
+            claim,
+            classification,
+        };
+        match node.is_pending() && !keys.is_empty() {
+            true => Err(A::Error::custom(lacking(&keys))),
+            false => Ok(node),
+        }
+    }
+}
+
+/// Describes what a result with these keys lacks.
+fn lacking(keys: &[String]) -> String {
+    let has = |key: &str| keys.iter().any(|other| other == key);
+    if has("state") {
+        let field = if has("committedAt") { "findings" } else { "committedAt" };
+        return format!("`{field}` is missing, but the node has a `state`");
+    }
+    let stray = if has("findings") { "findings" } else { &keys[0] };
+    format!("`{stray}` requires a `state`, which a pending proposal does not have")
 }
 
 #[cfg(test)]
@@ -132,7 +106,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Author, Code, Lines, LinkKind, NamedIn, Person, Pin};
+    use crate::domain::{
+        Amendment, Author, Caller, Citation, Code, Command, Lines, Link, LinkKind, NamedIn, Person, Pin,
+        Reclassification, StateName, Warning,
+    };
 
     #[test]
     fn a_node_file_is_made_to_be_read() {

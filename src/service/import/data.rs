@@ -114,9 +114,10 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
     Ok(records)
 }
 
-/// Converts fields to the form used in stored files, which omits derived fields and `null`.
+/// Converts fields to the form used in stored files, which omits derived fields, `null` and empty lists.
 fn file_fields(fields: JsonFields, derived: &[&str]) -> Value {
-    let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let is_stored = |(name, value): &(String, Value)| !is_empty(value) && !derived.contains(&name.as_str());
     Value::Object(fields.into_iter().filter(is_stored).collect())
 }
 
