@@ -1,7 +1,7 @@
 //! The read model of a node: all stored facts, under the names used for programs and people.
 //!
 //! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its text
-//! and headings, and comparisons use its [`NodeField`]s. To add a stored field, add it here and in `format`.
+//! and headings, and comparisons use its [`NodeField`]s. [`node`](crate::domain::node) says how to add a stored field.
 //!
 //! Pure. The view is complete. [`shorten`] creates a short form of its JSON.
 
@@ -465,18 +465,15 @@ impl OtherResult<'_> {
 impl<'a> ChangeView<'a> {
     /// Creates the view of a state change.
     pub fn new(change: &'a Reclassification) -> Self {
-        let caller = known(&change.caller).map(ChangeOrigin::Caller);
-        let (agent_id, by) = match &change.by {
-            Author::Agent(agent) => (Some(Cow::from(agent)), caller),
-            Author::Child(child) => (None, Some(ChangeOrigin::Child(child))),
-            Author::Unknown => (None, caller),
-        };
         ChangeView {
             from: &change.from,
             to: &change.to,
             at: change.at.to_string(),
-            agent_id,
-            by,
+            agent_id: change.agent().map(Cow::from),
+            by: match &change.by {
+                Author::Child(child) => Some(ChangeOrigin::Child(child)),
+                Author::Caller(caller) => known(caller).map(ChangeOrigin::Caller),
+            },
             reason: optional(&change.reason),
             texts: BackingTexts {
                 evidence: change.evidence.as_deref(),

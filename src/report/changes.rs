@@ -77,7 +77,7 @@ fn line(happening: &Happening) -> String {
     let mut line = format!("- `{}`", node.id);
     match happening {
         Happening::Reclassified(_, change) => {
-            let by = change.by.child().map(|child| format!(", by `{child}`")).unwrap_or_default();
+            let by = change.child().map(|child| format!(", by `{child}`")).unwrap_or_default();
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, LENGTH)));
             let _ = write!(line, " {} → {}{by}{}", change.from, change.to, reason.unwrap_or_default());
         }

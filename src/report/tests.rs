@@ -1572,7 +1572,7 @@ fn backed() -> ReportInput {
                 evidence: text("Seen again."),
                 verification_method: text("By eye."),
                 alternatives_considered: vec!["To wait".to_owned()],
-                caller: caller(2),
+                by: Author::Caller(caller(2)),
                 ..change("EXPLORE", "DEAD", 90, "It holds after all.")
             }];
             c.amended = vec![Amendment {
@@ -1641,17 +1641,13 @@ fn backed() -> ReportInput {
 
 fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification {
     Reclassification {
+        agent_id: Some("reviewer-1".to_owned()),
         reason: Some(reason.to_owned()),
         warnings: vec![Warning {
             code: Code::parse("EARLY_STATE"),
             message: "DEAD in round 2: a commit could not have had it before round 4.".to_owned(),
         }],
-        ..Reclassification::new(
-            from.parse().unwrap(),
-            to.parse().unwrap(),
-            time(minutes),
-            Author::Agent("reviewer-1".to_owned()),
-        )
+        ..Reclassification::new(from.parse().unwrap(), to.parse().unwrap(), time(minutes))
     }
 }
 
@@ -1672,7 +1668,7 @@ fn hostile(node: &Node, evil: &str) -> Node {
         c.alternatives_considered = vec![evil.to_owned()];
         c.warnings = vec![Warning { code: Code::parse(evil), message: evil.to_owned() }];
         for change in &mut c.reclassified {
-            change.by = Author::Agent(evil.to_owned());
+            change.agent_id = Some(evil.to_owned());
             change.reason = Some(evil.to_owned());
         }
     }

@@ -65,8 +65,7 @@ impl HistoryEntry {
 fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
     let all = happenings.len();
-    let confirmed =
-        count(|it| matches!(it, Happening::Reclassified(_, change) if change.by.child().is_some()));
+    let confirmed = count(|it| matches!(it, Happening::Reclassified(_, change) if change.child().is_some()));
     Some(match tool {
         "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
         // A proposal repeated within the same millisecond changes nothing.

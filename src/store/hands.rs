@@ -365,7 +365,7 @@ impl<'a> CalledFacts<'a> {
             fact(PROPOSE, node.proposed_at);
             let Some(result) = &node.classification else { continue };
             fact(COMMIT, result.committed_at);
-            for change in result.reclassified.iter().filter(|change| change.by.child().is_some()) {
+            for change in result.reclassified.iter().filter(|change| change.child().is_some()) {
                 fact(COMMIT, change.at);
             }
         }

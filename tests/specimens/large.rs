@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tree_of_thoughts::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{
-    Author, Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run,
-    RunId, RunKind, SessionId, Timestamp,
+    Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run, RunId,
+    RunKind, SessionId, Timestamp,
 };
 use tree_of_thoughts::format::{self, layout, message, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -251,12 +251,12 @@ pub fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> No
             },
             reclassified: if number.is_multiple_of(11) && state != "EXPLORE" {
                 vec![Reclassification {
+                    agent_id: Some("reviewer".to_owned()),
                     reason: Some("The second run says so.".to_owned()),
                     ..Reclassification::new(
                         "EXPLORE".parse().unwrap(),
                         state.parse().unwrap(),
                         time(minute + 8),
-                        Author::Agent("reviewer".to_owned()),
                     )
                 }]
             } else {

@@ -62,7 +62,7 @@ impl Assessment<'_> {
 
     /// Returns the number of confirmations stored by the same call as the given result.
     fn in_one_call(&self, result: &Classification) -> usize {
-        if result.reclassified.last().is_some_and(|change| change.by.child().is_none()) {
+        if result.reclassified.last().is_some_and(|change| change.child().is_none()) {
             return 1;
         }
         let calls = self.calls.get(&result.committed_at).into_iter().flatten();

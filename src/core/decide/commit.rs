@@ -15,7 +15,7 @@ use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, ref
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
-    Node, NodeId, StateName, Timestamp, Wording,
+    Node, NodeId, Reclassification, StateName, Timestamp, Wording,
 };
 use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -43,11 +43,9 @@ pub struct NodeResult {
     pub agent_id: Option<String>,
     /// Proof: measured, read, reproduced.
     pub evidence: Option<String>,
-    /// How it was verified.
-    pub verification_method: Option<String>,
-    /// Other answers considered.
-    #[serde(default)]
-    pub alternatives_considered: Vec<String>,
+    /// The fields that a state change has too.
+    #[serde(flatten)]
+    pub verification: NewVerification,
     /// Checks that a confirmation did not try.
     #[serde(default)]
     pub caveats: Vec<String>,
@@ -77,6 +75,36 @@ pub struct NodeResult {
     /// Files to store with it.
     #[serde(default)]
     pub attachments: Vec<Attach>,
+}
+
+/// The fields of a result that a state change has too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewVerification {
+    /// How it was verified.
+    pub verification_method: Option<String>,
+    /// Other answers considered.
+    #[serde(default)]
+    pub alternatives_considered: Vec<String>,
+}
+
+impl NewVerification {
+    /// Returns the text fields and the agent with their names.
+    pub(super) fn texts<'a>(&'a self, agent: &'a Option<String>) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let optional = [("verificationMethod", &self.verification_method), ("agentId", agent)];
+        let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
+        let alternatives = self.alternatives_considered.iter();
+        optional.chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+    }
+
+    /// Adds the fields to a state change.
+    pub(super) fn of_change(self, change: Reclassification) -> Reclassification {
+        Reclassification {
+            verification_method: not_blank(self.verification_method),
+            alternatives_considered: self.alternatives_considered,
+            ..change
+        }
+    }
 }
 
 /// Error codes for rejected commits, besides those common to all calls and those of the rule kinds.
@@ -265,7 +293,7 @@ fn judge(
         asked: &asked,
         state: &state,
         evidence: result.evidence.as_deref(),
-        alternatives: &result.alternatives_considered,
+        alternatives: &result.verification.alternatives_considered,
         agent: agent_id.as_deref(),
         is_person: person.is_some(),
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
@@ -296,8 +324,8 @@ fn judge(
         started_at,
         headline: not_blank(result.headline).map(|headline| headline.trim().to_owned()),
         evidence: not_blank(result.evidence),
-        verification_method: not_blank(result.verification_method),
-        alternatives_considered: result.alternatives_considered,
+        verification_method: not_blank(result.verification.verification_method),
+        alternatives_considered: result.verification.alternatives_considered,
         caveats,
         commands,
         runs,
@@ -349,16 +377,10 @@ pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagn
 
 /// Returns the text fields of a result with their names.
 fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
-    let optional = [
-        ("headline", &result.headline),
-        ("evidence", &result.evidence),
-        ("verificationMethod", &result.verification_method),
-        ("agentId", &result.agent_id),
-    ];
-    let alternatives = result.alternatives_considered.iter();
+    let optional = [("headline", &result.headline), ("evidence", &result.evidence)];
     std::iter::once(("findings", result.findings.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
-        .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        .chain(result.verification.texts(&result.agent_id))
         .chain(result.caveats.iter().map(|text| ("caveats", text.as_str())))
         .chain(result.commands.iter().flat_map(NewCommand::texts))
         .chain(result.references.iter().flat_map(NewCitation::texts))

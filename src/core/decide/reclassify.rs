@@ -5,10 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::commit::NewVerification;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, stored};
 use crate::domain::{
-    Author, Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp,
-    Transition, Wording,
+    Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp, Transition,
+    Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -29,11 +30,9 @@ pub struct Reclassify {
     pub agent_id: Option<String>,
     /// The proof.
     pub evidence: Option<String>,
-    /// How it was verified.
-    pub verification_method: Option<String>,
-    /// Other answers considered.
-    #[serde(default)]
-    pub alternatives_considered: Vec<String>,
+    /// The fields that a result has too.
+    #[serde(flatten)]
+    pub verification: NewVerification,
 }
 
 /// Error codes for rejected state changes, besides those common to all calls and those of the rule kinds.
@@ -81,7 +80,7 @@ pub fn reclassify(
     }
     let evidence = request.evidence.as_deref();
     let reason = request.reason.as_deref();
-    let alternatives = &request.alternatives_considered;
+    let alternatives = &request.verification.alternatives_considered;
     let change =
         ReclassificationCheck { investigation, rules, node, to: &to, reason, evidence, alternatives };
     for kind in &KINDS {
@@ -93,17 +92,15 @@ pub fn reclassify(
     let from = from.clone();
     let mut after = Node::clone(node);
     let at = stamp(investigation, node, now);
-    let by = not_blank(request.agent_id).map_or(Author::Unknown, Author::Agent);
     if let Some(classification) = &mut after.classification {
-        classification.reclassified.push(Reclassification {
+        classification.reclassified.push(request.verification.of_change(Reclassification {
+            agent_id: not_blank(request.agent_id),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
-            verification_method: not_blank(request.verification_method),
-            alternatives_considered: request.alternatives_considered,
             warnings: warnings.iter().map(stored).collect(),
             settles: contested.map_or(0, |result| result.other_results.len()),
-            ..Reclassification::new(from.clone(), to.clone(), at, by)
-        });
+            ..Reclassification::new(from.clone(), to.clone(), at)
+        }));
     }
     let after = Arc::new(after);
     let next = investigation.with(&[Change::Node(Arc::clone(&after))]);
@@ -114,15 +111,7 @@ pub fn reclassify(
 
 /// Returns the text fields of the request with their names.
 fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
-    let optional = [
-        ("reason", &request.reason),
-        ("evidence", &request.evidence),
-        ("verificationMethod", &request.verification_method),
-        ("agentId", &request.agent_id),
-    ];
-    let alternatives = request.alternatives_considered.iter();
-    optional
-        .into_iter()
-        .filter_map(|(field, text)| Some((field, text.as_deref()?)))
-        .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+    let optional = [("reason", &request.reason), ("evidence", &request.evidence)];
+    let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
+    optional.chain(request.verification.texts(&request.agent_id))
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Amendment, Attached, AttachmentName, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node,
-    NodeId, Reclassification, Run, RunId, StateName,
+    Amendment, Attached, AttachmentName, Author, Caller, Comment, CommentId, Conclusion, Investigation, Meta,
+    Node, NodeId, Reclassification, Run, RunId, StateName,
 };
 
 /// A difference between two states of an investigation, as shown by a git diff of their trees.
@@ -136,7 +136,7 @@ impl Event {
             Event::Reclassified { transition, .. } => {
                 let classification = &mut Arc::make_mut(&mut transition.node).classification;
                 if let Some(change) = classification.as_mut().and_then(|it| it.reclassified.last_mut()) {
-                    change.caller.clone_from(caller);
+                    change.by = Author::Caller(caller.clone());
                 }
             }
             Event::Amended { node } => {

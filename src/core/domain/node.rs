@@ -4,22 +4,21 @@
 //!
 //! Follow an existing field such as `verification_method`:
 //!
-//! 1. `src/core/domain/node.rs`: add the field, with its form in the file, and visit it in `visit_texts`, which withheld
-//!    nodes and `tot check` depend on. If state changes have it too, add its key in `src/core/domain/stored.rs`.
-//! 2. `src/core/format/node_file.rs`: add it to the fields that are read.
-//! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
-//! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
-//! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
+//! 1. `src/core/domain/node.rs`: add the field to [`Classification`], with its form in the file, and visit it in
+//!    `visit_texts`, which withheld nodes and `tot check` depend on. If state changes have it too, do the same in
+//!    [`Reclassification`].
+//! 2. `src/core/decide/commit.rs`: accept and validate it, in `NewVerification` if state changes have it too.
+//! 3. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
 //!    search, history and comparisons get them from there.
-//! 6. `src/service/import/ancestor.rs`: read it if the predecessor's files contain it.
-//! 7. `tests/it/fuzz.rs`: add it to the initial files and inputs for fuzzing.
+//! 4. `tests/it/fuzz/committed.yaml`: add it to the initial file for fuzzing.
+//!
+//! To let people give it with `tot reclassify`, also add an option to that command.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::stored::{self, StoredReclassification};
-use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp};
+use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
 use crate::yaml;
 
 /// A node. Without a classification, it is a pending proposal.
@@ -353,20 +352,19 @@ pub enum NodeText<'a> {
     Warnings(&'a mut Vec<Warning>),
 }
 
-/// The author of a state change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The author of a state change. In a file, a string is a child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected the id of a child or a caller")]
 pub enum Author {
-    /// An agent, identified by its id.
-    Agent(String),
     /// A child whose state confirmed or refuted the node.
     Child(NodeId),
-    /// An unnamed agent or a person.
-    Unknown,
+    /// The client that sent the change.
+    Caller(#[serde(with = "stored::caller")] Caller),
 }
 
 /// A change to a node's state after the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredReclassification", into = "StoredReclassification")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reclassification {
     /// The previous state.
     pub from: StateName,
@@ -374,22 +372,30 @@ pub struct Reclassification {
     pub to: StateName,
     /// The time of the change.
     pub at: Timestamp,
-    /// The agent or child that caused the change.
+    /// The agent that requested the change.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    pub agent_id: Option<String>,
+    /// The child that caused the change or, without one, the client that sent it.
+    #[serde(default, skip_serializing_if = "Author::is_absent")]
     pub by: Author,
-    /// The client that sent the change.
-    pub caller: Caller,
     /// The reason, in the agent's words.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub reason: Option<String>,
     /// The evidence for the change.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// The author's verification method.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub alternatives_considered: Vec<String>,
     /// The warnings issued for the state change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The number of other results when the state was changed. The change decides between these results; see
     /// [`Classification::is_contested`].
+    #[serde(default, skip_serializing_if = "stored::is_zero")]
     pub settles: usize,
 }
 
@@ -496,29 +502,43 @@ impl Warning {
     }
 }
 
-impl Author {
-    /// Returns the agent, if an agent caused the change.
-    pub fn agent(&self) -> Option<&str> {
-        match self {
-            Author::Agent(agent) => Some(agent),
-            Author::Child(_) | Author::Unknown => None,
-        }
+impl Default for Author {
+    fn default() -> Self {
+        Author::Caller(Caller::default())
     }
+}
 
-    /// Returns the child, if a child caused the change.
-    pub fn child(&self) -> Option<&NodeId> {
-        match self {
-            Author::Child(child) => Some(child),
-            Author::Agent(_) | Author::Unknown => None,
-        }
+impl Author {
+    fn is_absent(&self) -> bool {
+        *self == Author::default()
     }
 }
 
 impl Reclassification {
     /// Returns the author for display: the agent, the child or the person.
     pub fn who(&self) -> Option<String> {
-        let child = self.by.child().map(ToString::to_string);
-        child.or_else(|| self.caller.who(self.by.agent()))
+        self.child().map(ToString::to_string).or_else(|| self.caller()?.who(self.agent()))
+    }
+
+    /// Returns the child, if a child caused the change.
+    pub fn child(&self) -> Option<&NodeId> {
+        match &self.by {
+            Author::Child(child) => Some(child),
+            Author::Caller(_) => None,
+        }
+    }
+
+    /// Returns the caller, unless a child caused the change.
+    pub fn caller(&self) -> Option<&Caller> {
+        match &self.by {
+            Author::Child(_) => None,
+            Author::Caller(caller) => Some(caller),
+        }
+    }
+
+    /// Returns the agent, if an agent caused the change.
+    pub fn agent(&self) -> Option<&str> {
+        self.agent_id.as_deref().filter(|_| self.child().is_none())
     }
 }
 
@@ -750,13 +770,13 @@ impl Conclusion {
 
 impl Reclassification {
     /// Creates a state change without any text.
-    pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
+    pub fn new(from: StateName, to: StateName, at: Timestamp) -> Self {
         Reclassification {
             from,
             to,
             at,
-            by,
-            caller: Caller::default(),
+            agent_id: None,
+            by: Author::default(),
             reason: None,
             evidence: None,
             verification_method: None,
@@ -822,7 +842,7 @@ impl Node {
     /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         self.results().flat_map(|result| {
-            let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
+            let changed = result.reclassified.iter().filter_map(|it| Some((it.at, it.caller()?)));
             let amended = result.amended.iter().map(|it| (it.at, &it.caller));
             std::iter::once((result.committed_at, &result.caller)).chain(changed).chain(amended)
         })
@@ -832,7 +852,11 @@ impl Node {
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |result: &mut Classification| {
             visit(result.committed_at, &mut result.caller);
-            result.reclassified.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
+            for change in &mut result.reclassified {
+                if let Author::Caller(caller) = &mut change.by {
+                    visit(change.at, caller);
+                }
+            }
             result.amended.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
         };
         if let Some(own) = &mut self.classification {
@@ -909,21 +933,14 @@ impl Classification {
 }
 
 impl Reclassification {
-    /// Returns all text fields, including warnings.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
-        let warnings = self.warnings.iter().map(|warning| &warning.message);
-        own.chain(&self.alternatives_considered).chain(warnings).map(String::as_str)
-    }
-
     /// Calls `visit` with each text of the change.
     pub fn visit_texts(&mut self, visit: &mut impl FnMut(NodeText<'_>)) {
         let Reclassification {
             from: _,
             to: _,
             at: _,
+            agent_id: _,
             by: _,
-            caller: _,
             reason,
             evidence,
             verification_method,
@@ -1031,7 +1048,7 @@ impl Classification {
 
     /// Returns the child that caused the current state, if any.
     pub fn promoted_by(&self) -> Option<&NodeId> {
-        self.reclassified.last()?.by.child()
+        self.reclassified.last()?.child()
     }
 
     /// Returns all warnings issued for the commit and for later changes, oldest first.
@@ -1051,7 +1068,7 @@ impl Classification {
 
     /// Returns the callers that have set this node's state, oldest first.
     fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
-        let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
+        let later = self.reclassified.iter().filter_map(|change| Some((change.agent(), change.caller()?)));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
     }
 }

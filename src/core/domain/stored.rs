@@ -3,10 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{
-    Author, Caller, Classification, Conclusion, NodeId, Person, Reclassification, StateName, Timestamp,
-    Warning,
-};
+use super::{Caller, Classification, Conclusion, Person};
 use crate::yaml;
 
 /// A caller in a file, under the key `by`. The key is absent if nothing is known about the caller.
@@ -95,86 +92,7 @@ pub fn other_conclusions<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Concl
     }
 }
 
-/// A state change in a file. `by` contains the child that caused the change or, without one, the caller.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct StoredReclassification {
-    from: StateName,
-    to: StateName,
-    at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
-    agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<StoredBy>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
-    evidence: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
-    verification_method: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
-    alternatives_considered: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    settles: usize,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum StoredBy {
-    Child(NodeId),
-    Caller(StoredCaller),
-}
-
-fn is_zero(number: &usize) -> bool {
+/// Returns whether a file omits the number.
+pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0
-}
-
-impl From<Reclassification> for StoredReclassification {
-    fn from(change: Reclassification) -> Self {
-        let caller = (!caller::is_absent(&change.caller)).then(|| StoredBy::Caller(change.caller.into()));
-        let (agent_id, by) = match change.by {
-            Author::Agent(agent) => (Some(agent), caller),
-            Author::Child(child) => (None, Some(StoredBy::Child(child))),
-            Author::Unknown => (None, caller),
-        };
-        StoredReclassification {
-            from: change.from,
-            to: change.to,
-            at: change.at,
-            agent_id,
-            by,
-            reason: change.reason,
-            evidence: change.evidence,
-            verification_method: change.verification_method,
-            alternatives_considered: change.alternatives_considered,
-            warnings: change.warnings,
-            settles: change.settles,
-        }
-    }
-}
-
-impl From<StoredReclassification> for Reclassification {
-    fn from(stored: StoredReclassification) -> Self {
-        let agent = stored.agent_id.map_or(Author::Unknown, Author::Agent);
-        let (by, caller) = match stored.by {
-            Some(StoredBy::Child(child)) => (Author::Child(child), Caller::default()),
-            Some(StoredBy::Caller(caller)) => (agent, caller.into()),
-            None => (agent, Caller::default()),
-        };
-        Reclassification {
-            from: stored.from,
-            to: stored.to,
-            at: stored.at,
-            by,
-            caller,
-            reason: stored.reason,
-            evidence: stored.evidence,
-            verification_method: stored.verification_method,
-            alternatives_considered: stored.alternatives_considered,
-            warnings: stored.warnings,
-            settles: stored.settles,
-        }
-    }
 }

@@ -440,7 +440,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
         ),
         Event::Reclassified { transition, transitions, .. } => {
             let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
-            let agent = last.and_then(|change| change.by.agent());
+            let agent = last.and_then(|change| change.agent());
             let nodes = std::iter::once(transition)
                 .chain(transitions)
                 .map(|transition| &transition.node.id)

@@ -209,9 +209,7 @@ reclassified:
     name: Ada
 ";
         let mut node = read(text).unwrap();
-        let result = node.classification.as_mut().unwrap();
-        result.caller.disown();
-        result.reclassified[0].caller.disown();
+        node.visit_callers(|_, caller| caller.disown());
         assert_eq!(write(&node).unwrap(), text);
     }
 
@@ -314,15 +312,14 @@ reclassified:
                         .collect(),
                     warnings: vec![Warning { code: Code::parse("A_B"), message: reason.clone().unwrap_or_default() }],
                     reclassified: vec![Reclassification {
-                        caller: if agent.is_some() { caller } else { Caller::default() },
+                        by: match &agent {
+                            Some(_) => Author::Caller(caller),
+                            None => Author::Child("R3.A1a".parse().unwrap()),
+                        },
+                        agent_id: agent,
                         reason,
                         alternatives_considered: alternatives,
-                        ..Reclassification::new(
-                            state("EXPLORE"),
-                            state("DEAD"),
-                            time(1_700_000_200_000),
-                            agent.map_or(Author::Child("R3.A1a".parse().unwrap()), Author::Agent),
-                        )
+                        ..Reclassification::new(state("EXPLORE"), state("DEAD"), time(1_700_000_200_000))
                     }],
                     ..Classification::new(state("EXPLORE"), findings, time(1_700_000_100_000))
                 }),

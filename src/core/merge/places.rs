@@ -457,7 +457,7 @@ fn rename_in(result: &mut Classification, ids: &HashMap<NodeId, NodeId>) {
     let links = result.links.iter_mut().map(|link| &mut link.to);
     let children = result.reclassified.iter_mut().filter_map(|change| match &mut change.by {
         Author::Child(child) => Some(child),
-        Author::Agent(_) | Author::Unknown => None,
+        Author::Caller(_) => None,
     });
     for id in links.chain(children) {
         if let Some(new) = ids.get(id) {

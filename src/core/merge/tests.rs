@@ -75,9 +75,9 @@ impl TreeFiles {
     fn reclassify(&mut self, id: &str, to: &str, reason: &str, at: i64) {
         let result = self.node(id).classification.as_mut().unwrap();
         let from = result.current_state().clone();
-        let by = Author::Agent(format!("agent of {reason}"));
-        let change = Reclassification::new(from, to.parse().unwrap(), time(at), by);
-        result.reclassified.push(Reclassification { reason: Some(reason.into()), ..change });
+        let agent_id = Some(format!("agent of {reason}"));
+        let change = Reclassification::new(from, to.parse().unwrap(), time(at));
+        result.reclassified.push(Reclassification { agent_id, reason: Some(reason.into()), ..change });
     }
 
     /// Amends the title, headline and findings.

@@ -448,8 +448,8 @@ impl<'a> Cards<'a> {
                 child_id: child.map(ToString::to_string),
                 reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
                 texts: html(&view.texts, &suffix, 4),
-                agent: change.caller.who(view.agent_id.as_deref()),
-                client: client(&change.caller),
+                agent: change.caller().and_then(|caller| caller.who(change.agent())),
+                client: change.caller().and_then(client),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()

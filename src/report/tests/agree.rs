@@ -89,15 +89,15 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
                 ..Amendment::new(after, "It was wrong.")
             }),
             2 => {
-                let by = agent_id.map_or(Author::Unknown, Author::Agent);
                 let to = STATES[step.by % STATES.len()].parse().unwrap();
                 let evidence = (step.by % 2 == 0).then(|| "Measured again, ten times.".to_owned());
                 let from = result.state.clone();
                 result.reclassified.push(Reclassification {
-                    caller,
+                    agent_id,
+                    by: Author::Caller(caller),
                     reason: Some("It was seen again.".into()),
                     evidence,
-                    ..Reclassification::new(from, to, after, by)
+                    ..Reclassification::new(from, to, after)
                 });
             }
             3 => {

@@ -44,17 +44,13 @@ fn warning() -> Warning {
 
 fn reclassification(from: &StateName, to: &StateName) -> Reclassification {
     Reclassification {
-        from: from.clone(),
-        to: to.clone(),
-        at: time(800),
-        by: Author::Agent("lead".to_owned()),
-        caller: Caller::default(),
+        agent_id: Some("lead".to_owned()),
         reason: Some(text("reason")),
         evidence: Some(text("evidence")),
         verification_method: Some(SECRET.to_owned()),
         alternatives_considered: vec![text("one"), text("other")],
         warnings: vec![warning()],
-        settles: 0,
+        ..Reclassification::new(from.clone(), to.clone(), time(800))
     }
 }
 

@@ -11,7 +11,7 @@ use super::Severity::{Error, Note};
 use super::{Finding, oldest_first};
 use crate::domain::node::NodeText;
 use crate::domain::{
-    Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
+    Amendment, Author, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
     Reclassification, Run, RunId,
 };
 use crate::format::layout;
@@ -70,7 +70,7 @@ impl<'a> WrittenNodes<'a> {
 }
 
 /// The parts of a node that every merge preserves: its text, and the author and time of each action. A merge may swap
-/// an amendment and the amended text, and may change an id.
+/// an amendment and the amended text, and may change an id or the previous state of a state change.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::new();
     for result in node.results() {
@@ -79,9 +79,8 @@ fn pieces(node: &Node) -> HashSet<String> {
             .insert(format!("{committed_at} {state} {requested_state:?} {refutes} {agent_id:?} {caller:?}"));
         pieces.extend(result.runs.iter().map(ToString::to_string));
         pieces.extend(result.reclassified.iter().map(|change| {
-            let Reclassification { at, to, by, caller, settles, .. } = change;
-            let texts: Vec<&str> = change.texts().collect();
-            format!("{at} {to} {:?} {caller:?} {settles} {texts:?}", by.agent())
+            let by = Author::Caller(change.caller().cloned().unwrap_or_default());
+            format!("{:?}", Reclassification { from: change.to.clone(), by, ..change.clone() })
         }));
         pieces.extend(result.amended.iter().map(|amendment| {
             let Amendment { at, agent_id, caller, reason, .. } = amendment;

@@ -218,7 +218,8 @@ fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
         if let Some((waiting, (at, child, _))) = promoted {
             let to = std::mem::replace(&mut result.state, waiting.clone());
             let by = Author::Child(child.clone());
-            result.reclassified.push(Reclassification::new(waiting.clone(), to, *at, by));
+            let change = Reclassification { by, ..Reclassification::new(waiting.clone(), to, *at) };
+            result.reclassified.push(change);
         }
     }
     nodes

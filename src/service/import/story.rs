@@ -177,7 +177,8 @@ fn caller_and_warnings(event: &Event) -> (Caller, Vec<Diagnostic>) {
         }
         Event::Reclassified { transition: Transition { node, .. }, .. } => {
             let last = node.classification.as_ref().and_then(|result| result.reclassified.last());
-            last.map(|last| (last.caller.clone(), noted(node, &last.warnings))).unwrap_or_default()
+            last.map(|last| (last.caller().cloned().unwrap_or_default(), noted(node, &last.warnings)))
+                .unwrap_or_default()
         }
         Event::Amended { node } => {
             let last = node.classification.as_ref().and_then(|result| result.amended.last());
@@ -267,7 +268,7 @@ fn changes_of(
         }
         if let Some(change) = changes.next_if(|change| Some(change.at) == first) {
             stage.classification.iter_mut().for_each(|result| result.reclassified.push(change.clone()));
-            let by = change.by.child().cloned();
+            let by = change.child().cloned();
             let (from, to, node) = (change.from.clone(), change.to.clone(), Arc::new(stage.clone()));
             let transition = Transition { node, from, to, by };
             let event = Event::Reclassified { transition, transitions: Vec::new(), reopened: false };

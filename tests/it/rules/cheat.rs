@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::commit::NodeResult;
+use tree_of_thoughts::decide::commit::{NewVerification, NodeResult};
 use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
 use tree_of_thoughts::decide::next::{LegalCall, Next, Strategy, SuggestedState, next};
 use tree_of_thoughts::decide::propose::Propose;
@@ -28,6 +28,10 @@ struct Agent {
     ends: fn() -> Vec<End>,
 }
 
+fn with(alternatives: [&str; 2]) -> NewVerification {
+    NewVerification { alternatives_considered: alternatives.map(String::from).into(), ..Default::default() }
+}
+
 const HONEST: Agent = Agent {
     strategy: Strategy::Verify,
     works: 60,
@@ -35,10 +39,7 @@ const HONEST: Agent = Agent {
         findings: format!("What {} asks was measured, and the result is in the evidence.", step.node),
         agent_id: Some(format!("agent-of-{}", step.node)),
         evidence: Some(EVIDENCE.into()),
-        alternatives_considered: vec![
-            "A cold cache, which a second run rules out.".into(),
-            "A wrong clock.".into(),
-        ],
+        verification: with(["A cold cache, which a second run rules out.", "A wrong clock."]),
         ..NodeResult::default()
     },
     reason: Some("Nothing is left to try below it."),
@@ -54,7 +55,7 @@ const CHEAT: Agent = Agent {
         findings: "ok".into(),
         agent_id: Some("me".into()),
         evidence: Some("x".repeat(50)),
-        alternatives_considered: vec!["a b".into(), "c d".into()],
+        verification: with(["a b", "c d"]),
         ..NodeResult::default()
     },
     reason: None,

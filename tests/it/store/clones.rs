@@ -13,7 +13,7 @@ use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::claim::Claimant;
 use tree_of_thoughts::decide::comment::Say;
-use tree_of_thoughts::decide::commit::NodeResult;
+use tree_of_thoughts::decide::commit::{NewVerification, NodeResult};
 use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
@@ -246,10 +246,12 @@ impl Team {
                         findings: self.text("Findings"),
                         headline: self.random.one_in(2).then(|| self.text("Headline")),
                         evidence: Some(format!("{EVIDENCE} {}", self.text("Seen"))),
-                        alternatives_considered: vec![
-                            self.text("It could have been the other one, which was looked at"),
-                            self.text("It could have been a third one, which was looked at"),
-                        ],
+                        verification: NewVerification {
+                            alternatives_considered: ["the other one", "a third one"]
+                                .map(|it| self.text(&format!("It could have been {it}, which was looked at")))
+                                .into(),
+                            ..NewVerification::default()
+                        },
                         agent_id: agent_id.clone(),
                         claimed: is_late,
                         attachments: attached.map_or_else(Vec::new, |it| serde_json::from_value(it).unwrap()),

@@ -62,9 +62,10 @@ const TASKS: [Task; 6] = [
     Task {
         file: "src/core/domain/node.rs",
         heading: "Adding a stored field of a node",
-        most: 10,
+        most: 4,
         example: "verification_method",
-        beside: &[],
+        // The predecessor had it.
+        beside: &["src/service/import/ancestor.rs"],
     },
 ];
 

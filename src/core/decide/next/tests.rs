@@ -2,7 +2,7 @@ use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 
 use super::*;
 use crate::decide::comment::{Say, comment};
-use crate::decide::commit::{NodeResult, commit};
+use crate::decide::commit::{NewVerification, NodeResult, commit};
 use crate::decide::end::{Bind, End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
@@ -78,7 +78,10 @@ impl<'r> Play<'r> {
                 findings: "Something was found.".into(),
                 agent_id: Some(format!("agent-{node}")),
                 evidence: Some(EVIDENCE.into()),
-                alternatives_considered: vec!["Another cause.".into(), "A wrong clock.".into()],
+                verification: NewVerification {
+                    alternatives_considered: vec!["Another cause.".into(), "A wrong clock.".into()],
+                    ..NewVerification::default()
+                },
                 ..NodeResult::default()
             })
             .collect();

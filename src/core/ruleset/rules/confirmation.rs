@@ -228,7 +228,7 @@ fn decided(
     let from = state.clone();
     let at = stamp(investigation, node, now);
     let by = Author::Child(child.clone());
-    let change = Reclassification::new(from.clone(), becomes.clone(), at, by);
+    let change = Reclassification { by, ..Reclassification::new(from.clone(), becomes.clone(), at) };
     after.classification.as_mut()?.reclassified.push(change);
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
 }
@@ -262,7 +262,7 @@ fn since_pending(parent: &Classification, child: &Classification) -> bool {
 fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     for (node, result) in committed(investigation) {
         for (number, change) in result.reclassified.iter().enumerate() {
-            let Some(child) = change.by.child() else { continue };
+            let Some(child) = change.child() else { continue };
             let is_child = child.round() == node.round().saturating_add(1)
                 && investigation.children(&node.id).any(|other| &other.id == child);
             let rule = rules.confirmation(&change.from);

@@ -267,7 +267,7 @@ pub(super) fn changes_without(
     code: Code,
 ) -> impl Iterator<Item = (usize, &Reclassification)> {
     result.reclassified.iter().enumerate().filter(move |(_, change)| {
-        change.by.child().is_none() && change.warnings.iter().all(|warning| warning.code != code)
+        change.child().is_none() && change.warnings.iter().all(|warning| warning.code != code)
     })
 }
 

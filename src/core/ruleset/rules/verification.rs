@@ -250,12 +250,11 @@ pub(crate) fn writers<'a>(
     let Some(classification) = &node.classification else { return Vec::new() };
     let by_hand = investigation.by_hand().writers.get(&node.id).into_iter().flatten();
     let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
-    let given =
-        classification.reclassified.iter().rev().find(|it| it.by.child().is_none() && is_before(it.at));
+    let given = classification.reclassified.iter().rev().find(|it| it.child().is_none() && is_before(it.at));
     let amended = classification.amended.iter();
     let amended = amended.filter(|it| is_before(it.at) && it.parts().any(|part| part != "title"));
     std::iter::once(ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller))
-        .chain(given.map(|change| ClaimedAuthor::of(change.by.agent(), &change.caller)))
+        .chain(given.and_then(|change| Some(ClaimedAuthor::of(change.agent(), change.caller()?))))
         .chain(amended.map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)))
         .chain(by_hand.map(|caller| ClaimedAuthor::of(None, caller)))
         .collect()
@@ -343,14 +342,13 @@ pub(crate) enum StateText<'a> {
 /// the author and findings of the node's commit.
 pub(crate) fn author(classification: &Classification) -> (ClaimedAuthor<'_>, StateText<'_>) {
     let committed = ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller);
-    let Some(change) = classification.reclassified.last() else {
-        return (committed, StateText::Findings(&classification.findings));
-    };
-    if change.by.child().is_some() {
-        return (committed, StateText::Findings(&classification.findings));
+    let changed = classification.reclassified.last().and_then(|change| Some((change, change.caller()?)));
+    match changed {
+        None => (committed, StateText::Findings(&classification.findings)),
+        Some((change, caller)) => {
+            (ClaimedAuthor::of(change.agent(), caller), StateText::Change(change.evidence.as_deref()))
+        }
     }
-    let text = StateText::Change(change.evidence.as_deref());
-    (ClaimedAuthor::of(change.by.agent(), &change.caller), text)
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
