@@ -18,7 +18,7 @@
 //!    with the assessment of random investigations. A file without an entry may not show a verdict.
 //! 3. `tests/it/surfaces.rs`: for a tool, a resource, a command or a format of `tot export`, an entry in `SURFACES` with
 //!    the call that shows it. `INSTA_UPDATE=always` adds it to the snapshots of the test. `SILENT` names those without a
-//!    verdict.
+//!    verdict. A command without one needs no entry.
 
 mod distance;
 mod evidence;

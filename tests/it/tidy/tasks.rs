@@ -24,7 +24,7 @@ const TASKS: [Task; 6] = [
     Task {
         file: "src/mcp/tools/mod.rs",
         heading: "Adding a tool",
-        most: 3,
+        most: 4,
         example: "tot_list",
         // An error and the paragraph for `AGENTS.md` tell agents to call it.
         beside: &["src/service/mod.rs", "src/cli/client_config.rs"],
