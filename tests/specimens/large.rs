@@ -253,11 +253,7 @@ pub fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> No
                 vec![Reclassification {
                     agent_id: Some("reviewer".to_owned()),
                     reason: Some("The second run says so.".to_owned()),
-                    ..Reclassification::new(
-                        "EXPLORE".parse().unwrap(),
-                        state.parse().unwrap(),
-                        time(minute + 8),
-                    )
+                    ..Reclassification::new(first.parse().unwrap(), state.parse().unwrap(), time(minute + 8))
                 }]
             } else {
                 Vec::new()
