@@ -16,9 +16,9 @@
 //!    the module docs of their rooms. A line on an existing page, reply or screen belongs where the rest of it is written.
 //! 2. `src/report/tests/agree.rs`: for a file of a site, an entry in `SURFACES` with its reader, which compares the file
 //!    with the assessment of random investigations. A file without an entry may not show a verdict.
-//! 3. `tests/it/surfaces.rs`: for a tool, a resource, a command or a format of `tot export`, an entry in `SURFACES` with
-//!    the call that shows it. `INSTA_UPDATE=always` adds it to the snapshots of the test. `SILENT` names those without a
-//!    verdict. A command without one needs no entry.
+//! 3. `tests/it/surfaces.rs`: for a resource, a command or a format of `tot export`, an entry in `SURFACES` with the call
+//!    that shows it. `SILENT` names those without a verdict; a command without one needs no entry. For a tool,
+//!    `tests/clients/tools.json` has the call. `INSTA_UPDATE=always` adds the surface to the snapshots of the test.
 
 mod distance;
 mod evidence;

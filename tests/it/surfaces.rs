@@ -2,8 +2,9 @@
 //! pages. The snapshots show it for a few states, and the other tests check the verdict. `src/report/tests/agree.rs` compares the
 //! pages for random facts.
 //!
-//! [`SURFACES`] and [`SILENT`] name every tool, every resource and every form of an export: each with how to read it, or with
-//! why it says nothing about an answer. An unlisted one fails a test, as does an unlisted command that says something.
+//! [`SURFACES`] and [`SILENT`] name every resource and every form of an export: each with how to read it, or with why it says
+//! nothing about an answer. An unlisted one fails a test, as does an unlisted command that says something.
+//! `tests/clients/tools.json` has the tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::assess::{Assessment, Verdict};
 use tree_of_thoughts::store::Store;
 
+use crate::mcp::table;
 use crate::sessions::masked;
 use crate::support::{Sandbox, Server, Session, TOT, node, result, some};
 
@@ -46,12 +48,8 @@ const CONTESTED: &str = "contested";
 const NOT_CHECKED: &str = "not checked";
 const BY_HAND: &str = "changed by hand, not checked since";
 
-/// Each surface that says something about an answer, with the arguments of the tool or the command lines that show it.
+/// Each surface that says something about an answer, with the command lines that show it.
 const SURFACES: &[(&str, &str)] = &[
-    ("tool tot_status", "{}"),
-    ("tool tot_read", r#"{"nodeIds": ["R2.A2", "R2.A1"]}"#),
-    ("tool tot_end", "{}"),
-    ("tool tot_list", "{}"),
     ("resource tot://{sessionId}", ""),
     ("resource tot://{sessionId}/graph.dot", ""),
     ("resource tot://{sessionId}/graph.svg", ""),
@@ -77,9 +75,6 @@ const SURFACES: &[(&str, &str)] = &[
 /// Surfaces that say nothing about answers: the kind, the names and the reason. An unlisted command may say nothing about
 /// them in the session that runs every command.
 const SILENT: &[(&str, &str, &str)] = &[
-    ("tool", "start propose commit reclassify amend comment step", "says what it wrote, and what is owed"),
-    ("tool", "next", "what is to be done next"),
-    ("tool", "report", "writes the site, which agree.rs reads"),
     ("resource", "tot://{sessionId}/history", "what is stored, and not what is made of it"),
     ("format", "csv bundle", "what is stored, and not what is made of it"),
     ("command", "log", "the messages of commits, as they are stored"),
@@ -95,15 +90,20 @@ fn tells(command: &str) -> bool {
 }
 
 /// Returns what each surface shows.
-fn shown(session: &mut Session<'_>) -> Vec<(&'static str, String)> {
+fn shown(session: &mut Session<'_>) -> Vec<(String, String)> {
     let (sandbox, folder, id) = (session.sandbox, session.repository(), session.id.clone());
     let begin = sandbox.git(&folder, &["rev-list", "--max-parents=0", "HEAD"]).trim().to_owned();
     let file = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
-    let mut read = |&(name, how): &(&'static str, &str)| {
+    let mut texts = Vec::new();
+    let tools = table()["tools"].take();
+    for (tool, row) in tools.as_object().unwrap().iter().filter(|(_, row)| row["verdict"].is_object()) {
+        let arguments = row["verdict"].to_string().replace("<session>", &id);
+        let reply = session.server.ok(tool, serde_json::from_str(&arguments).unwrap());
+        texts.push((format!("tool {tool}"), format!("{reply:#}")));
+    }
+    for (name, how) in SURFACES {
         let (kind, what) = name.split_once(' ').unwrap();
         let text = match kind {
-            "tool" if what == "tot_list" => format!("{:#}", session.server.ok(what, json!({}))),
-            "tool" => format!("{:#}", session.ok(what, serde_json::from_str(how).unwrap())),
             "resource" => {
                 let uri = what.replace("{sessionId}", &id).replace("{nodeId}", "R2.A2");
                 let read = session.server.request("resources/read", json!({"uri": uri}));
@@ -115,18 +115,18 @@ fn shown(session: &mut Session<'_>) -> Vec<(&'static str, String)> {
                 lines.map(|line| says(sandbox, &folder, &line)).collect()
             }
         };
-        (name, text)
-    };
-    let mut texts: Vec<_> = SURFACES.iter().map(&mut read).collect();
+        texts.push((name.to_string(), text));
+    }
     for tag in sandbox.git(&folder, &["tag", "--list", "approved/*"]).lines() {
-        texts.push(("sign-off", sandbox.git(&folder, &["tag", "--list", "--format=%(contents)", tag])));
+        let said = sandbox.git(&folder, &["tag", "--list", "--format=%(contents)", tag]);
+        texts.push(("sign-off".to_owned(), said));
         sandbox.git(&folder, &["tag", "--delete", tag]);
     }
     let pages = ["index.html", "tree.html", "answers/R2.A1.html", "nodes/R2.A1.html", "nodes/R3.A1a.html"];
     for page in pages.into_iter().filter(|page| folder.join("../site").join(page).exists()) {
-        texts.push((page, file(&format!("../site/{page}"))));
+        texts.push((page.to_owned(), file(&format!("../site/{page}"))));
     }
-    texts.push(("investigation.json", file("../site/investigation.json")));
+    texts.push(("investigation.json".to_owned(), file("../site/investigation.json")));
     std::fs::remove_dir_all(folder.join("../site")).unwrap();
     texts
 }
@@ -252,7 +252,6 @@ fn a_surface_without_a_reader_fails() {
         let entries = reply["result"][list].as_array().unwrap().iter();
         entries.map(|entry| entry[name].as_str().unwrap().to_owned()).collect()
     };
-    add("tool", listed("tools/list", "tools", "name"));
     add("resource", listed("resources/list", "resources", "uri"));
     add("resource", listed("resources/templates/list", "resourceTemplates", "uriTemplate"));
     let help = says(&sandbox, &sandbox.path(""), "--help");
@@ -263,10 +262,8 @@ fn a_surface_without_a_reader_fails() {
     let help = says(&sandbox, &sandbox.path(""), "export --help");
     let forms = help.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(':'));
     add("format", forms.map(|(name, _)| name.to_owned()).collect());
-    let silent = SILENT.iter().flat_map(|(kind, names, _)| {
-        let prefix = if *kind == "tool" { "tool tot_".to_owned() } else { format!("{kind} ") };
-        names.split(' ').map(move |name| format!("{prefix}{name}"))
-    });
+    let silent =
+        SILENT.iter().flat_map(|(kind, names, _)| names.split(' ').map(move |name| format!("{kind} {name}")));
     let read = SURFACES.iter().map(|(name, _)| (*name).to_owned()).filter(|name| !name.starts_with("file "));
     let known: BTreeSet<String> = read.chain(silent).collect();
     let is_told = |name: &&String| name.strip_prefix("command ").is_none_or(tells);
@@ -543,7 +540,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
     assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
     // README.md is as the last call wrote it.
-    for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| *surface != "file README.md")
+    for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| surface != "file README.md")
     {
         assert!(!text.contains("confirmed by Ann") && !text.contains("Ann, a person"), "{surface}: {text}");
     }

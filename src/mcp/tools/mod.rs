@@ -6,9 +6,8 @@
 //!    descriptions for agents and the handler. The first sentence of the file describes the tool to readers of the
 //!    README. Logic that the command line could also use belongs in [`crate::service`].
 //! 2. `src/mcp/tools/mod.rs`: declare the module, add the tool to [`all`] and mention it in [`INSTRUCTIONS`].
-//! 3. `tests/clients/tools.json`: add the tool, whether it only reads, and the size limits of its replies. Add a call,
-//!    which each official client makes.
-//! 4. `tests/it/surfaces.rs`: add the tool to `SURFACES` if its reply says how certain an answer is, and to `SILENT` if not.
+//! 3. `tests/clients/tools.json`: add the tool, whether it only reads, the size limits of its replies, and how it shows
+//!    verdicts. Add a call, which each official client makes.
 //!
 //! Then `TOT_WRITE_SESSION=1 cargo test --test it the_readme_lists_the_tools` rewrites the README's table of tools. The
 //! other tests find the tool and its arguments in its schema. The skill that clients install

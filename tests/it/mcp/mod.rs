@@ -27,7 +27,7 @@ use crate::support::http::HttpServer;
 use crate::support::{Sandbox, node};
 
 /// Returns what tests expect of each tool, and the calls of the official clients.
-fn table() -> Value {
+pub fn table() -> Value {
     serde_json::from_str(include_str!("../../clients/tools.json")).unwrap()
 }
 

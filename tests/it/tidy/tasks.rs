@@ -24,7 +24,7 @@ const TASKS: [Task; 6] = [
     Task {
         file: "src/mcp/tools/mod.rs",
         heading: "Adding a tool",
-        most: 4,
+        most: 3,
         example: "tot_list",
         // An error and the paragraph for `AGENTS.md` tell agents to call it.
         beside: &["src/service/mod.rs", "src/cli/client_config.rs"],
@@ -54,7 +54,7 @@ const TASKS: [Task; 6] = [
     Task {
         file: "src/core/assess.rs",
         heading: "Adding a surface of the verdict",
-        most: 3,
+        most: 4,
         example: "graph.mmd",
         // The file is linked from here.
         beside: &["site-template/base.html", "site-template/graph.html"],
