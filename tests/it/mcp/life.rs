@@ -74,9 +74,8 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
     }
     let unknown = session.server.request("tools/call", json!({"name": "tot_sart", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("tot_start"), "{unknown}");
-    let folders =
-        std::fs::read_dir(sandbox.root()).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir());
-    assert_eq!(folders.count(), 1, "nothing else was made");
+    let made = std::fs::read_dir(sandbox.root()).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir());
+    assert_eq!(made.count(), 1, "nothing else was made");
 }
 
 #[cfg(unix)]
