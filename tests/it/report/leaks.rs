@@ -11,7 +11,7 @@ use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::domain::run::{Ran, RunVerdict};
-use tree_of_thoughts::domain::{Caller, Node, RunKind};
+use tree_of_thoughts::domain::{Caller, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{Range, ReadOptions, SiteOptions, Templates, changes, diff, export};
 use tree_of_thoughts::service::Service;
@@ -37,6 +37,8 @@ struct Pair {
     proposals: usize,
     /// The marker words of the withheld proposals.
     secrets: BTreeSet<String>,
+    /// The ids of withdrawn proposals.
+    withdrawn: BTreeSet<NodeId>,
 }
 
 /// A word that occurs in each text of one proposal and in no other text.
@@ -109,7 +111,14 @@ impl Pair {
             let repository = service.store().root().join(&session);
             Machine { service, repository }
         });
-        let mut pair = Pair { sandbox, machines, session, proposals: 0, secrets: BTreeSet::new() };
+        let mut pair = Pair {
+            sandbox,
+            machines,
+            session,
+            proposals: 0,
+            secrets: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
+        };
         pair.propose(0, "R1.A", None);
         let root = pair.machines[0].snapshot().investigation.nodes().next().unwrap().clone();
         assert!(pair.research(0, &root));
@@ -153,7 +162,9 @@ impl Pair {
                 let step = if id.suffix().ends_with(|c: char| c.is_ascii_digit()) { "a" } else { "1" };
                 // A different proposal under a withheld id is withheld too. This is correct, and not a secret of this
                 // test.
-                if let Some(child) = id.child(step).filter(|child| investigation.node(child).is_none()) {
+                let is_free =
+                    |child: &NodeId| investigation.node(child).is_none() && !self.withdrawn.contains(child);
+                if let Some(child) = id.child(step).filter(is_free) {
                     self.propose(machine, child.as_str(), Some(id.as_str()));
                 }
             }
@@ -199,8 +210,10 @@ impl Pair {
                 let runs = NewRuns { runs: vec![new], attachments: Vec::new() };
                 service.record(&session, runs, caller).ok().unwrap();
             }
-            9 if node.is_pending() => {
+            // A withheld proposal that is gone would not be checked.
+            9 if node.is_pending() && !self.secrets.contains(&word) => {
                 service.propose(&session, request(json!({"withdraw": [id]})), caller).ok().unwrap();
+                self.withdrawn.insert(id.clone());
             }
             // A message that quotes text of a node which its commit does not touch, as older conclusions did.
             9 => {
