@@ -135,14 +135,16 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
 }
 
 #[test]
-fn markers_without_a_merge_are_read_for_what_both_sides_say() {
+fn markers_of_a_merge_that_was_edited_since_are_read_for_what_both_sides_say() {
     let sandbox = Sandbox::new();
     let (one, _, id) = stopped(&sandbox);
-    fs::remove_file(one.repository(&id).join(".git/MERGE_HEAD")).unwrap();
+    one.commit_all(&id);
+    // Repeating the merge would move this node and lose the edit.
+    one.edit(&id, "nodes/R3/R3.A2t.yaml", "Title of R3.A2t", "Edited");
     one.commit_all(&id);
     one.ok(&["merge", "--resolve"]);
     let titles = titles(&one, &id);
-    for title in ["Second of ours", "Second of theirs"] {
+    for title in ["Second of ours", "Second of theirs", "Edited"] {
         assert!(titles.iter().any(|node| node.ends_with(title)), "{titles:?}");
     }
     let node = one.git(&id, &["show", "HEAD:nodes/R2/R2.A1.yaml"]);
