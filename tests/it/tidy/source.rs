@@ -173,21 +173,10 @@ impl Source {
     pub fn asks_for_the_system(&self) -> bool {
         const SYSTEMS: [&str; 6] =
             ["unix", "windows", "target_os", "target_family", "target_env", "target_vendor"];
-        let tokens = || self.tokens.iter().filter(|token| token.kind != Kind::Comment);
-        let begins = tokens().enumerate().filter(|(_, token)| token.kind == Kind::Word);
-        let mut begins = begins.filter(|(_, token)| ["cfg", "cfg_attr"].contains(&token.text.as_str()));
-        begins.any(|(at, _)| {
-            let mut depth = 0;
-            // Up to the closing bracket, including what an attribute adds, which does no harm.
-            let condition = tokens().skip(at + 1).skip_while(|token| token.text == "!").take_while(|token| {
-                match token.text.as_str() {
-                    "(" => depth += 1,
-                    ")" => depth -= 1,
-                    _ => {}
-                }
-                depth > 0
-            });
-            condition.into_iter().any(|token| SYSTEMS.contains(&token.text.as_str()))
+        // Elsewhere, these words stand in paths.
+        self.tokens.windows(2).any(|pair| {
+            let [before, word] = [0, 1].map(|at| pair[at].text.as_str());
+            ["(", ","].contains(&before) && SYSTEMS.contains(&word)
         })
     }
 
