@@ -97,6 +97,9 @@ pub(super) fn crossed() -> ReportInput {
         }),
         node("R2.A2", "EXPLORE", "The hash", "It is R2.A1."),
         node("R2.A3", "EXPLORE", "The disk", "Slow."),
+        edit(node("R3.A1a", "VERIFY", "Again", "The same."), |c| {
+            c.caveats = vec!["A <b>cold</b> cache.".to_owned(), "A full disk.".to_owned()];
+        }),
     ])
 }
 
@@ -106,6 +109,10 @@ fn steps_lead_to_what_they_name_elsewhere() {
     let crossing = section(&page, "crossing");
     let told = "R2.A1 contradicts R2.A3 The disk Explored R1.A names R2.A2 The hash Explored";
     assert!(crossing.ends_with(told), "{crossing}");
+    assert!(
+        page.contains("A &lt;b&gt;cold&lt;/b&gt; cache.</span> · <span dir=\"auto\">A full disk."),
+        "{page}"
+    );
 }
 
 #[test]
