@@ -10,7 +10,7 @@ use crate::domain::{
     Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName, Wording,
 };
 use crate::ruleset::rules::objections::{self, diagnostic};
-use crate::ruleset::rules::{KINDS, children, shortened};
+use crate::ruleset::rules::{KINDS, children, misplaced, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
 use crate::text::shorten;
 
@@ -285,16 +285,15 @@ fn impossible_state(
         return problem(Code::UnknownState, message, how);
     }
     let parent = investigation.committed_node(node.parent.as_ref()?)?;
-    let (above, parent, result) = (parent.state()?, &parent.id, parent.classification.as_ref()?);
-    // A node that was closed by one of its children keeps all of them.
-    if rules.is_terminal(above) && result.promoted_by().is_none() {
+    let code = misplaced(rules, node, parent)?.diagnostic.code;
+    let (above, parent) = (parent.state()?, &parent.id);
+    if code == Code::TerminalParent {
         let message = format!("{id} is below {parent}, which is {above} and takes no children.");
-        return problem(Code::TerminalParent, message, format!("Reclassify {parent} to an open state."));
+        return problem(code, message, format!("Reclassify {parent} to an open state."));
     }
-    let allowed = rules.child_states(above).filter(|allowed| !allowed.contains(state))?;
+    let allowed = list(rules.child_states(above).unwrap_or_default());
     let message = format!("{id} is {state} under {parent}, which is {above} and does not allow it.");
-    let how = format!("Reclassify one of the two; allowed under {above}: {}.", list(allowed));
-    problem(Code::InvalidChildState, message, how)
+    problem(code, message, format!("Reclassify one of the two; allowed under {above}: {allowed}."))
 }
 
 /// Returns the lowest round with missing nodes, if any. `parents` are the nodes that need more children in that round.

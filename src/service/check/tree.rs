@@ -46,6 +46,12 @@ impl TreeCheck<'_> {
         self.findings.push(finding.at(path, line));
     }
 
+    /// Adds a finding at a key of the investigation's settings.
+    fn at_setting(&mut self, key: &str, finding: Finding) {
+        let line = self.subject.text(layout::META).and_then(|text| key_line(text, key));
+        self.findings.push(finding.at(layout::META, line));
+    }
+
     /// Adds a finding at one of the node's reclassifications.
     fn at_change(&mut self, node: &Node, number: usize, finding: Finding) {
         self.at_entry(node, "reclassified", number, finding);
@@ -66,8 +72,7 @@ impl TreeCheck<'_> {
         if let Some(named) = named.filter(|named| *named != meta.id) {
             let message = format!("Its folder is named {named}, so searches find it by the wrong id.");
             let finding = Finding::new(Error, Code::FolderName, message);
-            let line = self.subject.text(layout::META).and_then(|text| key_line(text, "id"));
-            self.findings.push(finding.at(layout::META, line));
+            self.at_setting("id", finding);
         }
     }
 
@@ -106,10 +111,7 @@ impl TreeCheck<'_> {
                 ..Finding::new(severity, diagnostic.code, diagnostic.message.person())
             };
             match place {
-                Stored::Setting(key) => {
-                    let line = self.subject.text(layout::META).and_then(|text| key_line(text, key));
-                    self.findings.push(finding.at(layout::META, line));
-                }
+                Stored::Setting(key) => self.at_setting(key, finding),
                 Stored::Node(id, key) => {
                     let Some(node) = self.investigation.node(&id) else { continue };
                     let is_merged = may_be_merged && self.joined.has_placed(node);

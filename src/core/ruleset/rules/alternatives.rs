@@ -107,11 +107,10 @@ fn lacks(rules: &EffectiveRules, node: &Node, state: &StateName, given: &[String
         let later = it.reclassified.iter().flat_map(|change| &change.alternatives_considered);
         it.alternatives_considered.iter().chain(later)
     });
-    let all: Vec<String> = held.chain(given).cloned().collect();
-    rules.alternatives(state).filter(|least| number(&all) < *least as usize)
+    rules.alternatives(state).filter(|least| number(held.chain(given)) < *least as usize)
 }
 
 /// Returns the number of meaningful alternatives.
-fn number(alternatives: &[String]) -> usize {
-    alternatives.iter().filter(|text| !says_nothing(text)).count()
+fn number<'a>(alternatives: impl IntoIterator<Item = &'a String>) -> usize {
+    alternatives.into_iter().filter(|text| !says_nothing(text)).count()
 }

@@ -4,6 +4,8 @@
 //! - {name: ROOT_CAUSE, meaning: It fits, role: awaitingConfirmation, colour: orange, children: [{min: 1}], childStates: [EVIDENCE, REFUTED, HYPOTHESIS]}
 //! ```
 
+use std::fmt;
+
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb, Violation};
 use crate::domain::{Code, Node, StateName};
@@ -69,6 +71,11 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
     state.child_states.as_ref().map(sentence).into_iter().collect()
 }
 
+/// Describes that a node can't be in a state below this parent.
+fn not_under(node: &Node, state: impl fmt::Display, parent: &Node, above: &StateName) -> String {
+    format!("{} can't be {state} under {}, which is {above}.", node.id, parent.id)
+}
+
 /// Lists the states allowed below `parent`: `Allowed under FOUND: VERIFY.`
 fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
     format!("Allowed under {parent}: {}.", list(rules.child_states(parent).unwrap_or_default()))
@@ -85,7 +92,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
             true => String::new(),
             false => format!(" (stored for {asked} in round {})", node.round()),
         };
-        let message = format!("{} can't be {state}{stored} under {}, which is {above}.", node.id, parent.id);
+        let message = not_under(node, format_args!("{state}{stored}"), parent, above);
         verdict.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, above));
     }
 }
@@ -106,16 +113,15 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         && let Some(state) = parent.state()
         && !rules.allows_child(state, to)
     {
-        refuse(format!("{} can't be {to} under {}, which is {state}.", node.id, parent.id), state);
+        refuse(not_under(node, to, parent, state), state);
     }
 }
 
 fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Violation> {
-    let (above, own) = (parent.state()?, node.state()?);
-    let message = || format!("{} can't be {own} under {}, which is {above}.", node.id, parent.id);
-    let violation = || {
-        let place = Stored::Node(node.id.clone(), "state");
-        Violation::error(place, Code::InvalidChildState, message()).unless_merged()
-    };
-    (!rules.allows_child(above, own)).then(|| violation().suggest(allowed_under(rules, above)))
+    let own = node.state()?;
+    let above = parent.state().filter(|above| !rules.allows_child(above, own))?;
+    let place = Stored::Node(node.id.clone(), "state");
+    let message = not_under(node, own, parent, above);
+    let violation = Violation::error(place, Code::InvalidChildState, message).unless_merged();
+    Some(violation.suggest(allowed_under(rules, above)))
 }
