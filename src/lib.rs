@@ -44,7 +44,7 @@
 //! - `merge`: merge decisions.
 //! - `base`: clock, random ids, platform, threads, temporary folders, HTTP connections.
 //! - `store`: git storage. It writes what it is given. It never names `decide` or `assess`.
-//! - `service`: load, decide, write; remotes, sync, import, check, sign-off, captured runs, the user's project.
+//! - `service`: load, decide, write; remotes, sync, import of bundles, check, sign-off, captured runs, the user's project.
 //! - `report`: the static site and its data.
 //! - `mcp`: the server.
 //! - `cli`: the commands for people, and the demo.
@@ -53,7 +53,7 @@
 //! # Invariants
 //!
 //! - `base`, `bin`, `cli`, `mcp`, `report`, `service`, `store`: may use files, clocks, git and threads. Everything else is pure.
-//! - `cli::client_config`, `cli::screen`, `service::import`, `service::signoff::judge`, `service::signoff::statement`: pure too.
+//! - `cli::client_config`, `cli::screen`, `service::signoff::judge`, `service::signoff::statement`: pure too.
 //! - The time of day and randomness are read only in `base::world`. All other code receives them as values.
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
 //! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), `service::runs` (the

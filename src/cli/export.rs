@@ -1,6 +1,5 @@
 //! `tot export`: writes an investigation as one file.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -8,17 +7,15 @@ use clap::{Args, ValueEnum};
 
 use super::place::{RootArgument, WithholdArgument};
 use super::{CommandResult, say};
-use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
-use crate::report::{ReadOptions, ReportInput, SiteOptions, export};
+use crate::report::{ReadOptions, ReportInput, export};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::sync::SyncError;
 use crate::text::made_visible;
-use crate::view::NodeView;
 
-/// Export an investigation as one file, or to standard output. `tot import` reads the formats json and bundle. Nodes listed in
-/// withheld.yaml are left out, except from a bundle, which is the whole repository.
+/// Export an investigation as one file, or to standard output. `tot import` reads bundles. Nodes listed in withheld.yaml are left
+/// out, except from a bundle, which is the whole repository.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ExportArguments {
@@ -38,7 +35,6 @@ pub(super) struct ExportArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot export 0196 --format html -o sky.html       the whole report as one page, to mail
   tot export 0196 --format bundle -o sky.bundle   everything with its history, for tot import
   tot export --format mermaid                     for a README";
 
@@ -48,8 +44,6 @@ enum ExportFormat {
     Json,
     /// One document for people
     Markdown,
-    /// One row per node, for spreadsheets
-    Csv,
     /// The tree for Graphviz
     Dot,
     /// The tree as an image
@@ -58,8 +52,6 @@ enum ExportFormat {
     Mermaid,
     /// A git bundle: the branch with its whole history, and the tags
     Bundle,
-    /// The whole report as one self-contained page
-    Html,
 }
 
 pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
@@ -106,35 +98,10 @@ fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
 fn text(input: &ReportInput, format: ExportFormat) -> CommandResult<Vec<u8>> {
     Ok(match format {
         ExportFormat::Json => export::data(input)?,
-        ExportFormat::Html => export::html(input, &SiteOptions::default())?.bytes,
         ExportFormat::Markdown => resources::document(&input.snapshot).into_bytes(),
-        ExportFormat::Csv => rows(&input.snapshot.investigation)?,
         ExportFormat::Dot => export::dot(input).into_bytes(),
         ExportFormat::Svg => export::svg(input).into_bytes(),
         ExportFormat::Mermaid => export::mermaid(input).into_bytes(),
         ExportFormat::Bundle => Vec::new(),
     })
-}
-
-/// Formats one row per node, with a column for each field that occurs.
-fn rows(investigation: &Investigation) -> CommandResult<Vec<u8>> {
-    let row = |node: &Node| -> BTreeMap<&str, String> {
-        NodeView::fields(node).map(|field| (field.name, field.value.into_owned())).collect()
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for field in investigation.nodes().flat_map(|node| NodeView::fields(node)) {
-        if !names.contains(&field.name) {
-            names.push(field.name);
-        }
-    }
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["Node", "Round", "State"].iter().chain(&names))?;
-    for node in investigation.nodes() {
-        let state = node.state().map(ToString::to_string).unwrap_or_default();
-        let mut fields = row(node);
-        let values = names.iter().map(|name| fields.remove(name).unwrap_or_default());
-        writer
-            .write_record([node.id.to_string(), node.round().to_string(), state].into_iter().chain(values))?;
-    }
-    Ok(writer.into_inner()?)
 }

@@ -28,7 +28,6 @@ mod editor;
 mod end;
 mod export;
 mod help;
-mod hub;
 mod import;
 mod interrupt;
 mod list;
@@ -67,7 +66,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use clap::error::ErrorKind;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use place::ClockArgument;
 use print::say;
@@ -375,8 +375,33 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
     parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
 }
 
+/// Options and values of earlier versions, each with what to use instead.
+const REMOVED: [(&str, &str, &str); 6] = [
+    ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
+    ("--format <FORMAT>", "csv", "`--format json` has the same data"),
+    ("--format <FORMAT>", "html", "`tot report --single-file FILE` writes this page"),
+    ("--html", "", "`tot help TOPIC` prints a topic, and `tot man DIR` writes all of them as manual pages"),
+    ("--hub", "", "`tot clone URL --root DIR`, then `tot report DIR --out SITE`"),
+    ("--index", "", "`tot report` writes an index of all investigations"),
+];
+
+/// Adds to the error about an option or a value of an earlier version what to use instead.
+fn with_replacement(mut error: clap::Error) -> clap::Error {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let (option, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+    if let Some((.., instead)) = REMOVED.iter().find(|(name, of, _)| (*name, *of) == (&*option, &*value)) {
+        let tip = StyledStr::from(format!("removed in this version: {instead}"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
 /// Prints clap's message and returns the exit status.
 fn explained(error: clap::Error) -> ExitCode {
+    let error = with_replacement(error);
     // Help and version are not errors and go to stdout; clap distinguishes them.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
 
-use super::hub::Hub;
 use super::interrupt::Interrupt;
 use super::place::{Location, RootArgument, WithholdArgument};
 use super::print::tell;
@@ -34,7 +33,7 @@ const MOST_MEMORY: u64 = 4 << 30;
 #[command(name = "tot-report", version)]
 pub(super) struct ReportCommand {
     /// Folders of investigations (also bare clones), or folders that contain several
-    #[arg(value_name = "INVESTIGATION", required_unless_present_any = ["dump_template", "hub"])]
+    #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
     investigations: Vec<PathBuf>,
     #[command(flatten)]
     arguments: ReportArguments,
@@ -56,9 +55,6 @@ pub(super) struct InRootArguments {
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 struct ReportArguments {
-    /// Render all investigations in this hub, or the only one in a repository. The clones are temporary
-    #[arg(long, value_name = "URL", conflicts_with_all = ["investigations", "serve"])]
-    hub: Option<String>,
     /// Output folder; an earlier site in it is replaced
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file"])]
     out: Option<PathBuf>,
@@ -76,7 +72,7 @@ struct ReportArguments {
     /// current folder
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Address of the published site: adds a feed of ended investigations, previews and canonical links
+    /// Address of the published site: adds previews and canonical links
     #[arg(long, value_name = "URL")]
     base_url: Option<BaseUrl>,
     /// Address for new issues, such as https://github.com/OWNER/NAME/issues/new: each node links to an issue prefilled with an
@@ -150,9 +146,8 @@ pub(super) fn run(command: &ReportCommand) -> CommandResult {
 pub(super) fn run_in_root(command: &InRootArguments) -> CommandResult {
     let InRootArguments { investigations, root, arguments } = command;
     let place = root.place();
-    let is_elsewhere = arguments.hub.is_some() || arguments.dump_template.is_some();
     let paths = match investigations.as_slice() {
-        [] if is_elsewhere => Vec::new(),
+        [] if arguments.dump_template.is_some() => Vec::new(),
         [] => vec![place.here()?.to_owned()],
         given => given.iter().map(|path| path_or_id(&place, path)).collect::<Result<_, _>>()?,
     };
@@ -184,11 +179,6 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
         say(&format!("The template is in {}; use it with --template.\n", dir.display()))?;
     }
     let progress = Progress::new();
-    let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
-    let paths = match &hub {
-        Some(hub) => vec![hub.folder.path().to_owned()],
-        None => investigations.to_vec(),
-    };
     let reading = ReadOptions {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
@@ -201,11 +191,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
         ignore_uncommitted: arguments.list.ignore_uncommitted,
         signers: arguments.allowed_signers.as_ref().map(|file| signers(Some(file))).transpose()?,
     };
-    let source = SiteSource {
-        paths,
-        missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(),
-        reading,
-    };
+    let source = SiteSource { paths: investigations.to_vec(), reading };
     source.check()?;
     if let Some(address) = &arguments.serve {
         return serve::run(source, options, *address, arguments.allow_remote);
@@ -258,7 +244,7 @@ pub(super) fn render_one(
     progress: &Progress,
 ) -> CommandResult {
     let reading = ReadOptions { project, ..ReadOptions::default() };
-    let source = SiteSource { paths: vec![repository], missing: Vec::new(), reading };
+    let source = SiteSource { paths: vec![repository], reading };
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
     Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
@@ -290,8 +276,6 @@ pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
 pub(super) struct SiteSource {
     /// The given folders. Each is an investigation or contains several.
     paths: Vec<PathBuf>,
-    /// Investigations that could not be cloned, which the index names.
-    missing: Vec<UnreadableInvestigation>,
     reading: ReadOptions,
 }
 
@@ -323,11 +307,6 @@ impl SiteSource {
         let mut folders = Vec::new();
         for path in &self.paths {
             let found = folders_of(path);
-            if let Some(first) = self.missing.first().filter(|_| found.is_empty()) {
-                return Err(
-                    format!("no investigation could be cloned; {}: {}", first.name, first.reason).into()
-                );
-            }
             if found.is_empty() {
                 let reason = if path.exists() { "contains no investigation" } else { "does not exist" };
                 return Err(format!(
@@ -343,6 +322,6 @@ impl SiteSource {
 
     /// Returns the folders with the settings for reading them.
     pub(super) fn all<'s>(&'s self, folders: &'s [PathBuf]) -> Sources<'s> {
-        Sources { folders, missing: &self.missing, reading: &self.reading, store: None }
+        Sources { folders, reading: &self.reading, store: None }
     }
 }

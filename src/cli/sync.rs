@@ -8,7 +8,6 @@ use super::print::{say_fields, tell};
 use super::{ExitResult, Progress, passed, say};
 use crate::base::world::World;
 use crate::service::remote::{GitProgram, shown_address};
-use crate::service::sync::index::Index;
 use crate::service::sync::{SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line};
 
@@ -28,9 +27,6 @@ pub(super) struct SyncArguments {
     /// Merge with a remote whose history was rewritten; nothing is lost on either side
     #[arg(long)]
     rejoin: bool,
-    /// Also update the list of investigations on the remote's branch tot-index, for its front page
-    #[arg(long, conflicts_with = "dry_run")]
-    index: bool,
     /// Push even if text looks like a credential
     #[arg(long)]
     allow_secrets: bool,
@@ -42,7 +38,6 @@ const EXAMPLES: &str = "\
 Examples:
   tot sync                 all investigations with a remote
   tot sync 0196 --dry-run  what would be received and sent for one of them
-  tot sync --index         also update the list that a forge shows first
   tot sync --rejoin        after someone rewrote the remote, and you know why";
 
 pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
@@ -64,50 +59,23 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
         // If maintenance can't be started, the repositories merely stay larger than necessary.
         let _ = git.maintain(&grown);
     }
-    let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
-    let unsynced = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
-    let failed = unsynced + indexes.iter().filter(|index| index.error.is_some()).count();
+    let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
     if arguments.common.json {
         let investigations: Vec<Value> = outcomes.iter().map(entry).collect();
-        let indexes: Vec<Value> = indexes.iter().map(index_entry).collect();
-        say_fields(&json!({
-            "dryRun": dry_run,
-            "investigations": investigations,
-            "indexes": (!indexes.is_empty()).then_some(indexes),
-            "failed": failed,
-        }))?;
+        say_fields(&json!({"dryRun": dry_run, "investigations": investigations, "failed": failed}))?;
         return Ok(passed(failed == 0));
     }
     if outcomes.is_empty() {
         say("No remotes: `tot remote add origin URL` adds one.\n")?;
         return Ok(passed(true));
     }
-    say(&lines(&outcomes, folders.len(), unsynced, dry_run))?;
+    say(&lines(&outcomes, folders.len(), failed, dry_run))?;
     for outcome in &outcomes {
         if let Some(error) = &outcome.error {
             tell(&format!("tot sync: {}: {}", outcome.path.display(), shown(error)));
         }
     }
-    for index in &indexes {
-        let url = shown_address(&index.address);
-        match &index.error {
-            Some(error) => tell(&format!("tot sync: the list of {url}: {}", shown(error))),
-            None => {
-                let written = if index.is_new { "written" } else { "up to date" };
-                say(&format!(
-                    "{url}: the list of {} is {written}\n",
-                    counted(index.listed, "investigation")
-                ))?;
-            }
-        }
-    }
     Ok(passed(failed == 0))
-}
-
-/// Returns the outcome for the list of investigations in a shared repository, as JSON.
-fn index_entry(index: &Index) -> Value {
-    let (url, error) = (shown_address(&index.address), index.error.as_ref().map(failure));
-    json!({"url": url, "listed": index.listed, "written": index.is_new, "error": error})
 }
 
 fn failure(error: &SyncError) -> Value {

@@ -2,7 +2,6 @@
 //! same name, the topic is shown and refers to the command's `--help`. A topic is a Markdown file in `help/`. Each topic is also
 //! a page of `tot man`, and a test parses every command in it.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle::Style;
@@ -11,13 +10,12 @@ use clap::error::ErrorKind;
 
 use super::help::commands;
 use super::print::{columns, page, say, tell};
-use super::{CommandResult, ExitResult, command};
+use super::{ExitResult, command};
 use crate::markdown::to_terminal;
-use crate::report;
-use crate::text::{causes, counted, one_line};
+use crate::text::one_line;
 
 /// The topics, each with its name and Markdown text. The first line of the text is the title.
-pub(super) const TOPICS: &[report::Topic<'_>] = &[
+pub(super) const TOPICS: &[(&str, &str)] = &[
     ("method", include_str!("help/method.md")),
     ("server", include_str!("help/server.md")),
     ("evidence", include_str!("help/evidence.md")),
@@ -35,22 +33,16 @@ pub(super) struct HelpArguments {
     /// Topic or command
     #[arg(value_name = "TOPIC|COMMAND")]
     words: Vec<String>,
-    /// Write all topics as HTML pages into this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "words")]
-    html: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   tot help            lists topics and commands
   tot help method     explains how an investigation works
-  tot help commit     same as tot commit --help
-  tot help --html DIR writes the topics as a web site";
+  tot help commit     same as tot commit --help";
 
 pub(super) fn run(arguments: &HelpArguments) -> ExitResult {
-    if let Some(dir) = &arguments.html {
-        publish(dir)?;
-    } else if arguments.words.is_empty() {
+    if arguments.words.is_empty() {
         say(&listing())?;
     } else if let Some(help) = topic(&arguments.words).or_else(|| help_of(&arguments.words)) {
         page(&help)?;
@@ -60,11 +52,6 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitResult {
         return Ok(ExitCode::from(2));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn publish(dir: &Path) -> CommandResult {
-    report::help_site(TOPICS).and_then(|files| report::write(&files, dir)).map_err(|error| causes(&error))?;
-    say(&format!("{} in {}\n", counted(TOPICS.len() + 1, "page"), dir.join("index.html").display()))
 }
 
 /// Returns the title of a topic.
@@ -149,24 +136,6 @@ mod tests {
         for (name, text) in TOPICS {
             assert!(text.starts_with("# "), "{name} has no title");
             text.lines().for_each(|line| assert!(line.chars().count() <= 80, "{name}: {line}"));
-        }
-    }
-
-    #[test]
-    fn the_pages_of_the_topics_lead_to_each_other_and_nowhere_else() {
-        let files = report::help_site(TOPICS).unwrap();
-        let pages: Vec<(&String, &str)> = files
-            .iter()
-            .filter(|(path, _)| path.ends_with(".html"))
-            .map(|(path, bytes)| (path, std::str::from_utf8(bytes).unwrap()))
-            .collect();
-        assert_eq!(pages.len(), TOPICS.len() + 1);
-        for (path, page) in pages {
-            for target in page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-                let is_here = |id: &str| page.contains(&format!("id=\"{id}\""));
-                let leads = target.strip_prefix('#').map_or(files.contains_key(target), is_here);
-                assert!(leads, "{path}: {target}");
-            }
         }
     }
 

@@ -14,14 +14,13 @@ use std::sync::OnceLock;
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
     model::{
-        ArgumentInfo, CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams,
-        CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams,
-        InitializeResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptMessage, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceListChangedNotification,
-        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Role, ServerCapabilities,
-        ServerConfig, ServerNotification, ServerResult, SubscriptionFilter,
+        CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
+        ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+        InitializeRequestParams, InitializeResult, InputResponses, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        ResourceListChangedNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Role,
+        ServerCapabilities, ServerConfig, ServerNotification, ServerResult, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -31,7 +30,6 @@ use tokio_util::task::AbortOnDropHandle;
 use super::address::ResourceAddress;
 use super::app;
 use super::ask::{self, Asking};
-use super::complete::complete;
 use super::prompts::{prompt, prompts};
 use super::resources;
 use super::server::{Called, Server, Unanswered};
@@ -151,7 +149,6 @@ impl ServerHandler for Server {
             None => tools.build(),
             Some(_) => tools
                 .enable_prompts()
-                .enable_completions()
                 .enable_resources()
                 .enable_resources_subscribe()
                 .enable_resources_list_changed()
@@ -232,22 +229,6 @@ impl ServerHandler for Server {
         let known = prompts().into_iter().find(|prompt| prompt.name == request.name);
         result.description = known.and_then(|prompt| prompt.description);
         Ok(GetPromptResponse::Complete(result))
-    }
-
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        let ArgumentInfo { name, value, .. } = request.argument;
-        let session = request.context.and_then(|context| context.get_argument("sessionId").cloned());
-        let found =
-            self.with_service(move |service| complete(service, &name, &value, session.as_deref())).await?;
-        // While a person is typing the id, an unknown investigation simply has no nodes.
-        let (values, total) = found.unwrap_or_default();
-        let more = total > values.len();
-        let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
-        info.map(CompleteResult::new).map_err(|fault| ErrorData::internal_error(fault, None))
     }
 
     async fn list_resources(
@@ -382,8 +363,7 @@ impl ServerHandler for Server {
 
 /// The methods that rmcp knows. If a request for one of these methods arrives as a custom request, its params could
 /// not be parsed.
-const METHODS: [&str; 12] = [
-    "completion/complete",
+const METHODS: [&str; 11] = [
     "initialize",
     "logging/setLevel",
     "ping",

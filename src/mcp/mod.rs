@@ -4,7 +4,7 @@
 //!
 //! 1. [`stdio`] reads a line (`framing`), or [`mod@http`] receives a request. `drain` tracks unanswered requests.
 //! 2. rmcp decodes the protocol and calls the `handler`. Tool calls go to [`server`], which looks up the [`tool`].
-//!    The other requests go to [`resources`], [`prompts`] and [`complete`].
+//!    The other requests go to [`resources`] and [`prompts`].
 //! 3. [`coercion`] coerces the arguments to the tool's schema, which [`schema`] generates. [`ask`] asks a person
 //!    first if required.
 //! 4. The tool's function answers with types from [`wire`], and [`bounded`] cuts advice that is too long. The reply
@@ -21,7 +21,6 @@ pub mod app;
 pub mod ask;
 pub mod bounded;
 pub mod coercion;
-pub mod complete;
 mod drain;
 mod framing;
 mod handler;

@@ -81,7 +81,7 @@ impl Server {
         Server { instructions: instructions.into().into(), tools: tools.into(), ..Server::default() }
     }
 
-    /// Offers the service's investigations as resources, along with prompts and completions.
+    /// Offers the service's investigations as resources, along with prompts.
     pub fn serving(self, service: Arc<Service>) -> Server {
         Server { service: Some(service), ..self }
     }

@@ -1,4 +1,4 @@
-//! A site's base address, for absolute URLs in feeds, previews and canonical links, and a forge's address for new issues.
+//! A site's base address, for absolute URLs in previews and canonical links, and a forge's address for new issues.
 
 use std::str::FromStr;
 

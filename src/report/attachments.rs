@@ -172,6 +172,7 @@ pub(super) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::tests::meta;
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
@@ -206,10 +207,6 @@ mod tests {
 
     #[test]
     fn two_files_never_have_one_place() {
-        let meta = crate::service::import::read(
-            include_str!("../../tests/ancestor/multi-gate.json"),
-            Default::default(),
-        );
         let file = |name: &str| Attached {
             node: "R1.A".parse().unwrap(),
             name: name.parse().unwrap(),
@@ -217,7 +214,7 @@ mod tests {
         };
         let files = [file("A.TXT"), file("a"), file("a-2"), file("a.txt")];
         let changes = files.clone().map(|file| crate::domain::Change::Attached(std::sync::Arc::new(file)));
-        let all = AttachmentViews::of(&meta.unwrap().investigation().with(&changes), &files);
+        let all = AttachmentViews::of(&Investigation::new(meta(1, "x", "x")).with(&changes), &files);
         let paths: Vec<&str> = all.files.iter().map(|(path, _)| path.as_str()).collect();
         let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt"];
         assert_eq!(paths, expected.map(|name| format!("attachments/R1.A/{name}")));

@@ -1,9 +1,10 @@
-//! `investigation.json`: the facts of an investigation and the results computed from them, for programs. It contains all
-//! facts, so `tot import` can restore the same investigation.
+//! `investigation.json`: the facts of an investigation and the results computed from them, for programs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use super::history::verb_of;
@@ -11,8 +12,9 @@ use super::references::CitedSource;
 use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
-use crate::domain::{BoundAnswer, Caller, Comment, Node, PersonsAnswer, Run, StopReason};
-use crate::format::attachment_entry::AttachmentEntry;
+use crate::domain::{
+    Attached, AttachmentName, BoundAnswer, Caller, Comment, Node, NodeId, PersonsAnswer, Run, StopReason,
+};
 use crate::ruleset::rules::verification::Grade;
 use crate::service::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
@@ -61,7 +63,7 @@ struct InvestigationJson<'a> {
     comments: Vec<&'a Comment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<&'a Run>,
-    attachments: Vec<AttachmentEntry>,
+    attachments: Vec<AttachmentJson<'a>>,
     /// The number of omitted attachments.
     #[serde(skip_serializing_if = "is_zero")]
     attachments_left_out: usize,
@@ -71,6 +73,19 @@ struct InvestigationJson<'a> {
     commits: Vec<CommitJson>,
     /// The sign-offs, with their validity when the file was written.
     sign_offs: Vec<SignOffView<'a>>,
+}
+
+#[derive(Serialize)]
+struct AttachmentJson<'a> {
+    node: &'a NodeId,
+    name: &'a AttachmentName,
+    base64: String,
+}
+
+impl<'a> AttachmentJson<'a> {
+    fn of(file: &'a Attached) -> Self {
+        AttachmentJson { node: &file.node, name: &file.name, base64: STANDARD.encode(&file.content) }
+    }
 }
 
 #[derive(Serialize)]
@@ -287,7 +302,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         comments: investigation.comments().map(AsRef::as_ref).collect(),
         runs: investigation.runs().map(AsRef::as_ref).collect(),
-        attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
+        attachments: input.attachments.iter().map(AttachmentJson::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references,

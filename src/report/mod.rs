@@ -7,7 +7,7 @@
 //! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
 //!    can replace some of its files.
 //! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. All steps up to this
-//!    point are pure. `sites` builds the index of several investigations. `feed` and `page_head` use the base URL, if
+//!    point are pure. `sites` builds the index of several investigations. `page_head` uses the base URL, if
 //!    there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
 //!    for consecutive `ends`. `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output from an
@@ -44,8 +44,6 @@ pub mod diff;
 pub mod difference;
 mod ends;
 pub mod export;
-mod feed;
-mod help;
 mod history;
 mod json;
 mod model;
@@ -76,7 +74,6 @@ use std::path::PathBuf;
 pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
 pub use ends::{EndedState, ends};
-pub use help::{Topic, help_site};
 pub use history::verb_of;
 pub use parts::{FileMark, SitePart};
 pub use publish::{Published, SiteTarget, Sources, Waiting, publish, publish_into};
@@ -144,7 +141,7 @@ impl ReportInput {
 pub struct SiteOptions {
     /// A folder with files that replace or extend the built-in template.
     pub template: Option<PathBuf>,
-    /// The base address for the feed and for absolute links, if known.
+    /// The base address for absolute links, if known.
     pub base_url: Option<BaseUrl>,
     /// The forge page where readers can file objections as issues.
     pub issue_url: Option<IssueUrl>,

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::address::BaseUrl;
-use super::feed;
 use super::model::{Header, NodePage};
 
 /// The metadata of a page.
@@ -13,8 +12,6 @@ pub(super) struct PageHead {
     pub canonical: Option<String>,
     /// `article` or `website`, for Open Graph.
     pub kind: &'static str,
-    /// The title of the feed, if there is one.
-    pub feed: Option<&'static str>,
     /// The time of the last commit that changed the page's content, or `None` while the content can still change.
     pub modified: Option<String>,
 }
@@ -25,7 +22,6 @@ impl PageHead {
         PageHead {
             canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
             kind: "article",
-            feed: base.map(|_| feed::TITLE),
             modified: header.facts.ended_at.as_ref().map(|at| at.iso.clone()),
         }
     }
@@ -43,7 +39,6 @@ impl PageHead {
         PageHead {
             canonical: base.map(|base| base.folder().to_owned()),
             kind: "website",
-            feed: base.map(|_| feed::TITLE),
             ..PageHead::default()
         }
     }

@@ -8,7 +8,7 @@
 //! are always rebuilt: those with errors or gaps, which a fetch may fix; those with checked signatures, which depend on
 //! keys and the date; and those that show a commit other than the newest.
 //!
-//! The index and the feed are always rebuilt from the stored entries.
+//! The index is always rebuilt from the stored entries.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,6 @@ use crate::text::causes;
 pub struct Sources<'s> {
     /// Their folders.
     pub folders: &'s [PathBuf],
-    /// Investigations that are listed only in the index.
-    pub missing: &'s [UnreadableInvestigation],
     /// The options for reading.
     pub reading: &'s ReadOptions,
     /// A store whose caches are kept for the next run. Without it, each investigation is read with a temporary store.
@@ -151,8 +149,8 @@ pub fn publish(
     target: &impl SiteTarget,
     waiting: &dyn Waiting,
 ) -> Result<Published, ReportError> {
-    let Sources { folders, missing, reading, .. } = sources;
-    let several = folders.len() + missing.len() != 1;
+    let Sources { folders, reading, .. } = sources;
+    let several = folders.len() != 1;
     let program = PROGRAM.as_deref();
     let maker = program.map(|program| parts::maker(program, templates, several, &surroundings(reading)));
     let earlier = maker.as_deref().map_or(&[][..], |maker| target.earlier(maker));
@@ -164,7 +162,7 @@ pub fn publish(
         waiting,
         done: AtomicUsize::new(0),
     };
-    let mut made = Published { maker, unreadable: missing.to_vec(), ..Published::default() };
+    let mut made = Published { maker, ..Published::default() };
     let mut rest = FileMarks::new();
     work.builder.assets(&mut work.put_into(&mut rest))?;
     let mut take = |(part, is_kept)| {
@@ -204,7 +202,7 @@ pub fn publish(
                 }
             }
         }
-        let all = folders.len() + missing.len();
+        let all = folders.len();
         if let Some(first) = made.unreadable.first().filter(|_| made.unreadable.len() == all) {
             return Err(ReportError::NoneReadable { all, first: first.clone() });
         }

@@ -11,7 +11,6 @@ use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
 use super::ends::{self, BetweenEnds};
 use super::export::SingleFile;
-use super::feed;
 use super::history::{CommitEntry, HistoryPage};
 use super::model::{
     AnswerPage, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
@@ -100,7 +99,7 @@ impl<'t> Builder<'t> {
         pages(input, &folder, comparison, site, self.templates, progress, put)
     }
 
-    /// Builds the index and the feed.
+    /// Builds the index.
     ///
     /// # Errors
     ///
@@ -112,20 +111,15 @@ impl<'t> Builder<'t> {
         shown: &str,
         put: &mut Put<'_>,
     ) -> Result<(), ReportError> {
-        let options = self.templates.options();
-        let base = options.base_url.as_ref();
+        if !self.several {
+            return Ok(());
+        }
         let sites = SitesView::of(&mut entries, unreadable);
-        if self.several {
-            let page =
-                PageInfo { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
-            let head = PageHead::index(base);
-            let index = SitesPage { site: self.site(shown), page, head, sites: &sites };
-            put("index.html", self.templates.render("sites.html", &index)?)?;
-        }
-        if let Some(base) = base {
-            put(feed::PATH, feed::feed(&entries, base, &options.generator))?;
-        }
-        Ok(())
+        let page =
+            PageInfo { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
+        let head = PageHead::index(self.templates.options().base_url.as_ref());
+        let index = SitesPage { site: self.site(shown), page, head, sites: &sites };
+        put("index.html", self.templates.render("sites.html", &index)?)
     }
 
     /// Returns the site data for the pages.

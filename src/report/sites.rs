@@ -6,13 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
 use super::model::{HeaderFacts, Report, SignOffMark, Time, TopView};
-use crate::domain::Happening;
 use crate::graph::BarPart;
-use crate::markdown;
 use crate::service::signoff::SignOffs;
-
-/// The maximum length of a conclusion in the feed, in characters.
-const SUMMARY: usize = 600;
 
 /// An unreadable investigation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -58,10 +53,6 @@ pub struct SiteEntry {
     pub(super) sign_offs: Vec<SignOffCount>,
     /// The CSS class of the verdict, or `unanswered` or `unknown`.
     pub(super) sure: Cow<'static, str>,
-    /// The beginning of its conclusion, or empty if there is none.
-    pub(super) conclusion: String,
-    /// The author of the conclusion, or empty if unnamed.
-    pub(super) concluded_by: String,
 }
 
 /// The best answer of an investigation.
@@ -99,11 +90,6 @@ impl SiteEntry {
     /// Returns the entry for a report. `folder` is the folder of the report's pages. It is empty or ends in `/`.
     pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
-        let end = input.snapshot.investigation.conclusion();
-        let ended_in = input
-            .history
-            .iter()
-            .find(|entry| entry.happenings.iter().any(|happening| matches!(happening, Happening::Ended(_))));
         SiteEntry {
             facts: header.facts.clone(),
             href: format!("{folder}index.html"),
@@ -129,14 +115,6 @@ impl SiteEntry {
                 Some(_) if header.facts.answers == 0 => "unanswered",
                 Some(verdict) => verdict.class(),
             }),
-            conclusion: end
-                .and_then(|end| end.conclusion.as_deref())
-                .map_or_else(String::new, |text| markdown::excerpt(text, SUMMARY)),
-            concluded_by: header
-                .ended_by
-                .clone()
-                .or_else(|| ended_in.map(|entry| entry.author_name.clone()))
-                .unwrap_or_default(),
         }
     }
 }

@@ -1365,7 +1365,7 @@ fn time(minutes: i64) -> Timestamp {
     Timestamp::from_milliseconds(1_795_166_102_114 + minutes * 60_000).unwrap()
 }
 
-fn meta(number: u8, title: &str, query: &str) -> Meta {
+pub(super) fn meta(number: u8, title: &str, query: &str) -> Meta {
     Meta {
         id: crate::domain::SessionId::new(1_795_166_102_114 + u64::from(number) * 1000, [number; 10]),
         title: title.to_owned(),

@@ -10,7 +10,6 @@ pub mod background;
 mod calls;
 pub mod changes;
 pub mod check;
-pub mod import;
 mod moved;
 pub mod project;
 pub mod remote;

@@ -152,11 +152,6 @@ impl Store {
         Store { options: GitOptions { durability, ..self.options }, ..self }
     }
 
-    /// Makes commits reproducible by ignoring the user's name and git settings.
-    pub fn reproducible(self) -> Self {
-        Store { options: GitOptions::ISOLATED, ..self }
-    }
-
     /// Disables all writes if `read_only` is true, including commits, locks and recovery.
     pub fn reading_only(self, read_only: bool) -> Self {
         Store { read_only, ..self }

@@ -45,14 +45,6 @@ def prompts(session):
     ]
 
 
-def completions(session):
-    """Arguments of the prompt `verify`, what is known, and what must be among the values."""
-    return [
-        ({"name": "sessionId", "value": session[:8]}, {}, session),
-        ({"name": "nodeId", "value": "R3"}, {"sessionId": session}, "R3.A1a"),
-    ]
-
-
 def writing_calls():
     """How many commits the calls make."""
     return sum(1 for call in CALLS if call["expect"] == "COMMIT")

@@ -3,7 +3,7 @@
 
   python_client.py path/to/tot-mcp
 
-Lists the tools, runs the investigation of `investigation.py`, reads its resources, prompts and completions, and looks
+Lists the tools, runs the investigation of `investigation.py`, reads its resources and prompts, and looks
 at its git repository. With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
 Over stdio the server asks the person in front of the client before the end.
 
@@ -25,7 +25,7 @@ import tempfile
 from importlib.metadata import version
 
 from mcp import ClientSession, StdioServerParameters
-from mcp.types import ElicitResult, PromptReference
+from mcp.types import ElicitResult
 from pydantic import AnyUrl
 from mcp.client.stdio import stdio_client
 
@@ -51,7 +51,7 @@ async def play(client):
 
 
 async def look_around(client, session):
-    """Resources, prompts and completions."""
+    """Resources and prompts."""
     plain = lambda result: result.model_dump(mode="json", by_alias=True, exclude_none=True)
     old = version("mcp").startswith("1.")
     listed = plain(await client.list_resources())["resources"]
@@ -72,10 +72,6 @@ async def look_around(client, session):
     for name, arguments, part in investigation.prompts(session):
         prompt = plain(await client.get_prompt(name, arguments))
         assert part in prompt["messages"][0]["content"]["text"], f"{name}: {prompt}"
-    reference = PromptReference(type="ref/prompt", name="verify")
-    for argument, known, value in investigation.completions(session):
-        found = plain(await client.complete(reference, argument, known))["completion"]
-        assert value in found["values"], f"{argument}: {found}"
 
 
 async def say_yes(context, params):

@@ -31,14 +31,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::{Caller, Investigation, Node, NodeId, SessionId, StateName, Timestamp};
+use tree_of_thoughts::domain::{Caller, NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
 use tree_of_thoughts::mcp::{coercion, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::service::import;
 use tree_of_thoughts::store::Durability;
-use tree_of_thoughts::view::NodeView;
 use tree_of_thoughts::yaml;
 
 use crate::support::testing::sampled;
@@ -322,50 +320,6 @@ fn twisted(mut input: Value, twists: &[Twist]) -> Value {
     input
 }
 
-#[test]
-fn any_file_to_be_imported_is_read_or_refused() {
-    let old = [
-        include_str!("../ancestor/multi-gate.json"),
-        include_str!("../ancestor/exhaust.json"),
-        include_str!("../ancestor/single-root.json"),
-    ];
-    let node = node_file::read(COMMITTED).unwrap();
-    let valid: Vec<Value> =
-        old.into_iter().map(|text| serde_json::from_str(text).unwrap()).chain([data_of(&node).0]).collect();
-    let file = (proptest::sample::select(valid), vec(twist(), 0..6));
-    let file = file.prop_map(|(value, twists)| twisted(value, &twists).to_string());
-    fuzz(prop_oneof![8 => file, 1 => near(vec![old[0].to_owned()])], || {
-        |text: String| {
-            let Ok(facts) = import::read(&text, import::ImportOptions::default()) else { return };
-            let changes: Vec<_> =
-                import::steps(&facts).iter().flat_map(|step| step.event.changes()).collect();
-            assert_eq!(Investigation::new(facts.meta.clone()).with(&changes), facts.investigation());
-        }
-    });
-}
-
-#[test]
-fn any_node_comes_back_from_the_data_of_its_report() {
-    fuzz(near(vec![PENDING.into(), COMMITTED.into()]), || {
-        |text: String| {
-            let Ok(node) = node_file::read(&text) else { return };
-            let (data, expected) = data_of(&node);
-            let facts = import::read(&data.to_string(), import::ImportOptions::default()).unwrap();
-            assert_eq!(*facts.nodes[0], expected, "{data:#}");
-        }
-    });
-}
-
-/// An investigation.json with this node as its root, and the node as it is then.
-fn data_of(node: &Node) -> (Value, Node) {
-    let root = Node { id: "R1.A".parse().unwrap(), parent: None, ..node.clone() };
-    let meta = json!({"id": "01a1fb7f-2603-7166-96ef-ddcdd76363f4", "title": "x", "query": "x", "context": null,
-        "ruleset": "drill", "mode": "deep", "minRounds": 3, "minRoots": 1, "allowEarlyTerminal": false,
-        "startedAt": "2026-01-05T09:00:00.000Z", "currentRound": 1, "head": "x", "ended": false});
-    let data = json!({"version": 1, "meta": meta, "nodes": [NodeView::stored(&root)]});
-    (data, root)
-}
-
 /// A root with an investigation, which is gone after the batch.
 struct Root {
     folder: tempfile::TempDir,
@@ -482,7 +436,7 @@ fn any_input_of_a_tool_is_answered() {
 
 #[test]
 fn any_address_prompt_and_completion_is_answered() {
-    use tree_of_thoughts::mcp::{complete, prompts, resources};
+    use tree_of_thoughts::mcp::{prompts, resources};
 
     let addresses =
         ["tot://investigations", "tot://01a19b7c", "tot://01a19b7c/nodes/R1.A", "tot://01a19b7c/graph.svg"];
@@ -496,10 +450,6 @@ fn any_address_prompt_and_completion_is_answered() {
             let _ = resources::list(&world.service, Some(text.clone()));
             for name in ["investigate", "continue", "verify", text.as_str()] {
                 let _ = prompts::prompt(&world.service, name, |_| Some(text.clone()));
-            }
-            for argument in ["sessionId", "nodeId", "ruleset", text.as_str()] {
-                let _ = complete::complete(&world.service, argument, &text, Some(&world.session));
-                let _ = complete::complete(&world.service, argument, "", Some(&text));
             }
         }
     });

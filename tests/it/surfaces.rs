@@ -62,10 +62,9 @@ const SURFACES: &[(&str, &str)] = &[
     ("command diff", "diff --markdown BEGIN..HEAD"),
     ("command search", "search Title of"),
     ("command approve", "approve --unsigned -m Tried."),
-    ("command report", "report . --out ../site"),
+    ("command report", "report . --out ../site|report . --single-file ../one.html"),
     ("format json", "export --format json"),
     ("format markdown", "export --format markdown"),
-    ("format html", "export --format html"),
     ("format dot", "export --format dot"),
     ("format svg", "export --format svg"),
     ("format mermaid", "export --format mermaid"),
@@ -76,7 +75,7 @@ const SURFACES: &[(&str, &str)] = &[
 /// them in the session that runs every command.
 const SILENT: &[(&str, &str, &str)] = &[
     ("resource", "tot://{sessionId}/history", "what is stored, and not what is made of it"),
-    ("format", "csv bundle", "what is stored, and not what is made of it"),
+    ("format", "bundle", "what is stored, and not what is made of it"),
     ("command", "log", "the messages of commits, as they are stored"),
     ("command", "reclassify amend", "name the answers that are no longer confirmed"),
 ];
@@ -126,6 +125,7 @@ fn shown(session: &mut Session<'_>) -> Vec<(String, String)> {
     for page in pages.into_iter().filter(|page| folder.join("../site").join(page).exists()) {
         texts.push((page.to_owned(), file(&format!("../site/{page}"))));
     }
+    texts.push(("single file".to_owned(), file("../one.html")));
     texts.push(("investigation.json".to_owned(), file("../site/investigation.json")));
     std::fs::remove_dir_all(folder.join("../site")).unwrap();
     texts
@@ -282,7 +282,9 @@ fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_
     let mut session = ended(&sandbox);
     assert_verdicts(&mut session, CONFIRMED, NOT_CHECKED);
     assert_snapshot!("ended", certainty(&mut session));
-    let page = says(&sandbox, &session.repository(), "export --format html");
+    let repository = session.repository();
+    says(&sandbox, &repository, "report . --single-file ../one.html");
+    let page = std::fs::read_to_string(repository.join("../one.html")).unwrap();
     let top =
         page.split("<section class=\"answer early\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(top.contains("Title of R2.A2") && !top.contains("Title of R2.A1"), "{top}");
@@ -626,13 +628,6 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
     let text = |path: &str| std::fs::read_to_string(folder.join("nodes/R3").join(path)).unwrap();
     assert!(text("R3.A1b.yaml").contains("name: Ann") && text("R3.A1b.yaml").contains("name: Bob"));
     assert!(sandbox.git(&folder, &["grep", "-c", "renamedFrom: R3.A2b"]).contains("nodes/R3/"));
-    // A file has only the authors that it names.
-    let json = says(&sandbox, &folder, "export --format json");
-    std::fs::write(sandbox.path("all.json"), json).unwrap();
-    let imported = sandbox.path("imported");
-    let import = ["import", "../all.json", "--root", imported.to_str().unwrap()];
-    person(&sandbox, folder.parent().unwrap(), "Carol", &import, "");
-    both(&imported.join(&session.id));
 }
 
 /// Every stored line of every file is removed or changed, and every file removed, each in a manual commit or in a

@@ -124,13 +124,6 @@ impl fmt::Display for NodeId {
 }
 
 impl SessionId {
-    /// Derives a version 5 UUID from the bytes. A copy of an investigation gets its own id this way.
-    pub fn derived(bytes: &[u8]) -> Self {
-        // A random namespace that must never change. It prevents collisions with the ids of other programs.
-        const NAMESPACE: uuid::Uuid = uuid::uuid!("3f0a4f0e-6a57-4a1d-9d0b-0c6c3c1f7a52");
-        SessionId(uuid::Uuid::new_v5(&NAMESPACE, bytes))
-    }
-
     /// Returns whether the id starts or ends with the lowercase text.
     pub fn matches(self, part: &str) -> bool {
         let id = self.to_string();

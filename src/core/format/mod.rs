@@ -26,11 +26,9 @@
 //! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`], [`withheld_file`]: the file
 //!   formats.
 //! - [`record`](mod@record): the common interface of comments and runs.
-//! - [`attachment_entry`]: attachments in `investigation.json`.
 //! - [`message`]: commit messages.
 //! - [`readme`]: the page shown by git forges.
 
-pub mod attachment_entry;
 pub mod comment_file;
 pub mod conclusion_file;
 pub mod layout;

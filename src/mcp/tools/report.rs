@@ -155,7 +155,7 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     };
     let reading = ReadOptions { project: service.project().cloned(), ..ReadOptions::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
-    let sources = Sources { folders: &folders, missing: &[], reading: &reading, store };
+    let sources = Sources { folders: &folders, reading: &reading, store };
     let out = service.site().join(id.to_string());
     let published = report::publish_into(&out, sources, &SiteOptions::default(), &());
     let published = published.map_err(|error| match error {

@@ -325,7 +325,6 @@ type Reader = fn(&Case<'_>) -> Read;
 const SURFACES: &[(&str, Option<Reader>)] = &[
     ("index.html", Some(first_page)),
     ("several/index.html", Some(index_of_many)),
-    ("feed.xml", Some(feed)),
     ("print.html", Some(print)),
     ("doubts.html", Some(doubts_page)),
     ("tree.html", Some(tree)),
@@ -379,19 +378,13 @@ fn kind(path: &str) -> String {
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::load(&SiteOptions::default()).unwrap());
 
-/// The templates of a site with an address, and therefore a feed.
-static WITH_ADDRESS: LazyLock<Templates> = LazyLock::new(|| {
-    let base_url = Some("https://example.org/".parse().unwrap());
-    Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap()
-});
-
 /// Returns the investigation without its nodes.
 fn before(input: &ReportInput) -> Snapshot {
     let meta = input.snapshot.investigation.meta().clone();
     Snapshot { investigation: Arc::new(Investigation::new(meta)), ..input.snapshot.clone() }
 }
 
-/// Builds the site of one investigation, compared with an empty state, and the index and feed of several.
+/// Builds the site of one investigation, compared with an empty state, and the index of several.
 fn site_of(input: &ReportInput, templates: &Templates) -> Files {
     let names = ["a".to_owned(), "b".to_owned()];
     let comparison = Comparison { before: before(input), relation: Relation::Forward, names };
@@ -405,7 +398,7 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
         files.insert(path.to_owned(), bytes);
         Ok(())
     };
-    Builder::new(&WITH_ADDRESS, true).rest(vec![entry], &[], "", &mut put).unwrap();
+    Builder::new(templates, true).rest(vec![entry], &[], "", &mut put).unwrap();
     files
 }
 
@@ -617,20 +610,6 @@ fn index_of_many(case: &Case<'_>) -> Read {
         prop_assert_eq!(shown(entry), [(verdict.class(), words.as_ref())], "{}", entry);
     }
     prop_assert!(entry.contains(&assessment.found()), "{entry}");
-    Ok(())
-}
-
-fn feed(case: &Case<'_>) -> Read {
-    let feed = page(case.files, "feed.xml");
-    if case.assessment.end().is_none() {
-        prop_assert!(!feed.contains("<entry>"), "it has not ended: {feed}");
-        return Ok(());
-    }
-    let summary = between(&feed, "<summary>", "</summary>");
-    let (first, _) = summary.split_once('\n').unwrap();
-    prop_assert_eq!(first, format!("{}.", case.assessment.top()));
-    let end = case.top().map_or_else(String::new, |(_, words)| format!(", {words}."));
-    prop_assert!(first.ends_with(&end), "{end}: {first}");
     Ok(())
 }
 
@@ -883,7 +862,7 @@ fn a_file_with_a_verdict_and_without_a_reader_fails() {
     cites(&mut long, 250);
     let mut found: BTreeSet<String> = BTreeSet::new();
     for input in [backed(), compare::ended_twice(), large(400), long] {
-        with_case(&input, &WITH_ADDRESS, |case| {
+        with_case(&input, &TEMPLATES, |case| {
             silent(case).unwrap();
             found.extend(case.files.keys().map(|path| kind(path)));
         });

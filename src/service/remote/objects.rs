@@ -244,39 +244,6 @@ impl GitProgram {
         Ok(ran.succeeded()?.output)
     }
 
-    /// Returns the text of a file in a local commit, or `None` if the file does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn file(&self, repository: &Path, commit: CommitId, path: &str) -> Result<Option<String>> {
-        let ran = self.here(repository, &["cat-file", "blob", &format!("{commit}:{path}")])?;
-        Ok((ran.status == Some(0)).then(|| ran.text()))
-    }
-
-    /// Creates a commit with a single file, without creating a branch.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn commit_file(
-        &self,
-        repository: &Path,
-        parent: Option<CommitId>,
-        path: &str,
-        text: &str,
-        message: &str,
-    ) -> Result<CommitId> {
-        let made = |arguments: &[&str], input: String| -> Result<String> {
-            let call = GitCall { input: Some(input.into_bytes()), ..GitCall::default() };
-            Ok(self.run(repository, arguments, call)?.succeeded()?.text().trim().to_owned())
-        };
-        let blob = made(&["hash-object", "-w", "--stdin"], text.to_owned())?;
-        let tree = made(&["mktree"], format!("100644 blob {blob}\t{path}\n"))?;
-        let parents: Vec<String> = parent.iter().map(ToString::to_string).collect();
-        self.commit_tree(repository, &tree, &parents, message)
-    }
-
     fn commit_tree(
         &self,
         repository: &Path,

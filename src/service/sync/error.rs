@@ -205,9 +205,7 @@ impl SyncError {
                 "Remove it with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()
             }
             SyncError::AlreadyHere { .. } => {
-                "Nothing changed. Import it into another folder with --root, or import a JSON file under a new id with \
-                 --as-new"
-                    .to_owned()
+                "Nothing changed. Import it into another folder with --root".to_owned()
             }
             SyncError::Remote(error) => return error.hint(),
             SyncError::BothChanged { error, .. } | SyncError::Store(error) => return error.hint(),

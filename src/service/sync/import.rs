@@ -1,8 +1,7 @@
-//! Imports investigations from files: facts read by [`crate::service::import`], or git bundles.
+//! Imports investigations from git bundles.
 //!
 //! Each investigation is built in a `.tmp-…` folder in the root, checked, and renamed into place, so it appears
-//! completely or not at all. A dry run builds it outside of the root, which need not exist. Commits made from facts have a fixed author and the times in the facts, so two imports of
-//! the same file have the same history and can be merged.
+//! completely or not at all. A dry run builds it outside of the root, which need not exist.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,12 +10,9 @@ use super::SyncError;
 use super::clone::{build, io_error, listed, present};
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::SessionId;
-use crate::format::{self, message, readme};
-use crate::ruleset::EffectiveRules;
 use crate::service::check::{self, Finding, Objects, Severity};
-use crate::service::import::{Facts, steps};
 use crate::service::remote::GitProgram;
-use crate::store::{CommitId, Draft, Relation, Store, StoreError};
+use crate::store::{CommitId, Relation, Store};
 
 /// The prefix of temporary folder names. The store removes the folders with this prefix that a killed import left.
 const PREFIX: &str = ".tmp-import-";
@@ -49,29 +45,6 @@ pub struct Unbundled {
     pub branch: String,
     /// The imported investigation, or the error.
     pub outcome: Result<Imported, SyncError>,
-}
-
-/// Writes facts as an investigation in the root. If `dry_run` is true, only returns the result.
-///
-/// # Errors
-///
-/// Returns an error if the id belongs to another history, the facts exceed a limit, or the file system fails. Nothing
-/// is left behind.
-pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
-    let aside = aside(store, dry_run)?;
-    let writing = Store::new(aside.path()).reproducible();
-    let begun = writing.create(facts.meta.clone(), &facts.ruleset, &message::started(&facts.meta))?;
-    for step in steps(facts) {
-        writing.transact(&begun.path, |before| {
-            let mut files = format::files(&step.event).map_err(StoreError::from)?;
-            let (changes, message) = (step.event.changes(), step.message.clone());
-            let before = &before.investigation;
-            let rules = EffectiveRules::new(&facts.ruleset.ruleset, before.meta());
-            files.extend(readme::change(before, &before.with(&changes), &rules));
-            Ok::<_, StoreError>((vec![Draft { files, changes, message, at: step.at }], ()))
-        })?;
-    }
-    settle(store, &begun.path, dry_run)
 }
 
 /// Imports the investigations in a bundle, which contains one investigation or a hub.

@@ -15,7 +15,6 @@ pub mod clone;
 mod error;
 mod guard;
 pub mod import;
-pub mod index;
 mod notice;
 mod one;
 

@@ -193,17 +193,13 @@ fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
 }
 
 #[test]
-fn an_export_has_them_and_an_import_brings_them_back() {
+fn an_export_has_them() {
     let sandbox = Sandbox::new();
     let one = Machine::new(&sandbox, "one");
-    let id = one.start();
+    one.start();
     let binary = sandbox.path("core");
     fs::write(&binary, b"\xff\xfe\0\r\n").unwrap();
     one.ok(&["attach", "R1.A", binary.to_str().unwrap()]);
-    let file = sandbox.path("investigation.json");
-    fs::write(&file, one.ok(&["export", "--format", "json"])).unwrap();
-    let other = Machine::new(&sandbox, "other");
-    other.ok(&["import", file.to_str().unwrap()]);
-    assert_eq!(fs::read(other.repository(&id).join("attachments/R1.A/core")).unwrap(), b"\xff\xfe\0\r\n");
-    other.assert_sound(&id);
+    let data: Value = serde_json::from_str(&one.ok(&["export", "--format", "json"])).unwrap();
+    assert_eq!(data["attachments"], json!([{"node": "R1.A", "name": "core", "base64": "//4ADQo="}]));
 }

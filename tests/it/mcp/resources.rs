@@ -159,24 +159,3 @@ fn prompts_teach_the_method() {
         assert!(parts.iter().all(|part| answer.contains(part)), "{name}: {answer}");
     }
 }
-
-#[test]
-fn arguments_are_completed() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
-    let id = session.id.clone();
-    for (argument, value, known, expected) in [
-        ("sessionId", &id[..6], json!({}), json!([id])),
-        ("sessionId", "SKY", json!({}), json!([id])),
-        ("nodeId", "r2", json!({"sessionId": id}), json!(["R2.A1"])),
-        ("nodeId", "", json!({}), json!([])),
-        ("nodeId", "", json!({"sessionId": "nosuch"}), json!([])),
-        ("ruleset", "M", json!({}), json!(["multi-gate"])),
-        ("query", "why", json!({}), json!([])),
-    ] {
-        let params = json!({"ref": {"type": "ref/prompt", "name": "verify"},
-            "argument": {"name": argument, "value": value}, "context": {"arguments": known}});
-        let answer = session.server.request("completion/complete", params);
-        assert_eq!(answer["result"]["completion"]["values"], expected, "{argument} {value}");
-    }
-}

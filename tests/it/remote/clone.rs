@@ -3,14 +3,8 @@
 use std::fs;
 
 use super::many::{calls, counting};
-use super::{Hub, Machine, branch, hub, settle, team};
-use crate::support::{Said, Sandbox, TOT_REPORT};
-
-/// Sets a branch of the hub to a commit without files.
-fn push_nothing(hub: &Hub, branch: &str) {
-    let tree = hub.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
-    hub.git(&["update-ref", branch, &hub.git(&["commit-tree", &tree, "-m", "Nothing"])]);
-}
+use super::{Machine, settle, team};
+use crate::support::Sandbox;
 
 #[test]
 fn a_shallow_source_and_a_shallow_clone_are_taken() {
@@ -53,49 +47,4 @@ fn objects_that_a_partial_clone_lacks_are_fetched_in_one_go() {
     assert_eq!(calls(&log, "fetch"), 1);
     let missing = partial.git(&id, &["rev-list", "--objects", "--missing=print", "HEAD"]);
     assert!(!missing.lines().any(|line| line.starts_with('?')), "{missing}");
-}
-
-#[test]
-fn a_report_is_made_of_a_hub_without_a_clone() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let one = Machine::new(&sandbox, "one");
-    let ids = [one.start(), one.start()];
-    one.ok(&["remote", "add", "origin", &hub.address]);
-    one.ok(&["sync"]);
-    let own = sandbox.path("tmp");
-    fs::create_dir(&own).unwrap();
-    let report = |arguments: &[&str], status: i32| {
-        let mut command = sandbox.command(TOT_REPORT);
-        command.args(arguments).env("TMPDIR", &own).stdin(std::process::Stdio::null());
-        let ran = Said::from(command.output().unwrap());
-        assert_eq!(fs::read_dir(&own).unwrap().count(), 0, "no clone is left: {ran:?}");
-        assert_eq!(ran.status, status, "{ran:?}");
-        ran
-    };
-    let of_hub = ["--hub", &hub.address, "--out", "site"];
-    report(&of_hub, 0);
-    // As made from somebody's clones.
-    report(&[one.root.to_str().unwrap(), "--out", "other"], 0);
-    for id in &ids {
-        for page in ["index.html", "nodes/R1.A.html", "history.html"] {
-            let of = |site: &str| fs::read(sandbox.path(site).join(id).join(page)).unwrap();
-            assert_eq!(of("site"), of("other"), "{page}");
-        }
-    }
-    // Only investigations pushed since then are updated.
-    one.grow(&ids[0], &["R2.A1"]);
-    one.ok(&["sync"]);
-    let again = report(&of_hub, 0);
-    assert!(again.out.starts_with("2 investigations, 1 unchanged: "), "{again:?}");
-    assert!(sandbox.path("site").join(&ids[0]).join("nodes/R2.A1.html").exists());
-    // A branch that is not an investigation does not affect the others.
-    let stranger = "019ab2c4-0000-7000-8000-000000000001";
-    push_nothing(&hub, &branch(stranger));
-    let ran = report(&of_hub, 0);
-    assert!(ran.err.contains(&format!("left out tot/{stranger}")), "{ran:?}");
-    let index = fs::read_to_string(sandbox.path("site/index.html")).unwrap();
-    assert!(index.contains(stranger) && !index.contains(own.to_str().unwrap()), "{index}");
-    report(&["--hub", "nowhere.git", "--out", "site"], 1);
-    assert!(sandbox.path("site/index.html").exists());
 }

@@ -7,7 +7,6 @@ mod comments;
 #[cfg(unix)]
 mod http;
 #[cfg(unix)]
-mod index;
 #[cfg(unix)]
 mod live;
 #[cfg(unix)]

@@ -44,9 +44,10 @@ fn no_command_of_a_stranger_starts_by_reading() {
         "export TOT_ROOT=../mine; tot() {{ '{TOT}' \"$@\" </dev/null; }}; tot clone {hub} || exit 9
         tot show; tot show R1.A; tot log; tot list; tot check --references; tot review; tot verify
         tot diff HEAD~1..HEAD; tot sync; tot rerun --all --dry-run; tot rerun --all
-        tot export --format html
+        tot report --single-file ../one.html || exit 9
         tot export --format json --output ../exported.json || exit 9
-        tot --root ../other import ../exported.json || exit 9
+        tot export --format bundle --output ../exported.bundle || exit 9
+        tot --root ../other import ../exported.bundle || exit 9
         '{TOT_REPORT}' ../mine --out ../site || exit 9"
     );
     let (mut command, first) = traced(&world, "first", &["sh", "-c", &script]);

@@ -64,8 +64,7 @@ const TASKS: [Task; 6] = [
         heading: "Adding a stored field of a node",
         most: 4,
         example: "verification_method",
-        // The predecessor had it.
-        beside: &["src/service/import/ancestor.rs"],
+        beside: &[],
     },
 ];
 
