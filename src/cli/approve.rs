@@ -59,7 +59,7 @@ pub(super) struct ApproveDocument {
 }
 
 pub(super) fn run(arguments: &ApproveArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(arguments.id.as_deref())?;
     let decision = if arguments.reject { SignOffDecision::Rejected } else { SignOffDecision::Approved };
     let text = arguments.message.as_deref().unwrap_or_default();

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     }
     let files = files.iter().map(|file| read(file, arguments.name.as_deref(), arguments.max_bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)

@@ -6,14 +6,14 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::place::{Common, Location};
+use super::place::{Common, Location, origin};
 use super::print::say_fields;
 use super::{CommandResult, ExitResult, chain, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
 use crate::service::check::{self, Finding, Objects, Severity};
 use crate::service::project::{Drift, Project};
-use crate::store::Store;
+use crate::store::{Store, WorkTree};
 use crate::text::{counted, one_line, sentence};
 
 /// Check investigations: files, rules, ids, history. Exits with status 1 on errors.
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
             Some(Project::here().ok_or_else(|| misused(reason))?)
         }
     };
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let all = match arguments.investigations.as_slice() {
         [] => vec![place.here()?.to_owned()],
         named => named.to_vec(),
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
 /// Returns the repositories that a path or an id refers to, including unreadable ones, which must be reported.
 fn folders(place: &Location, path: &Path) -> CommandResult<Vec<PathBuf>> {
     if is_repository(path) {
-        return Ok(vec![path.to_owned()]);
+        return Ok(vec![origin(path)]);
     }
     match path.to_str() {
         _ if path.exists() => {}
@@ -129,8 +129,9 @@ fn folders(place: &Location, path: &Path) -> CommandResult<Vec<PathBuf>> {
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| !hidden(path) && is_repository(path)).collect();
+    let is_one =
+        |folder: &PathBuf| !hidden(folder) && is_repository(folder) && !WorkTree::is_second(path, folder);
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
     folders.sort();
     Ok(folders)
 }

@@ -35,7 +35,7 @@ Examples:
 
 pub(super) fn run(arguments: &UseArguments) -> CommandResult {
     let UseArguments { id, none, common } = arguments;
-    let place = common.place();
+    let place = common.place()?;
     let file = place.chosen_file();
     let failed = |error: std::io::Error| format!("can't write {}: {error}", file.display());
     if *none {

@@ -89,7 +89,7 @@ impl ClaimSubject {
         if nodes.is_empty() {
             return Err(misused("name at least one node, such as R2.A1"));
         }
-        let place = common.place();
+        let place = common.place()?;
         let path = place.folder(id)?;
         let session = place.store.id(&path)?.to_string();
         let author = place.store.author(&path)?;

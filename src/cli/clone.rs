@@ -34,7 +34,7 @@ Examples:
   tot clone https://example.org/me/sky.git          a repository with a single investigation";
 
 pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let git = GitProgram::find(super::is_person())?;
     let progress = Progress::new();
     let show = |what: &str| progress.show(what);

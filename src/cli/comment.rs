@@ -101,7 +101,7 @@ pub(super) fn resolve(arguments: &ResolveArguments) -> CommandResult {
 
 fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &CommentOptions) -> CommandResult {
     let (id, node) = id_and_node(what)?;
-    let place = how.common.place();
+    let place = how.common.place()?;
     let path = place.folder(id)?;
     let words = CommentRequest { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;

@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
         _ => return Err(misused(NoRange)),
     };
     let Range { from, to } = range.parse().map_err(misused)?;
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(id)?;
     let (mut before, mut after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
     let withheld = report::withheld(&place.store, &path, arguments.withhold.ignore_uncommitted)?;

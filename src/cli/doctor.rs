@@ -64,7 +64,12 @@ pub(super) fn run(arguments: &DoctorArguments) -> ExitResult {
     let mut checks = git();
     checks.push(server());
     checks.extend(clients());
-    checks.push(root(&arguments.common.place()));
+    checks.push(match arguments.common.place() {
+        Ok(place) => root(&place),
+        Err(error) => {
+            DoctorCheck::wrong("root", error.to_string(), "Name another with --root DIR or TOT_ROOT.")
+        }
+    });
     match arguments.common.json {
         true => say_fields(&json!({"checks": checks}))?,
         false => say(&checks.iter().map(line).collect::<String>())?,
@@ -200,8 +205,9 @@ fn root(place: &Location) -> DoctorCheck {
     let folders = place.store.folders();
     let broken = folders.iter().filter(|folder| place.store.load(folder).is_err()).count();
     let number = counted(folders.len(), "investigation");
-    match broken {
-        0 => DoctorCheck::ok("root", format!("{shown}, {number}")),
+    match (broken, &place.note) {
+        (0, Some(note)) => DoctorCheck::note("root", format!("{shown}, {number}"), note.clone()),
+        (0, None) => DoctorCheck::ok("root", format!("{shown}, {number}")),
         _ => DoctorCheck::wrong(
             "root",
             format!("{shown}, {number}, of which {broken} can't be read"),

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
     if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
         return Err("a bundle is not text for a terminal: name a file with -o, or redirect it with >".into());
     }
-    let place = arguments.root.place();
+    let place = arguments.root.place()?;
     let folder = place.folder(arguments.id.as_deref())?;
     let bytes = match arguments.format {
         ExportFormat::Bundle => bundle(&folder)?,

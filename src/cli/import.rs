@@ -65,7 +65,7 @@ impl From<SyncError> for FileError {
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let progress = Progress::new();
     let mut files = Vec::new();
     for file in &arguments.files {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::place::Common;
-use super::print::{columns, page, say_fields};
+use super::print::{columns, page, say_fields, tell};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
 use super::{CommandResult, is_person};
 use crate::assess::{self, Verdict};
@@ -105,9 +105,12 @@ struct ListedInvestigation {
 }
 
 pub(super) fn run(arguments: &ListArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
+    if let Some(note) = place.note.as_ref().filter(|_| place.existing().is_ok()) {
+        tell(&format!("tot list: {note}"));
+    }
     let listed = place.existing()?.list(&filter)?.entries;
     let found = parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, entry));
     let mut wanted = arguments.state.clone();

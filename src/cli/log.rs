@@ -70,7 +70,7 @@ enum LogSubject {
 
 pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let (id, of) = parse_subject(&arguments.what);
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let snapshot = place.store.load(&place.folder(id)?)?;
     // Reading stops once there are enough commits.
     let mut left = arguments.number;

@@ -51,7 +51,7 @@ struct MergeDocument {
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = MergeDocument::default();

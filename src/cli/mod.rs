@@ -45,6 +45,7 @@ mod remote;
 mod report;
 mod rerun;
 mod review;
+mod root;
 mod ruleset;
 mod run;
 mod screen;
@@ -69,7 +70,7 @@ use std::time::{Duration, Instant};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use place::ClockArgument;
+use place::{ClockArgument, RootArgument};
 use print::say;
 use ruleset::{RulesetArguments, RulesetFolder};
 use serde_json::json;
@@ -94,7 +95,7 @@ use crate::text::{causes, counted, made_visible, one_line, shorten};
 struct Tot {
     /// Investigations folder; also accepted after the command
     // Not global: only the commands that use this option accept it.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
     root: Option<PathBuf>,
     /// When to print in color. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
@@ -183,18 +184,17 @@ struct McpCommand {
 #[derive(Args)]
 #[command(after_long_help = serving::EXAMPLES)]
 struct McpArguments {
-    /// Investigations folder; created with the first investigation
-    #[arg(long, value_name = "DIR", default_value = "investigations", global = true)]
-    root: PathBuf,
+    #[command(flatten)]
+    root: RootArgument,
     /// Folder for the sites of tot_report; default: `site` in the root
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
     site: Option<PathBuf>,
     /// Offer only reading tools, and write nothing: no commits, locks, recovery or sites
     #[arg(long)]
     read_only: bool,
     /// Remote for new investigations: each gets it, as with tot remote add, on its own branch tot/<id>. Default: tot.remote in
-    /// git's configuration, if set
-    #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = remote_address)]
+    /// git's configuration, if set. If empty, they get none, and tot sync gives them none
+    #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = default_remote)]
     remote: Option<String>,
     /// In the background, sync the investigations that calls use, as tot sync does: receive the work of others, and
     /// send new commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit
@@ -220,7 +220,7 @@ struct McpArguments {
     ask_before_end: Option<u64>,
     /// Repository that the investigations are about: cited files are stored as they were when cited, and citations of missing
     /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
     project: Option<PathBuf>,
     /// Use no project, even in a repository
     #[arg(long, conflicts_with = "project")]
@@ -510,7 +510,11 @@ fn run_mcp(arguments: McpArguments) -> CommandResult {
         None if arguments.no_project || http.is_some() => None,
         None => Project::here(),
     };
-    let service = Service::new(arguments.root, world, arguments.min_rounds)
+    let place = arguments.root.place()?;
+    // The current folder may be removed.
+    let root = std::path::absolute(place.store.root())?;
+    let service = Service::new(root, world, arguments.min_rounds)
+        .with_root_note(place.note)
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets)
@@ -549,6 +553,10 @@ fn run_mcp(arguments: McpArguments) -> CommandResult {
             Ok(mcp::serve_stdio(server.of_one_client(session))?)
         }
     }
+}
+
+fn default_remote(text: &str) -> Result<String, RemoteError> {
+    if text.is_empty() { Ok(String::new()) } else { remote_address(text) }
 }
 
 fn remote_address(text: &str) -> Result<String, RemoteError> {

@@ -63,7 +63,7 @@ fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
 }
 
 pub(super) fn run(arguments: &NextArguments) -> ExitResult {
-    let subject = LocalTools::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
+    let subject = LocalTools::new("tot next", &arguments.work)?.subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {
             Some(subject.author()?.ok_or("git does not know your name: name the claimant with --as")?)

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     };
     let text = if text == "-" { work::read("-")? } else { text.clone() };
     let named = named.map(|node| super::place::node(node)).transpose()?;
-    let subject = LocalTools::new("tot note", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot note", &arguments.work)?.subject(id)?;
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let proposed = match (&named, pending.as_slice()) {

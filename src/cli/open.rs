@@ -40,7 +40,7 @@ In a pipe, with --json or without a display, no browser opens; the path is print
 
 pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let folder = place.folder(id)?;
     let investigation = place.store.load(&folder)?.investigation;
     let page = match node {

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::print::tell;
+use super::root::{self, Root};
 use super::{CommandResult, Misused};
 use crate::base::world::World;
 use crate::domain::{IdError, NodeId};
-use crate::format::layout;
-use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store};
+use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store, WorkTree};
 use crate::text::{one_line, shorten};
 
 /// The option `--root`.
 #[derive(Args)]
 pub(super) struct RootArgument {
-    /// Investigations folder; default: TOT_ROOT, ./investigations, or the folder around the current investigation
-    #[arg(long, value_name = "DIR", global = true)]
+    /// Investigations folder; default: the one around the current investigation, TOT_ROOT, or `investigations` in the project
+    #[arg(long, value_name = "DIR", global = true, value_parser = root::path())]
     root: Option<PathBuf>,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub(super) fn place(&self) -> Location {
+    pub(super) fn place(&self) -> CommandResult<Location> {
         self.root.place()
     }
 }
@@ -44,18 +45,18 @@ impl Common {
 pub(super) struct Location {
     /// The store in the root.
     pub store: Store,
-    /// The investigation around the current folder, if no root was given.
+    /// The investigation around the current folder.
     inside: Option<PathBuf>,
+    /// What users and agents should know about this root when they start or list investigations.
+    pub note: Option<String>,
 }
 
 impl RootArgument {
-    pub(super) fn place(&self) -> Location {
-        let variable = || std::env::var_os("TOT_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
-        let named = self.root.clone().or_else(variable);
-        let default = PathBuf::from("investigations");
-        let inside = if named.is_none() && !default.is_dir() { around() } else { None };
-        let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);
-        Location { store: Store::new(named.or(around).unwrap_or(default)), inside }
+    pub(super) fn place(&self) -> CommandResult<Location> {
+        let Root { folder, inside, note } = root::root(self.root.as_deref())?;
+        let (told, note) = if inside.is_some() { (note, None) } else { (None, note) };
+        told.iter().for_each(|note| tell(&format!("tot: {note}")));
+        Ok(Location { store: Store::new(folder), inside, note })
     }
 }
 
@@ -146,8 +147,9 @@ impl Location {
             )),
             false => Err(format!(
                 "folder {} not found: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names \
-                 another",
-                root.display()
+                 another{}",
+                root.display(),
+                self.note.as_ref().map(|note| format!(". {note}")).unwrap_or_default()
             )),
         }
     }
@@ -176,6 +178,11 @@ impl Location {
             None => Ok((self.store.folders(), true)),
         }
     }
+}
+
+/// Returns the folder to read for an investigation's folder: its own, or for a linked work tree the one that it belongs to.
+pub(super) fn origin(folder: &Path) -> PathBuf {
+    WorkTree::origin(folder).unwrap_or_else(|| folder.to_owned())
 }
 
 /// Separates an investigation's id from the rest: it is the first argument, unless `is_other` accepts that argument.
@@ -207,11 +214,4 @@ pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeI
 /// Parses a node id. An invalid id is a usage error.
 pub(super) fn node(word: &str) -> Result<NodeId, Misused> {
     word.parse().map_err(|error: IdError| Misused(error.to_string()))
-}
-
-/// Returns the folder of the investigation around the current folder.
-fn around() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
-    let is_one = |folder: &&Path| folder.join(".git").is_dir() && folder.join(layout::META).is_file();
-    here.ancestors().find(is_one).map(Path::to_owned)
 }

@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
         }
         _ => (None, arguments.what.as_slice()),
     };
-    let subject = LocalTools::new("tot propose", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot propose", &arguments.work)?.subject(id)?;
     let mut call = match rest {
         [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
         [file] if is_file(file) => of_text(&work::read(file)?)?,

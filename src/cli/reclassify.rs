@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
     let (id, rest) = place::split_id(&arguments.what, place::is_node);
     let [node, state] = rest else { return Err(misused("name a node and a state")) };
     let node = place::node(node)?;
-    let subject = LocalTools::new("tot reclassify", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot reclassify", &arguments.work)?.subject(id)?;
     let call = |reason: &str| {
         fields([
             ("nodeId", json!(node.to_string())),

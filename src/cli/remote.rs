@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &RemoteArguments) -> CommandResult {
 }
 
 fn list(arguments: &RemoteArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let git = GitProgram::find(true)?;
     let (folders, _) = place.folders(&[])?;
     let remotes = remotes(&git, &folders)?;
@@ -121,7 +121,7 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<RemoteEntry>, remote::Re
 }
 
 fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let git = GitProgram::find(true)?;
     // With --json, the output is the list of remotes.
     let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 
 use super::interrupt::Interrupt;
-use super::place::{Location, RootArgument, WithholdArgument};
+use super::place::{Location, RootArgument, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
 use super::verify::signers;
@@ -32,14 +32,11 @@ const MOST_MEMORY: u64 = 4 << 30;
 #[derive(Parser)]
 #[command(name = "tot-report", version)]
 pub(super) struct ReportCommand {
-    /// Folders of investigations (also bare clones), or folders that contain several
-    #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
-    investigations: Vec<PathBuf>,
     #[command(flatten)]
-    arguments: ReportArguments,
+    arguments: InRootArguments,
 }
 
-/// Render a site, like tot-report, but also by id; default: the current investigation, or all in the root
+/// Render a site, like tot-report; default: the current investigation, or all in the root
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 pub(super) struct InRootArguments {
@@ -139,17 +136,23 @@ Examples:
 
 /// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> CommandResult {
-    write(&command.investigations, &command.arguments)
+    run_in_root(&command.arguments)
 }
 
 /// Runs the command `tot report`.
 pub(super) fn run_in_root(command: &InRootArguments) -> CommandResult {
     let InRootArguments { investigations, root, arguments } = command;
-    let place = root.place();
     let paths = match investigations.as_slice() {
         [] if arguments.dump_template.is_some() => Vec::new(),
-        [] => vec![place.here()?.to_owned()],
-        given => given.iter().map(|path| path_or_id(&place, path)).collect::<Result<_, _>>()?,
+        // Folders that exist need no root.
+        given if !given.is_empty() && given.iter().all(|path| path.exists()) => given.to_vec(),
+        given => {
+            let place = root.place()?;
+            match given {
+                [] => vec![place.here()?.to_owned()],
+                given => given.iter().map(|path| path_or_id(&place, path)).collect::<Result<_, _>>()?,
+            }
+        }
     };
     write(&paths, arguments)
 }
@@ -281,7 +284,7 @@ pub(super) struct SiteSource {
 
 /// Returns the path itself if it is an investigation, otherwise the investigation folders in it.
 fn folders_of(path: &Path) -> Vec<PathBuf> {
-    if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
+    if is_repository(path) { vec![origin(path)] } else { Store::new(path).folders() }
 }
 
 impl SiteSource {

@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     if !nodes.is_empty() && (arguments.all || arguments.answers) {
         return Err(misused("give nodes, --all or --answers"));
     }
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock.world();

@@ -58,7 +58,7 @@ Examples:
   tot review 0196 --mark --print    print what is new, and mark it as seen";
 
 pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(arguments.id.as_deref())?;
     let after = place.store.load(&path)?;
     let before = match &arguments.since {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::print::columns;
-use super::{CommandResult, say};
+use super::{CommandResult, root, say};
 use crate::format::layout;
 use crate::ruleset::library::{ENDING, FileProblem};
 use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
@@ -55,7 +55,7 @@ enum RulesetCommand {
 #[derive(Args)]
 pub(super) struct RulesetFolder {
     /// Folder of additional rulesets, one file NAME.yaml each
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
     rulesets: Option<PathBuf>,
 }
 

@@ -148,7 +148,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     }
     let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
-    let place = arguments.root.place();
+    let place = arguments.root.place()?;
     let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock.world();

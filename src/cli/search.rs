@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
     if words.is_empty() {
         return Err(misused("give a word to search for"));
     }
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let mut folders = place.existing()?.folders();
     folders.sort_by(|one, other| other.cmp(one));
     let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));

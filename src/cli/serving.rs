@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::CommandResult;
+use super::{CommandResult, root};
 use crate::base::platform::is_open_to_others;
 use crate::domain::SessionId;
 use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
@@ -109,7 +109,7 @@ pub(super) struct HttpArguments {
     http: Option<SocketAddr>,
     /// File with the token that clients must send (Authorization: Bearer TOKEN); default: the environment variable
     /// TOT_TOKEN. Without a token, the server listens on loopback only, and serves every user of this machine
-    #[arg(long, value_name = "FILE", requires = "http")]
+    #[arg(long, value_name = "FILE", requires = "http", value_parser = root::path())]
     token_file: Option<PathBuf>,
     /// Host name under which clients may reach the server, with or without a port, in addition to localhost and the address
     #[arg(long, value_name = "HOST", requires = "http")]

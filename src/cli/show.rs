@@ -74,7 +74,7 @@ const LISTED: usize = 10;
 
 pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let snapshot = place.store.load(&place.folder(id)?)?;
     let assessment = assessed(&snapshot);
     let screen = Screen { columns: columns() };

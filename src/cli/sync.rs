@@ -41,7 +41,7 @@ Examples:
   tot sync --rejoin        after someone rewrote the remote, and you know why";
 
 pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let (folders, all) = place.folders(&arguments.ids)?;
     let git = GitProgram::find(super::is_person())?;
     let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;

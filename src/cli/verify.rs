@@ -54,7 +54,7 @@ pub(super) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
 
 pub(super) fn run(arguments: &VerifyArguments) -> ExitResult {
     let signers = signers(arguments.allowed_signers.as_deref())?;
-    let place = arguments.common.place();
+    let place = arguments.common.place()?;
     let path = place.folder(arguments.id.as_deref())?;
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &signers)?;

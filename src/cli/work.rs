@@ -63,27 +63,31 @@ pub(super) struct WorkTarget {
 }
 
 impl LocalTools {
-    pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> LocalTools {
-        LocalTools::on(
-            name,
-            arguments,
-            Service::new(arguments.common.place().store.root().to_owned(), arguments.clock.world(), None),
-        )
+    pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> CommandResult<LocalTools> {
+        LocalTools::on(name, arguments, |service, _| service)
     }
 
     /// Opens the root with additional rulesets. New investigations are shared as configured in git.
     pub(super) fn starting(arguments: &WorkArguments, rulesets: &RulesetFolder) -> CommandResult<LocalTools> {
-        let root = arguments.common.place().store.root().to_owned();
-        let service = Service::new(root, arguments.clock.world(), None).with_rulesets(rulesets.library()?);
-        Ok(LocalTools::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
+        let rulesets = rulesets.library()?;
+        LocalTools::on("tot start", arguments, |service, note| {
+            service.with_rulesets(rulesets).with_sharing(Sharing::to(None)).with_root_note(note)
+        })
     }
 
-    fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> LocalTools {
+    fn on(
+        name: &'static str,
+        arguments: &WorkArguments,
+        with: impl FnOnce(Service, Option<String>) -> Service,
+    ) -> CommandResult<LocalTools> {
+        let place = arguments.common.place()?;
+        let service = Service::new(place.store.root().to_owned(), arguments.clock.world(), None);
+        let service = with(service, place.note.clone());
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
         let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
-        LocalTools { name, place: arguments.common.place(), service, json: arguments.common.json }
+        Ok(LocalTools { name, place, service, json: arguments.common.json })
     }
 
     /// Returns the investigation with this id or part of an id. Without an id, returns the default investigation.

@@ -21,6 +21,7 @@ pub mod withhold;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::assess::Assessment;
 use crate::base::world::{World, WorldError};
@@ -35,7 +36,8 @@ use crate::ruleset::rules::shortened;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::service::project::Project;
 use crate::store::{
-    CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, StoreErrorKind, Transacted,
+    CommitId, Draft, Durability, FindError, RootRemoved, Snapshot, Store, StoreError, StoreErrorKind,
+    Transacted,
 };
 use crate::text::{causes, sentence, shorten};
 use changes::{BEHIND, Changes, Listener, ServiceChange};
@@ -62,6 +64,9 @@ pub struct Service {
     project: Option<Project>,
     /// The maximum size of an attachment, in bytes.
     attachment_max: u64,
+    /// What agents should know about the root, and whether a reply has said so.
+    root_note: Option<String>,
+    has_noted_root: AtomicBool,
 }
 
 /// An investigation with its rules.
@@ -151,6 +156,8 @@ impl Service {
             sharing: None,
             project: None,
             attachment_max: ATTACHMENT_MAX,
+            root_note: None,
+            has_noted_root: AtomicBool::new(false),
         }
     }
 
@@ -193,6 +200,18 @@ impl Service {
     /// Sets the maximum size of an attachment, in bytes.
     pub fn with_attachment_max(self, bytes: u64) -> Self {
         Service { attachment_max: bytes, ..self }
+    }
+
+    /// Sets what agents should know about the root.
+    pub fn with_root_note(self, root_note: Option<String>) -> Self {
+        Service { root_note, ..self }
+    }
+
+    /// Returns a warning about the root, if there is one: the first time, or always if `again` is true.
+    pub fn root_note(&self, again: bool) -> Option<Diagnostic> {
+        let note = self.root_note.as_ref()?;
+        let is_new = !self.has_noted_root.swap(true, Ordering::Relaxed);
+        (is_new || again).then(|| Diagnostic::new(Code::RootFolder, note.clone()))
     }
 
     /// Returns the project that the investigations are about.
@@ -542,6 +561,8 @@ impl From<FindError> for Refusal {
                 Diagnostic::new(Code::AmbiguousSession, message)
                     .suggest(format!("Give more characters; the matches are {matches}."))
             }
+            FindError::RootRemoved(_) => Diagnostic::new(Code::RootFolder, message)
+                .suggest(format!("A person must act. {}.", RootRemoved::HINT)),
             FindError::Twice { .. } => Diagnostic::new(Code::AmbiguousSession, message)
                 .suggest("Move one of the two folders out of the server's root."),
         }
@@ -556,6 +577,7 @@ impl From<StoreError> for Refusal {
             StoreErrorKind::Busy | StoreErrorKind::Held => Code::Busy,
             StoreErrorKind::NotAnInvestigation => Code::InvalidInvestigation,
             StoreErrorKind::ReadOnly => Code::ReadOnly,
+            StoreErrorKind::RootRemoved => Code::RootFolder,
             StoreErrorKind::Full => Code::InvestigationFull,
             _ => Code::StoreError,
         };

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::Service;
 use crate::domain::{Code, Diagnostic, SessionId, Timestamp};
 use crate::service::remote::{GitProgram, RemoteError, shown_address};
-use crate::service::sync::{default_remote, remote_at};
+use crate::service::sync::{REMOTE_SETTING, default_remote, remote_at};
 use crate::store::Snapshot;
 use crate::text::{causes, sentence};
 
@@ -27,7 +27,8 @@ const UPKEEP: Duration = Duration::from_secs(600);
 /// The operator's settings for sharing, and the outcomes of syncs.
 #[derive(Default)]
 pub struct Sharing {
-    /// The address for new investigations. If `None`, the address in git's configuration is used.
+    /// The address for new investigations. If empty, they get no remote, and `tot sync` gives them none. If `None`, the
+    /// address in git's configuration is used.
     address: Option<String>,
     /// The channel to the sync thread.
     syncer: Option<Sender<SyncMessage>>,
@@ -152,7 +153,11 @@ impl Service {
         let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
         let error = match given.err()? {
             // If there is no git, no configuration can require a remote.
-            RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
+            RemoteError::NoGit(_) | RemoteError::TooOld { .. }
+                if sharing.address.as_deref().is_none_or(str::is_empty) =>
+            {
+                return None;
+            }
             error => error,
         };
         let message = format!("This investigation has no remote yet: {}", sentence(&causes(&error)));
@@ -169,6 +174,9 @@ impl Service {
     ) -> Result<(), RemoteError> {
         let root = self.store.root();
         let remote = match &sharing.address {
+            Some(address) if address.is_empty() => {
+                return git.set(&snapshot.path, REMOTE_SETTING, "").map(drop);
+            }
             Some(address) => Some(remote_at(git, root, address.clone())?),
             None => default_remote(git, root)?,
         };

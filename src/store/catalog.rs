@@ -5,7 +5,9 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
+use super::git::WorkTree;
 use super::{Store, list};
 use crate::domain::SessionId;
 use crate::format::layout;
@@ -37,12 +39,30 @@ pub enum FindError {
         /// The two folders with this id.
         folders: [PathBuf; 2],
     },
+    /// The root was removed while this program was running.
+    #[error(transparent)]
+    RootRemoved(#[from] RootRemoved),
+}
+
+/// The root was removed while this program was running.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the investigations folder {} was removed, with everything in it", .0.display())]
+pub struct RootRemoved(pub PathBuf);
+
+impl RootRemoved {
+    /// What a person can do.
+    pub const HINT: &str = "Restore it from a copy or from the remote of each investigation. To begin anew, create the \
+                            folder, or name another with --root DIR or TOT_ROOT";
 }
 
 impl FindError {
     /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
-        let FindError::Ambiguous { candidates, .. } = self else { return None };
+        let candidates = match self {
+            FindError::Ambiguous { candidates, .. } => candidates,
+            FindError::RootRemoved(_) => return Some(RootRemoved::HINT.to_owned()),
+            FindError::NotFound { .. } | FindError::Twice { .. } => return None,
+        };
         let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();
         let more = if candidates.len() > ids.len() { " …" } else { "" };
         Some(format!("Matches: {}{more}", ids.join(", ")))
@@ -65,6 +85,7 @@ impl Store {
             return Err(not_found());
         }
         let mut found = self.identified();
+        self.is_root_there()?;
         found.retain(|(id, _)| id.matches(&text));
         let mut ids: Vec<SessionId> = found.iter().map(|(id, _)| *id).collect();
         ids.dedup();
@@ -83,6 +104,15 @@ impl Store {
         self.identified().into_iter().map(|(_, path)| path).collect()
     }
 
+    /// Returns an error if the root was removed while this program was running, which is not the same as an empty root.
+    pub(super) fn is_root_there(&self) -> Result<(), RootRemoved> {
+        let is_there = self.root.is_dir();
+        match is_there || !self.was_there.load(Ordering::Relaxed) {
+            true => Ok(self.was_there.fetch_or(is_there, Ordering::Relaxed)).map(drop),
+            false => Err(RootRemoved(std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone()))),
+        }
+    }
+
     fn identified(&self) -> Vec<(SessionId, PathBuf)> {
         let mut folders = Vec::new();
         for path in entries(&self.root).unwrap_or_default() {
@@ -99,7 +129,8 @@ impl Store {
 }
 
 /// Returns the entries of the root that may contain an investigation, which are all entries that are not hidden.
-/// Symbolic links are followed because the operator created them. A missing root is treated as empty.
+/// Symbolic links are followed because the operator created them. Linked work trees of an investigation in the same root
+/// are left out. A missing root is treated as empty.
 pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -109,7 +140,7 @@ pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in entries {
         let entry = entry?;
         let is_shown = entry.file_name().to_str().is_some_and(|name| !name.starts_with('.'));
-        paths.extend(is_shown.then(|| entry.path()));
+        paths.extend(is_shown.then(|| entry.path()).filter(|path| !WorkTree::is_second(root, path)));
     }
     Ok(paths)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::{error, io};
 
+use super::catalog::RootRemoved;
 use crate::yaml::YamlError;
 
 pub(super) type StoreResult<T> = Result<T, StoreError>;
@@ -29,6 +30,8 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// The revision does not exist.
     UnknownRevision,
+    /// The root was removed while this program was running.
+    RootRemoved,
     /// The cursor was not returned by a previous listing.
     UnknownCursor,
     /// The write would make the investigation too large to read.
@@ -99,6 +102,7 @@ impl StoreErrorKind {
     /// Returns the usual hint, or an empty string.
     fn hint(&self) -> &'static str {
         match self {
+            StoreErrorKind::RootRemoved => RootRemoved::HINT,
             StoreErrorKind::UnknownCursor => "Omit the cursor to start at the first page",
             StoreErrorKind::Full => {
                 "Conclude it with `tot end`, then start another one for the open questions"
@@ -232,6 +236,12 @@ pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::
     move |source| {
         StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()))
             .caused_by(source)
+    }
+}
+
+impl From<RootRemoved> for StoreError {
+    fn from(error: RootRemoved) -> StoreError {
+        StoreError::new(StoreErrorKind::RootRemoved, error.to_string())
     }
 }
 

@@ -46,12 +46,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use catalog::FindError;
+pub use catalog::{FindError, RootRemoved};
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
-pub use git::{CommitId, Durability, Left, LostChain};
+pub use git::{CommitId, Durability, Left, LostChain, WorkTree};
 use git::{Descent, Git, GitOptions, GitWriter, Head};
 pub use join::{BY_HAND, Joined, LeftOut};
 pub use limits::Size;
@@ -80,6 +81,8 @@ const ATTEMPTS: usize = 20;
 /// A folder of investigations.
 pub struct Store {
     root: PathBuf,
+    /// True if the root has been seen by this program.
+    was_there: AtomicBool,
     options: GitOptions,
     read_only: bool,
     /// The data kept in memory for each repository.
@@ -136,8 +139,10 @@ pub struct Transacted<T> {
 impl Store {
     /// Creates a store for the folder `root`. The folder is created along with the first investigation.
     pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
         Store {
-            root: root.into(),
+            was_there: AtomicBool::new(root.is_dir()),
+            root,
             options: GitOptions::default(),
             read_only: false,
             known: Mutex::default(),
@@ -171,7 +176,9 @@ impl Store {
     /// Returns an error if the root cannot be created or the store is read-only.
     pub fn prepare(&self) -> Result<(), StoreError> {
         self.refuse_read_only()?;
+        self.is_root_there()?;
         self.ignore_investigations()?;
+        self.was_there.store(true, Ordering::Relaxed);
         sweep::root(&self.root);
         Ok(())
     }
@@ -216,8 +223,10 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns an error if the root cannot be read or the cursor is invalid. A missing root is treated as empty.
+    /// Returns an error if the root cannot be read or the cursor is invalid, or if the root was removed while this program was
+    /// running. A root that never existed is treated as empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
+        self.is_root_there()?;
         let folders = catalog::entries(&self.root).map_err(io_error("list", &self.root))?;
         list::list(&folders, filter)
     }

@@ -291,6 +291,8 @@ sessions! {
     the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool
     the_session_in_the_readme_is_what_the_commands_print
     #[cfg(target_os = "linux")]
+    #[cfg(target_os = "linux")]
+    the_same_root_is_found_from_everywhere
     the_skill_goes_where_the_client_looks
     #[cfg(target_os = "linux")]
     there_is_a_manual_page_for_each_command_and_topic

@@ -1,7 +1,7 @@
 //! A minimal MCP client: one server as a child process, one call at a time.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, absolute};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
         .args([text(session), text(&call.args["node"])])
         .args(["-m", &text(&call.args["note"])])
         .arg("--captured")
-        .arg(&file)
+        .arg(absolute(&file).map_err(io)?)
         // Makes the result independent of the agent that plays the story.
         .envs([
             ("AI_AGENT", "tot-demo"),
@@ -52,9 +52,11 @@ fn own(name: &str, root: &Path, clock: &Path) -> Result<Command, DemoError> {
     command
         .arg(name)
         .arg("--root")
-        .arg(root)
+        .arg(absolute(root).map_err(not_started)?)
         .arg("--clock-file")
-        .arg(clock)
+        .arg(absolute(clock).map_err(not_started)?)
+        // The current folder may be in an investigation.
+        .current_dir(std::env::temp_dir())
         .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
         .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")));
     Ok(command)
@@ -71,6 +73,8 @@ impl DemoClient {
         let mut child = own("mcp", root, clock)?
             // The story cites files of a fictional project.
             .arg("--no-project")
+            // A team's remote is not for a demo.
+            .args(["--remote", ""])
             .env("CLAUDE_CODE_SESSION_ID", session)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -77,6 +77,7 @@ codes! {
     InvestigationFull "INVESTIGATION_FULL" "over the size limit: end it and start another"
     StoreError "STORE_ERROR" "git or the file system failed"
     ReportError "REPORT_ERROR" "the site could not be written"
+    RootFolder "ROOT_FOLDER" "the investigations folder is gone, at risk, or not the only one"
     HistoryMoved "HISTORY_MOVED" "some known commits are not on any branch"
     Busy "BUSY" "other processes keep writing"
     TimedOut "TIMED_OUT" "still running; tot_status shows the result"

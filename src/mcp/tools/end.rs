@@ -150,11 +150,11 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
             Asking::First => match service.would_end(&input.session_id, &input.request) {
                 Ok(None) => {}
                 Ok(Some(standing)) => return ToolReply::asks(question(&standing, &input.request)),
-                Err(refusal) => return answer(&service, ToolOutcome::<()>::Err(refusal), ABOUT.budget),
+                Err(refusal) => return answer(&service, ToolOutcome::<()>::Err(refusal), &ABOUT),
             },
             Asking::Done(asked) => input.request.asked = Some(asked),
         }
-        answer(&service, run(&service, input, caller), ABOUT.budget)
+        answer(&service, run(&service, input, caller), &ABOUT)
     })
 }
 

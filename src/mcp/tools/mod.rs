@@ -80,6 +80,7 @@ pub const CODES: &[Code] = &[
     Code::InvalidInvestigation,
     Code::InvestigationFull,
     Code::StoreError,
+    Code::RootFolder,
     Code::HistoryMoved,
     Code::Busy,
     Code::TimedOut,
@@ -159,22 +160,25 @@ where
     A: Serialize,
 {
     let service = Arc::clone(service);
-    Tool::new(about, move |input, caller, _| answer(&service, run(&service, input, caller), about.budget))
+    Tool::new(about, move |input, caller, _| answer(&service, run(&service, input, caller), &about))
 }
 
 /// Turns the outcome of a call into a reply of at most `budget` bytes.
 fn answer<B: Serialize, A: Serialize>(
     service: &Service,
     outcome: ToolOutcome<B, A>,
-    budget: usize,
+    about: &About,
 ) -> ToolReply {
+    let budget = about.budget;
     // Every reply about an investigation reports moved history. Rejections have no warnings, so they report it as an
     // error.
     let moves =
         |shared: &ReplyFields| shared.session.map(|session| service.moves(session)).unwrap_or_default();
     match outcome {
         Ok((mut shared, body, advice)) => {
-            let moves = moves(&shared);
+            // The first reply warns about the root, and so do all replies that are about it.
+            let is_about_root = [start::ABOUT.name, list::ABOUT.name].contains(&about.name);
+            let moves = moves(&shared).into_iter().chain(service.root_note(is_about_root));
             shared.warnings.splice(0..0, moves);
             ToolReply::done(shared, &body, &advice, budget)
         }

@@ -79,7 +79,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
         async move {
             let outcome = reports.report(input.session_id).await;
             let outcome = outcome.map(|(shared, body)| (shared, body, ()));
-            blocking(move || answer(&reports.service, outcome, ABOUT.budget)).await
+            blocking(move || answer(&reports.service, outcome, &ABOUT)).await
         }
     })
 }

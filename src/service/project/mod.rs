@@ -37,6 +37,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
+use crate::store::WorkTree;
 use crate::text::{counted, one_line, shorten};
 pub use drift::{Drift, FileContent, judge};
 pub use forge::{Forge, SourceUrlError};
@@ -113,8 +114,7 @@ impl Project {
     pub fn around(folder: &Path) -> Result<Project, ProjectError> {
         let folder = fs::canonicalize(folder)
             .map_err(|source| ProjectError::NotFound { path: folder.to_owned(), source })?;
-        let is_project = |dir: &&Path| dir.join(".git").exists() && !dir.join(INVESTIGATION).is_file();
-        let Some(root) = folder.ancestors().find(is_project).map(Path::to_owned) else {
+        let Some(root) = Project::work_tree_around(&folder).map(|(root, _)| root.to_owned()) else {
             return Err(ProjectError::NoRepository { path: folder });
         };
         let project = Project { root, folder };
@@ -122,6 +122,12 @@ impl Project {
             Ok(_) => Ok(project),
             Err(source) => Err(ProjectError::Unreadable { path: project.root, source: Box::new(source) }),
         }
+    }
+
+    /// Returns the work tree of the project that contains a folder, even if its repository is unreadable.
+    pub fn work_tree_around(folder: &Path) -> Option<(&Path, WorkTree)> {
+        let projects = folder.ancestors().filter(|dir| !dir.join(INVESTIGATION).is_file());
+        projects.into_iter().find_map(|dir| Some((dir, WorkTree::of(dir)?)))
     }
 
     /// Returns the project that contains the current folder, or `None` if there is no readable project.

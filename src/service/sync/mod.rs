@@ -167,6 +167,7 @@ impl Syncing<'_> {
         let mut settings = self.git.settings(path)?;
         if settings.upstream(&branch).is_none()
             && !self.options.dry_run
+            && settings.last(REMOTE_SETTING) != Some("")
             && let Some(remote) = default_remote(self.git, self.store.root())?
         {
             remote.add_to(self.git, path, &branch, self.id(path)?)?;
@@ -268,7 +269,7 @@ impl DefaultRemote {
 /// Returns an error if git fails.
 pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
     let settings = git.settings(root)?;
-    let address = settings.last(&REMOTE_SETTING.to_lowercase());
+    let address = settings.last(REMOTE_SETTING).filter(|address| !address.is_empty());
     address.map(|address| remote_at(git, root, address.to_owned())).transpose()
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
 //! `ancestry` (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`,
-//! `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress`
+//! `worktree`, `linked` (work trees of a repository elsewhere), `index`, `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress`
 //! (unfinished merges and similar operations), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
 //! `identity`, `verify` and `error`.
 //!
@@ -70,6 +70,7 @@ mod identity;
 mod in_progress;
 mod index;
 mod journal;
+mod linked;
 mod lock;
 mod merge;
 mod open;
@@ -95,6 +96,7 @@ pub use commit::GitWriter;
 use durability::Disk;
 pub use durability::Durability;
 use identity::Identity;
+pub use linked::WorkTree;
 pub use paths::FILE_MAX;
 pub use read::{LeftOut, MAX_CHANGES};
 pub use shared::TrackedRemote;

@@ -16,7 +16,7 @@ use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::refuse::{check_format, check_layout, check_locations, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, Git, GitOptions};
+use super::{CommitId, Configuration, Durability, Git, GitOptions, WorkTree};
 use crate::format::FileChange;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -213,8 +213,16 @@ pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
             Err(StoreError::refused(&inner, "is a symbolic link", hint))
         }
         Some(_) => {
-            let hint = "Open the main work tree, or make a clone";
-            Err(StoreError::refused(&inner, "is a file that points to another folder", hint))
+            let hint = match WorkTree::origin(dir) {
+                Some(origin) => {
+                    format!("Open {}, of which it is a linked work tree, or make a clone", origin.display())
+                }
+                None => {
+                    "If it is a linked work tree, run `git worktree repair` in the main one and open that"
+                        .to_owned()
+                }
+            };
+            Err(StoreError::refused(&inner, "is a file that points to another folder", &hint))
         }
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
         None => Err(not_a_repository(StoreErrorKind::NotARepository, dir)),

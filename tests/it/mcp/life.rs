@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{hold, proposal};
 use crate::support::http::{call, initialize};
-use crate::support::stdio::reply;
+use crate::support::stdio::{Server, reply};
 use crate::support::{Sandbox, Session, TOT_MCP, codes, node, result};
 
 #[test]
@@ -218,4 +218,37 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
         }
     }
     assert!(answered > 0, "it never started");
+}
+
+#[test]
+fn a_server_obeys_the_variable_and_says_what_became_of_its_root() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("only");
+    sandbox.git(&sandbox.path(""), &["init", "-q", "--bare", "hub.git"]);
+    let hub = sandbox.path("hub.git");
+    let no_files = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let commit = sandbox.git(&hub, &["commit-tree", "-m", "Begin", no_files]);
+    sandbox.git(&hub, &["worktree", "add", "-q", "../only", commit.trim()]);
+    let server = |variable: &str| {
+        let mut command = sandbox.command(TOT_MCP);
+        command.current_dir(&project).env("TOT_ROOT", variable);
+        Server::start(command)
+    };
+    for variable in ["~/mine", ""] {
+        let mut server = server(variable);
+        let warned = |reply: serde_json::Value| reply["warnings"].to_string().contains("git worktree remove");
+        assert_eq!(warned(server.ok("tot_list", json!({}))), variable.is_empty());
+        let started = server.ok("tot_start", json!({"query": "Why?"}));
+        let folder = std::path::PathBuf::from(started["repository"].as_str().unwrap());
+        assert_eq!(folder.parent().unwrap().ends_with("mine"), !variable.is_empty(), "{started:#}");
+        assert_eq!(warned(started), variable.is_empty());
+        std::fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+        for (tool, arguments) in [
+            ("tot_list", json!({})),
+            ("tot_start", json!({"query": "Why?"})),
+            ("tot_status", json!({"sessionId": folder.file_name().unwrap().to_str().unwrap()})),
+        ] {
+            assert_eq!(server.refused(tool, arguments), ["ROOT_FOLDER"]);
+        }
+    }
 }
