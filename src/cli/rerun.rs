@@ -8,6 +8,7 @@
 mod chosen;
 mod words;
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -125,6 +126,8 @@ struct RerunResult<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
+    /// The untracked files that the first run had and this one lacked.
+    missing: Option<String>,
     /// An earlier judgment of the same difference, and whether it found that the evidence holds.
     known: Option<(&'a Run, bool)>,
 }
@@ -299,7 +302,7 @@ impl<'a> Again<'a> {
             }
         };
         let state = match (&place, &project) {
-            (Where::Here, Some((git, project))) => Some(project_state(git, project)?),
+            (Where::Here, Some((git, project))) => Some(project_state(git, project, &[])?),
             _ => None,
         };
         let here = std::env::current_dir()?;
@@ -337,7 +340,9 @@ impl<'a> Again<'a> {
             }
             let verdict = again.verdict(first);
             let known = captured.known(&again);
-            let repetition = RerunResult { run, first, at, again, verdict, known };
+            let state = again.project.as_ref().filter(|_| self.place != Where::Here);
+            let missing = state.and_then(ProjectState::untracked);
+            let repetition = RerunResult { run, first, at, again, verdict, missing, known };
             if !is_quiet {
                 say(&words::result_lines(&repetition))?;
             }
@@ -396,8 +401,8 @@ impl<'a> Again<'a> {
             return Err("this is not a repository: rerun it in a clone of the project".to_owned());
         };
         let state =
-            |commit: &str| ProjectState { commit: Some(commit.to_owned()), changed: Vec::new(), patch: None };
-        let (state, workspace) = match &self.place {
+            |commit: &str| ProjectState { commit: Some(commit.to_owned()), ..ProjectState::default() };
+        let (mut state, workspace) = match &self.place {
             Where::Here => {
                 let folder = first.folder.as_deref();
                 return Ok((self.state.clone(), self.run_in(project.root(), folder, first, limit)?));
@@ -407,16 +412,20 @@ impl<'a> Again<'a> {
                 let Some(commit) = &recorded.commit else {
                     return Err("the project had no commit yet".to_owned());
                 };
-                if recorded.patch.is_none() && !recorded.changed.is_empty() {
-                    let changed = one_line(&recorded.changed.join(", "));
-                    return Err(format!("uncommitted changes are not stored: {changed}"));
+                if let Some(files) =
+                    recorded.not_stored().filter(|_| recorded.patch.is_none() && !recorded.changed.is_empty())
+                {
+                    return Err(format!("not stored in the run: {files}"));
                 }
                 let workspace = Workspace::new(git, project.root(), commit, recorded.patch.as_deref())?;
                 // The recorded changes are those of the first run.
                 (ProjectState { changed: recorded.changed.clone(), ..state(commit) }, workspace)
             }
         };
-        let captured = self.run_in(&workspace.root(), first.folder.as_deref(), first, limit)?;
+        let root = workspace.root();
+        let is_missing = |file: &&String| fs::symlink_metadata(root.join(file)).is_err();
+        state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
+        let captured = self.run_in(&root, first.folder.as_deref(), first, limit)?;
         Ok((Some(state), captured))
     }
 
@@ -489,7 +498,7 @@ fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
         // An earlier judgment of the same difference: `holds` or `fails`.
         "judged": result.and_then(|it| it.known).map(|(judgement, _)| judgement.outcome()),
         // The differences from the first run.
-        "reasons": differs.map_or_else(Vec::new, |it| words::reasons(it.first, &it.again)),
+        "reasons": differs.map_or_else(Vec::new, words::reasons),
         "output": result.map(|it| &it.again.output),
     })
 }

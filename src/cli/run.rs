@@ -38,7 +38,8 @@ const TIMED_OUT: i32 = 124;
 /// The command runs as it would without tot run, and its exit status is passed on. If the run could not be stored,
 /// standard error says so, and the status stays the same. The status is 127 if the command can't be started, 124 after
 /// the time limit, and 128 plus the number for a signal. A failing command is evidence too. tot run stores the command,
-/// the folder, the project's commit and uncommitted changes, the first and last 32 KiB of the output, and its checksum.
+/// the folder, the project's commit and uncommitted changes to tracked files, the names of untracked files, the first and
+/// last 32 KiB of the output, and its checksum.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RunArguments {
@@ -59,6 +60,10 @@ pub(super) struct RunArguments {
     /// Time limit in seconds, after which the command and everything it started are ended
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
+    /// Untracked file of the project whose content to store with the run, so that a rerun has it; of other untracked files,
+    /// only the names are stored
+    #[arg(long, value_name = "FILE")]
+    include: Vec<String>,
     /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE")]
     attach: Vec<String>,
@@ -73,7 +78,7 @@ pub(super) struct RunArguments {
     #[command(flatten)]
     clock: ClockArgument,
     /// Run nothing, and store the run that this file describes, in the format of `ran` in a run file, for replays
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "attach"])]
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "include", "attach"])]
     captured: Option<PathBuf>,
 }
 
@@ -82,6 +87,7 @@ Examples:
   tot run R2.A1 -- python3 load.py --seconds 55
   tot run R2.A1 --expect 'p99 ([0-9.]+) ms in 0..50' -- ./bench
   tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
+  tot run R2.A1 --include data.csv -- python3 plot.py data.csv
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
 
 pub(super) fn run(arguments: &RunArguments) -> ExitResult {
@@ -161,7 +167,13 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let advice = "propose it first, or run without a node and cite the run in a result";
         return Err(format!("there is no node {node}: {advice}").into());
     }
-    let project = Project::here().and_then(|project| match state(&project) {
+    let project = Project::here();
+    let named = arguments.include.iter().map(|file| {
+        let path = project.as_ref().and_then(|project| project.path_of(file));
+        path.ok_or_else(|| misused(format!("--include: {} is not a file of the project", one_line(file))))
+    });
+    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let project = project.and_then(|project| match state(&project, &named) {
         Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
         Err(error) => {
             let reason = chain(error.as_ref());
@@ -175,8 +187,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     Ok((Prepared { session, caller, service, root, node, folder, project, started_at, signals }, expected))
 }
 
-fn state(project: &Project) -> CommandResult<ProjectState> {
-    project_state(&GitProgram::find(is_person())?, project)
+fn state(project: &Project, named: &[String]) -> CommandResult<ProjectState> {
+    project_state(&GitProgram::find(is_person())?, project, named)
 }
 
 /// Describes this machine.
@@ -204,6 +216,11 @@ impl Prepared {
             }
         };
         let attachments = arguments.attach.iter().filter_map(read).collect();
+        let state = self.project.as_ref().map(|(state, _)| state);
+        if let Some(files) = state.and_then(ProjectState::not_stored) {
+            let how = if state.is_some_and(|it| it.untracked.is_empty()) { "" } else { "; see --include" };
+            tell(&format!("tot run: not stored, and missing in a rerun: {files}{how}"));
+        }
         let (project, folder) = self.project.clone().unzip();
         let folder = folder.flatten();
         let ran = Ran {

@@ -9,6 +9,8 @@
 //! - Placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`) and text with too little entropy are ignored.
 //! - Each prefix requires a single pass over the text, without backtracking.
 
+use std::borrow::Cow;
+
 /// A suspected credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suspect {
@@ -133,12 +135,32 @@ pub fn suspects(text: &str) -> Vec<Suspect> {
     suspects
 }
 
+/// Returns the text in a file. UTF-16, such as the output that PowerShell redirects to a file, becomes readable too.
+pub fn text_of(content: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(content) {
+        text if text.contains('\0') => Cow::Owned(text.replace('\0', "")),
+        text => text,
+    }
+}
+
 /// Returns the positions where a word begins with the prefix.
 fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(prefix).map(|(at, _)| at).filter(|at| {
-        let before = text[..*at].chars().next_back();
-        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        let before = &text[..*at];
+        let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        !is_word || ends_with_escape(before)
     })
+}
+
+/// Returns whether the text ends with an escape sequence, whose last letter belongs to no word: a line break in JSON, a
+/// percent-encoded character, or a terminal color.
+fn ends_with_escape(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let color =
+        text.strip_suffix('m').map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    matches!(bytes, [.., b'\\', b'n' | b'r' | b't'])
+        || matches!(bytes, [.., b'%', one, two] if one.is_ascii_hexdigit() && two.is_ascii_hexdigit())
+        || color.is_some_and(|rest| rest.ends_with("\u{1b}[") || rest.ends_with("␛["))
 }
 
 fn is_token(text: &str, at: usize, token: &TokenRule) -> bool {
@@ -317,6 +339,10 @@ mod tests {
                 secret.clone(),
                 format!("The key is `{secret}`."),
                 format!("KEY={secret}\n"),
+                format!("\u{1b}[1;32m{secret}\u{1b}[0m ␛[0m"),
+                format!("{{\"log\": \"first\\n{secret}\"}}"),
+                format!("?key%3D{secret}"),
+                text_of(&secret.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()).into_owned(),
                 format!("{{\"key\": \"{secret}\"}}"),
                 format!("https://example.org/?key={secret}&x=1"),
             ] {

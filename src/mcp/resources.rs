@@ -474,11 +474,14 @@ const RUN_ENTRIES: usize = 3;
 
 /// Formats a command run as one line.
 fn ran(run: &RunEntry) -> String {
-    let RunEntry { id, command, ended, by, note, output, expectations, standing, repetitions } = run;
+    let RunEntry { id, command, ended, by, note, not_stored, output, expectations, standing, repetitions } =
+        run;
     let expected = expectations.iter().map(|it| format!("expected {it}"));
     let printed = Some(one_line(output)).filter(|output| !output.is_empty());
     let printed = printed.map(|output| format!("it printed: {output}"));
-    let more = note.iter().cloned().chain(expected).chain(repetitions.iter().cloned()).chain(printed);
+    let lacks = not_stored.iter().map(|files| format!("not stored, and missing in a rerun: {files}"));
+    let more =
+        note.iter().cloned().chain(lacks).chain(expected).chain(repetitions.iter().cloned()).chain(printed);
     let head = format!("`{}` ({ended}): {standing}; captured by {by} as {id}", command.replace('`', "'"));
     std::iter::once(head).chain(more).collect::<Vec<_>>().join("; ")
 }

@@ -1725,6 +1725,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             commit: Some("3f2a91c".to_owned()),
             changed: vec![text("changed file")],
             patch: Some(text("patch")),
+            untracked: vec![text("untracked file")],
         }),
         started_at: time(170),
         seconds: Seconds { milliseconds: 1_000 },

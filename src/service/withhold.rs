@@ -627,8 +627,8 @@ impl TextWithholder<'_> {
         self.forget([command.join(" ")]);
         self.list(command);
         self.texts(folder);
-        if let Some(ProjectState { commit: _, changed, patch }) = project {
-            self.forget(changed.drain(..).chain(patch.take()));
+        if let Some(ProjectState { commit: _, changed, patch, untracked }) = project {
+            self.forget(changed.drain(..).chain(untracked.drain(..)).chain(patch.take()));
         }
         if let Ended::NotRun(reason) = ended {
             self.text(reason);

@@ -12,8 +12,6 @@ use crate::text::{counted, made_visible, one_line, shorten};
 const LINES_MAX: usize = 40;
 /// The maximum number of characters shown per line.
 const LINE_MAX: usize = 200;
-/// The maximum number of changed files named before a command runs.
-const FILES_MAX: usize = 20;
 /// The maximum number of characters shown for a command after it ran.
 const COMMAND_MAX: usize = 72;
 
@@ -42,16 +40,12 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
         (Some(_), Where::At(commit)) => format!("in a work tree of {}", short(commit)),
         (Some(project), Where::Recorded) => {
             let commit = project.commit.as_deref().map_or("no commit".to_owned(), short);
-            match project.changed.len() {
-                0 => format!("in a work tree of {commit}"),
-                number => {
-                    let named = project.changed.iter().take(FILES_MAX).map(|file| one_line(file));
-                    let named = named.collect::<Vec<_>>().join(", ");
-                    let more = if number > FILES_MAX { ", …" } else { "" };
-                    let changed = counted(number, "changed file");
-                    format!("in a work tree of {commit}, with {changed} as stored in the run: {named}{more}")
-                }
-            }
+            let changed = project.changed().filter(|_| project.patch.is_some());
+            let changed = changed.map(|files| format!(", with {files} as stored in the run"));
+            let missing =
+                project.not_stored().map(|files| format!(", without {files}, not stored in the run"));
+            let parts = [changed, missing].into_iter().flatten();
+            format!("in a work tree of {commit}{}", parts.collect::<String>())
         }
     }
 }
@@ -72,7 +66,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
     if verdict != RunVerdict::Same {
-        for reason in reasons(first, again) {
+        for reason in reasons(repetition) {
             text.push_str(&format!("    {}\n", made_visible(&reason)));
         }
     }
@@ -90,11 +84,14 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     text
 }
 
-/// Returns the differences from the first run.
-pub(super) fn reasons(first: &Ran, again: &Ran) -> Vec<String> {
+/// Returns the differences from the first run, and the files that this one lacked.
+pub(super) fn reasons(repetition: &RerunResult<'_>) -> Vec<String> {
+    let RerunResult { first, again, missing, .. } = repetition;
     let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
     let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
-    ended.into_iter().chain(again.expectations.iter().filter(|it| !it.held).map(missed)).collect()
+    let missing = missing.as_ref().map(|files| format!("without {files}, not stored in the run"));
+    let unmet = again.expectations.iter().filter(|it| !it.held).map(missed);
+    ended.into_iter().chain(unmet).chain(missing).collect()
 }
 
 /// Formats the changed lines in the output.

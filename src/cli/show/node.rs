@@ -122,12 +122,13 @@ const AGAIN: usize = 5;
 
 /// Formats a run, with its result and the beginning of its output.
 fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
-    let RunEntry { command, ended, by, note, expectations, standing, repetitions, id, .. } =
+    let RunEntry { command, ended, by, note, not_stored, expectations, standing, repetitions, id, .. } =
         run.entry(usize::MAX, AGAIN);
     let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {command}"), 2)));
     let facts = [format!("{ended}; captured by {by}"), standing];
     let expected = expectations.into_iter().map(|it| format!("expected {it}"));
-    for line in facts.into_iter().chain(note).chain(expected).chain(repetitions) {
+    let lacks = not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
+    for line in facts.into_iter().chain(note).chain(lacks).chain(expected).chain(repetitions) {
         text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
     }
     let (shown, output) = (run.entry(OUTPUT_CHARACTERS, 0).output, &run.ran.output);

@@ -122,6 +122,9 @@ pub struct RunEntry {
     /// The beginning of the output or, if the output was not stored in full, its end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// The project's files whose content is not stored, so that a rerun lacks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_stored: Option<String>,
     /// The expected output patterns, each with the value found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
@@ -264,6 +267,7 @@ impl CapturedRun<'_> {
             by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
             note: self.run.note.as_deref().map(cut),
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
+            not_stored: self.ran.not_stored().as_deref().map(cut),
             expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
             standing: self.words(),
             repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::words).collect(),

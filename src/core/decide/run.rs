@@ -183,12 +183,21 @@ fn one<'a>(
 fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
     note.chain(run.ran().into_iter().flat_map(|ran| {
-        let patch = ran.project.iter().filter_map(|project| Some(("patch", project.patch.as_deref()?)));
+        let project = ran.project.iter().flat_map(|project| {
+            let files = project.changed.iter().chain(&project.untracked).map(|file| ("files", file.as_str()));
+            files.chain(project.patch.iter().map(|patch| ("patch", patch.as_str())))
+        });
+        let folder = ran.folder.iter().map(|folder| ("folder", folder.as_str()));
         let output = [("output", ran.output.text.as_str())].into_iter();
         let end = ran.output.end.iter().map(|end| ("output", end.as_str()));
-        let expected = ran.expectations.iter().map(|it| ("expectations", it.pattern.as_str()));
+        let expected = ran.expectations.iter().flat_map(|it| {
+            [Some(&it.pattern), it.found.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(|text| ("expectations", text.as_str()))
+        });
         let command = ran.command.iter().map(|word| ("command", word.as_str()));
-        command.chain(output).chain(end).chain(patch).chain(expected)
+        command.chain(folder).chain(output).chain(end).chain(project).chain(expected)
     }))
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
+use crate::text::{counted, one_line, shorten};
 use crate::yaml;
 
 /// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
@@ -89,19 +90,23 @@ pub struct Ran {
 }
 
 /// The state of the project when a command ran in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectState {
     /// The commit; `None` if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// The files that differed from the commit, relative to the project root.
+    /// The tracked files that differed from the commit and the untracked files that were named, relative to the project
+    /// root.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub changed: Vec<String>,
     /// The differences from the commit, as a patch for `git apply`. `None` if there are no differences or they are too
     /// large.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
+    /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    pub untracked: Vec<String>,
 }
 
 /// Describes how a command ended.
@@ -232,7 +237,39 @@ impl Run {
     }
 }
 
+impl ProjectState {
+    /// Names the files whose content is not stored, so that a rerun lacks it: `2 untracked files (a.csv, b.csv)`.
+    pub fn not_stored(&self) -> Option<String> {
+        let changed = named("changed file", if self.patch.is_none() { &self.changed } else { &[] });
+        let all: Vec<String> = changed.into_iter().chain(self.untracked()).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    }
+
+    /// Counts and names the changed files, if any.
+    pub fn changed(&self) -> Option<String> {
+        named("changed file", &self.changed)
+    }
+
+    /// Counts and names the untracked files, if any.
+    pub fn untracked(&self) -> Option<String> {
+        named("untracked file", &self.untracked)
+    }
+}
+
+fn named(kind: &str, files: &[String]) -> Option<String> {
+    /// The maximum number of files to name.
+    const NAMED: usize = 20;
+    let names: Vec<String> = files.iter().take(NAMED).map(|file| shorten(&one_line(file), 100)).collect();
+    let more = if files.len() > NAMED { ", …" } else { "" };
+    (!files.is_empty()).then(|| format!("{} ({}{more})", counted(files.len(), kind), names.join(", ")))
+}
+
 impl Ran {
+    /// Names the files whose content a rerun lacks. See [`ProjectState::not_stored`].
+    pub fn not_stored(&self) -> Option<String> {
+        self.project.as_ref().and_then(ProjectState::not_stored)
+    }
+
     /// Returns the command on one line, quoted for a shell.
     pub fn line(&self) -> String {
         let quoted = self.command.iter().map(|word| {

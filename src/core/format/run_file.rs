@@ -137,6 +137,7 @@ mod tests {
                 commit: Some("3f2a91c".into()),
                 changed: vec!["bench/load.py".into()],
                 patch: Some("--- a/bench/load.py\n+++ b/bench/load.py\n@@ -1 +1 @@\n-a \n+b\n".into()),
+                untracked: vec!["notes.md".into()],
             }),
             started_at: at,
             seconds: Seconds { milliseconds: 55_012 },

@@ -52,6 +52,8 @@ pub(in crate::report) struct RunView {
     pub commit: Option<String>,
     /// The number of files that differed from the commit.
     pub changed: usize,
+    /// The project's files whose content is not stored, so that a rerun lacks it.
+    pub not_stored: Option<String>,
     /// The system: `linux x86_64, 2 CPUs`.
     pub system: String,
     pub expectations: Vec<ExpectationView>,
@@ -177,6 +179,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         folder: ran.folder.clone(),
         commit: ran.project.as_ref().and_then(|project| project.commit.clone()),
         changed: ran.project.as_ref().map_or(0, |project| project.changed.len()),
+        not_stored: ran.not_stored(),
         system: system(ran),
         expectations: ran.expectations.iter().map(expectation).collect(),
         output: output(ran),

@@ -146,6 +146,16 @@ impl Project {
         path_in(&self.root, &self.folder)
     }
 
+    /// Returns the path of a file relative to the root, given its path from the working folder. Returns `None` if it is
+    /// not a file of the project.
+    pub fn path_of(&self, file: &str) -> Option<String> {
+        let path = self.folder.join(file);
+        let folder = fs::canonicalize(path.parent()?).ok()?;
+        let path = folder.join(path.file_name()?);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|file| !file.is_dir());
+        path_in(&self.root, &path).filter(|_| is_file)
+    }
+
     /// Looks up cited paths in the work tree or in the cited commits.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {

@@ -1,60 +1,95 @@
 //! The state of a project, and its additional work trees. The project's branches, index and files stay unchanged.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
+use crate::secrets::{suspects, text_of};
 
-/// The maximum size of a patch, and of the untracked files in it, in bytes.
+/// The maximum size of a patch, in bytes.
 const PATCH_MAX: usize = 64 << 10;
-const UNTRACKED_MAX: u64 = 1 << 20;
-/// The maximum number of files to list.
+/// The maximum numbers of changed and of untracked files to list.
 const CHANGED_MAX: usize = 1_000;
+const UNTRACKED_MAX: usize = 100;
+
+/// The parts of `git diff` that a user's configuration would change.
+const DIFF: [&str; 11] = [
+    "--no-optional-locks",
+    "-c",
+    "diff.noprefix=false",
+    "-c",
+    "diff.mnemonicPrefix=false",
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "HEAD",
+];
 
 impl GitProgram {
-    /// Returns the state of the project at `root`: its commit, the changed files, and their patch. `index` is the path
-    /// for a new file with a separate index.
+    /// Returns the state of the project at `root`: its commit, the changed files with their patch, and the names of
+    /// untracked files. The patch includes the content of an untracked file only if `named` lists its path. `index` is
+    /// the path for a new file with a separate index.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
-    pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
+    pub fn project_state(&self, root: &Path, index: &Path, named: &[String]) -> Result<ProjectState> {
         let commit = self.resolve(root, "HEAD")?;
         // Without optional locks, git does not write the index.
-        let status =
-            ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let mut status = vec!["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
+        // Where the user hides untracked files, as in a home folder under git, their names are private too.
+        let hides = self.here(root, &["config", "--get", "status.showUntrackedFiles"])?.text();
+        if !["no", "false"].contains(&hides.trim()) {
+            status.push("--untracked-files=all");
+        }
         let status = self.here(root, &status)?.succeeded()?.text();
         // A path that ends with a slash is a separate repository, such as an investigation.
-        let entries = || {
-            status
-                .split('\0')
-                .filter_map(|entry| entry.split_at_checked(3))
-                .filter(|(_, path)| !path.ends_with('/'))
-        };
-        let changed: Vec<String> = entries().map(|(_, path)| path.to_owned()).take(CHANGED_MAX).collect();
-        let untracked: Vec<&str> =
-            entries().filter(|(state, _)| *state == "?? ").map(|(_, path)| path).collect();
-        let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
-        let is_whole = entries().count() == changed.len()
-            && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
-            // A patch cannot contain files from another repository.
-            && !changed.iter().any(|path| root.join(path).is_dir());
-        let patch = match commit.is_some() && is_whole && !changed.is_empty() {
-            true => self.patch(root, index, &untracked)?,
+        let entries = status.split('\0').filter_map(|entry| entry.split_at_checked(3));
+        let entries: Vec<_> = entries.filter(|(_, path)| !path.ends_with('/')).collect();
+        let paths = entries.iter().map(|(_, path)| (*path).to_owned());
+        if commit.is_none() || (entries.is_empty() && named.is_empty()) {
+            return Ok(ProjectState {
+                commit,
+                untracked: listed(paths.collect()),
+                ..ProjectState::default()
+            });
+        }
+        // Editors and other version control systems announce new files with `git add -N`, without their content.
+        let announced =
+            entries.iter().filter(|(state, path)| *state == " A " && !named.iter().any(|name| name == path));
+        self.copy_index(root, index, named, announced.map(|(_, path)| *path).collect())?;
+        let most = |most| GitCall { index: Some(index), most, ..GitCall::default() };
+        let names = self.run(root, &[&DIFF[..], &["--name-only", "-z"]].concat(), most(None))?;
+        let mut changed: Vec<String> =
+            names.succeeded()?.text().split_terminator('\0').map(str::to_owned).collect();
+        let untracked = listed(paths.filter(|path| !changed.contains(path)).collect());
+        // A patch cannot contain files from another repository.
+        let is_whole = changed.len() <= CHANGED_MAX && !changed.iter().any(|path| root.join(path).is_dir());
+        changed.truncate(CHANGED_MAX);
+        let patch = match is_whole && !changed.is_empty() {
+            true => match self.run(root, &[&DIFF[..], &["--binary"]].concat(), most(Some(PATCH_MAX))) {
+                Err(RemoteError::TooMuch { .. }) => None,
+                ran => {
+                    let patch = String::from_utf8(ran?.succeeded()?.output).ok();
+                    patch.filter(|patch| !patch.is_empty() && !hides_secrets(root, patch, &changed))
+                }
+            },
             false => None,
         };
-        Ok(ProjectState { commit, changed, patch })
+        Ok(ProjectState { commit, changed, patch, untracked })
     }
 
-    /// Returns the patch from the commit to the current files, or `None` if the patch is too long or not text.
-    fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
+    /// Copies the project's index to `index`, with the named files but without those that are only announced.
+    fn copy_index(&self, root: &Path, index: &Path, named: &[String], announced: Vec<&str>) -> Result<()> {
         let own = self.here(root, &["rev-parse", "--git-path", "index"])?.succeeded()?.text();
         let own = root.join(own.trim_end_matches('\n'));
-        let aside = || GitCall { index: Some(index), ..GitCall::default() };
-        // A copy of the index contains the timestamps that let git skip unchanged files. No index exists before the
-        // first `git add`.
+        // The copy contains the timestamps that let git skip unchanged files. No index exists before the first `git
+        // add`.
         if own.exists() {
             // The index's own timestamp matters too, since git rereads newer files.
             let copied = fs::copy(&own, index).and_then(|_| {
@@ -62,29 +97,18 @@ impl GitProgram {
             });
             copied.map_err(|source| RemoteError::Io { action: format!("copy {}", own.display()), source })?;
         }
-        if !untracked.is_empty() {
-            let add = ["--literal-pathspecs", "add", "-N", "--pathspec-from-file=-", "--pathspec-file-nul"];
-            let input = Some(untracked.join("\0").into_bytes());
-            self.run(root, &add, GitCall { input, ..aside() })?.succeeded()?;
+        let remove = &["update-index", "--force-remove", "-z", "--stdin"][..];
+        let add =
+            &["--literal-pathspecs", "add", "-N", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"][..];
+        let named = named.iter().map(String::as_str).collect();
+        for (arguments, paths) in [(remove, announced), (add, named)] {
+            if !paths.is_empty() {
+                let input = Some(paths.join("\0").into_bytes());
+                let call = GitCall { input, index: Some(index), ..GitCall::default() };
+                self.run(root, arguments, call)?.succeeded()?;
+            }
         }
-        let diff = [
-            "--no-optional-locks",
-            "-c",
-            "diff.noprefix=false",
-            "-c",
-            "diff.mnemonicPrefix=false",
-            "diff",
-            "--binary",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-            "HEAD",
-        ];
-        match self.run(root, &diff, GitCall { most: Some(PATCH_MAX), ..aside() }) {
-            Err(RemoteError::TooMuch { .. }) => Ok(None),
-            ran => Ok(String::from_utf8(ran?.succeeded()?.output).ok().filter(|patch| !patch.is_empty())),
-        }
+        Ok(())
     }
 
     /// Returns the commit with the given name, or `None` if unknown.
@@ -161,4 +185,28 @@ impl GitProgram {
         };
         Ok(text.split('\0').filter_map(entry).collect())
     }
+}
+
+/// Returns whether binary files in a patch seem to contain credentials. In the patch, they are compressed.
+fn hides_secrets(root: &Path, patch: &str, changed: &[String]) -> bool {
+    /// The maximum number of bytes to search in each file.
+    const SEARCHED: u64 = 8 << 20;
+    let holds = |name: &String| {
+        let mut content = Vec::new();
+        let file = fs::File::open(root.join(name));
+        file.and_then(|file| file.take(SEARCHED).read_to_end(&mut content)).is_ok()
+            && !suspects(&text_of(&content)).is_empty()
+    };
+    patch.lines().any(|line| line == "GIT binary patch") && changed.iter().any(holds)
+}
+
+/// Returns the names of untracked files to list: at most [`UNTRACKED_MAX`], with top folders in place of too many files.
+fn listed(mut names: Vec<String>) -> Vec<String> {
+    if names.len() > UNTRACKED_MAX {
+        let top = |name: &String| name.find('/').map_or(name.clone(), |end| name[..=end].to_owned());
+        names = names.iter().map(top).collect();
+        names.dedup();
+        names.truncate(UNTRACKED_MAX);
+    }
+    names
 }

@@ -16,7 +16,7 @@ const NAME: &str = "tot-rerun";
 /// The maximum depth of nested submodules.
 const DEPTH: usize = 8;
 
-/// Returns the current state of the project.
+/// Returns the current state of the project, with the content of the untracked files in `named`.
 ///
 /// # Errors
 ///
@@ -24,9 +24,10 @@ const DEPTH: usize = 8;
 pub fn project_state(
     git: &GitProgram,
     project: &Project,
+    named: &[String],
 ) -> Result<ProjectState, Box<dyn std::error::Error>> {
     let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)?;
-    Ok(git.project_state(project.root(), &folder.path().join("index"))?)
+    Ok(git.project_state(project.root(), &folder.path().join("index"), named)?)
 }
 
 /// A project commit in a temporary work tree. Dropping it removes the work tree.

@@ -11,6 +11,10 @@ use super::{World, is_alive};
 use crate::support::testing::tries_all;
 use crate::support::{Said, TOT_REPORT, eventually};
 
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
     let world = World::new();
@@ -19,7 +23,8 @@ fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
     world.write("deep/er/file", "4");
     let commit = world.git(&["rev-parse", "HEAD"]);
     let before = (world.git(&["status", "--porcelain"]), fs::read(world.project.join(".git/index")).unwrap());
-    let options = ["--expect", "n=([0-9]+) in 1..2", "--exit", "3", "-m", "As expected."];
+    let options =
+        ["--expect", "n=([0-9]+) in 1..2", "--exit", "3", "-m", "As expected.", "--include", "er/file"];
     let script = "printf 'n=2\\033[2J\\007\\n'; echo 'error \u{202e}' >&2; exit 3";
     let mut command = world.tot_in(&world.project.join("deep"), &["run", "R1.A"]);
     let said: Said = command.args(options).args(["--", "sh", "-c", script]).output().unwrap().into();
@@ -27,7 +32,11 @@ fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
     let lines: Vec<&str> = said.err.lines().collect();
     assert_eq!(lines[0], "error \u{202e}");
     let id = world.runs()[0].id;
-    assert_eq!(lines[1..], [format!("tot run: stored as {id} of R1.A, commit {}", &world.head()[..10])]);
+    assert_eq!(
+        lines[1],
+        "tot run: not stored, and missing in a rerun: 1 untracked file (new); see --include"
+    );
+    assert_eq!(lines[2..], [format!("tot run: stored as {id} of R1.A, commit {}", &world.head()[..10])]);
     let ran = world.captured();
     assert_eq!(ran.command, ["sh", "-c", script]);
     assert_eq!(ran.folder.as_deref(), Some("deep"));
@@ -38,13 +47,49 @@ fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
     assert!(!file.chars().any(|c| c.is_control() && c != '\n'), "{file}");
     let project = ran.project.unwrap();
     assert_eq!(project.commit.as_deref(), Some(commit.trim()));
-    assert_eq!(project.changed, ["value", "deep/er/file", "new"]);
+    assert_eq!(
+        (project.changed, project.untracked),
+        (strings(&["deep/er/file", "value"]), strings(&["new"]))
+    );
     let patch = project.patch.unwrap();
-    assert!(patch.contains("-1\n+2\n") && patch.contains("+++ b/deep/er/file\n"), "{patch}");
+    assert!(patch.contains("-1\n+2\n") && patch.contains("+++ b/deep/er/file\n") && !patch.contains("b/new"));
     // The project and its index are unchanged.
     let after = (world.git(&["status", "--porcelain"]), fs::read(world.project.join(".git/index")).unwrap());
     assert_eq!(before, after);
     assert_eq!(fs::read_dir(world.sandbox.path("tmp")).unwrap().count(), 0);
+    world.assert_sound();
+}
+
+#[test]
+fn the_content_of_an_untracked_file_is_stored_only_if_it_is_named() {
+    let world = World::new();
+    let files = |options: &[&str]| {
+        let said = world.run(options, "echo hello");
+        assert_eq!(said.status, 0, "{said:?}");
+        let project = world.runs().pop().unwrap().ran().unwrap().project.clone().unwrap();
+        (project.patch.is_some_and(|patch| patch.contains("+Bo is let go")), project.untracked)
+    };
+    world.write("salaries.txt", "Bo is let go\n");
+    assert_eq!(files(&[]), (false, strings(&["salaries.txt"])));
+    assert_eq!(files(&["--include", "salaries.txt", "--include", "value"]), (true, vec![]));
+    // Its content is not part of git's index either.
+    world.git(&["add", "-N", "salaries.txt"]);
+    assert_eq!(files(&[]), (false, strings(&["salaries.txt"])));
+    assert_eq!(files(&["--include", "salaries.txt"]), (true, vec![]));
+    world.git(&["reset", "-q"]);
+    for at in 0..150 {
+        world.write(&format!("modules/{at}"), "");
+    }
+    assert_eq!(files(&[]), (false, strings(&["modules/", "salaries.txt"])));
+    // In a home folder under git, for example.
+    world.git(&["config", "status.showUntrackedFiles", "no"]);
+    assert_eq!(files(&[]), (false, vec![]));
+    world.write(".git/info/exclude", "*\n");
+    assert_eq!(files(&["--include", "salaries.txt"]), (true, vec![]));
+    for missing in ["no-such-file", "modules", "../outside", ".git/config"] {
+        let said = world.run(&["--include", missing], "touch ran");
+        assert_eq!((said.status, world.project.join("ran").exists()), (2, false), "{said:?}");
+    }
     world.assert_sound();
 }
 
@@ -221,7 +266,22 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
 #[test]
 fn what_can_not_be_stored_is_said_and_the_status_is_that_of_the_command() {
     let world = World::new();
-    let secret = format!("echo ghp_{}; exit 7", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let secret = format!("echo {token}; exit 7");
+    // In the name of an untracked file, in a patch, and in a patch of a binary file.
+    for (name, text, stored) in
+        [(token.as_str(), "x", 0), ("value", token.as_str(), 0), ("value", &format!("\0{token}"), 1)]
+    {
+        world.write(name, text);
+        let said = world.run(&["--reject-secrets"], "exit 7");
+        assert_eq!((said.status, world.runs().len()), (7, stored), "{said:?}");
+        assert!(
+            stored == 0 || said.err.contains("not stored, and missing in a rerun: 1 changed file (value)")
+        );
+        world.git(&["checkout", "-q", "value"]);
+        world.git(&["clean", "-qf"]);
+    }
+    let world = World::new();
     let said = world.run(&["--reject-secrets"], &secret);
     assert_eq!((said.status, world.runs().len()), (7, 0), "{said:?}");
     assert!(said.err.contains("nothing was stored"), "{said:?}");
@@ -249,7 +309,7 @@ fn an_unborn_and_a_shallow_repository_and_one_with_submodules_are_named_as_they_
     world.git(&["init", "-q", "-b", "main"]);
     assert_eq!(world.run(&[], "true").status, 0);
     let project = world.captured().project.unwrap();
-    assert_eq!((project.commit, project.changed, project.patch), (None, vec!["file".to_owned()], None));
+    assert_eq!((project.commit, project.untracked, project.patch), (None, strings(&["file"]), None));
 
     let world = World::new();
     world.write("value", "2\n");

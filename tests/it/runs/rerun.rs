@@ -98,7 +98,8 @@ fn at_the_recorded_commit_with_the_recorded_changes_it_is_the_same() {
     fs::write(world.project.join("binary"), [0, 1, 2, 255]).unwrap();
     fs::remove_file(world.project.join("sub/value")).unwrap();
     let recorded = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
-    assert_eq!(world.run(&[], "cat value new* binary; ls sub/value 2>&1").status, 2);
+    let named = ["--include", "new\u{e9} file", "--include", "binary"];
+    assert_eq!(world.run(&named, "cat value new* binary; ls sub/value 2>&1").status, 2);
     world.write("value", "4\n");
     world.commit();
     world.write("value", "5\n");
@@ -281,8 +282,23 @@ fn more_changes_than_are_stored_are_named_and_nothing_is_run_without_them() {
     let project = world.captured().project.unwrap();
     assert_eq!((project.changed, project.patch), (vec!["value".to_owned()], None));
     let said = world.again(&["--all"]);
-    assert!(said.out.contains("uncommitted changes are not stored: value"), "{said:?}");
+    assert!(said.out.contains("not stored in the run: 1 changed file (value)"), "{said:?}");
     assert_eq!(said.status, 1);
+}
+
+#[test]
+fn a_rerun_that_differs_names_the_untracked_files_that_it_lacks() {
+    let world = World::new();
+    world.write("data.csv", "7\n");
+    assert_eq!(world.run(&[], "cat data.csv").status, 0);
+    let said = world.again(&["--all"]);
+    assert!(
+        said.out.contains("    without 1 untracked file (data.csv), not stored in the run\n"),
+        "{said:?}"
+    );
+    assert!(world.tot(&["show", "R1.A"]).out.contains("missing in a rerun: 1 untracked file (data.csv)"));
+    world.commit();
+    assert_eq!(world.again(&["--all", "--at", "HEAD"]).status, 0);
 }
 
 #[test]
