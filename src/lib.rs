@@ -27,11 +27,12 @@
 //!
 //! # Layers
 //!
-//! A module may use only modules earlier in this list. The first twelve form the pure crate `tot-core`
+//! A module may use only modules earlier in this list. The first thirteen form the pure crate `tot-core`
 //! (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
 //!
 //! - `text`: shortening, hidden characters, escaping.
 //! - `secrets`: finds credentials in text.
+//! - `picture`: removes metadata from pictures.
 //! - `yaml`: the one YAML reader and writer.
 //! - `markdown`: safe HTML, terminal text, references and excerpts.
 //! - `domain`: investigations, nodes, events, ids, times.
@@ -67,7 +68,7 @@
 //! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 
 pub use tot_core::{
-    assess, decide, domain, format, graph, markdown, merge, ruleset, secrets, text, view, yaml,
+    assess, decide, domain, format, graph, markdown, merge, picture, ruleset, secrets, text, view, yaml,
 };
 
 pub mod base;

@@ -23,7 +23,8 @@ use crate::text::{counted, one_line};
 pub(super) const MOST: u64 = 8 << 20;
 
 /// Attach files to a committed node: a log, a plot, the output of a command. They become part of the investigation, in
-/// one commit with your git identity as its author. Existing attachments are never replaced.
+/// one commit with your git identity as its author. Existing attachments are never replaced. Metadata in pictures, such as
+/// the position and the camera, is not stored.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AttachArguments {
@@ -70,17 +71,24 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     for warning in &written.decision.warnings {
         tell(&format!("tot attach: {}", warning.message.person()));
     }
-    let attached = attached.iter();
-    let attached = attached.map(|it| (layout::attachment(&it.node, &it.name), &it.name, it.content.len()));
+    let is_cleaned = |at: usize, content: &[u8]| files.get(at).is_some_and(|file| file.content != content);
+    let attached = attached.iter().enumerate();
+    let attached = attached.map(|(at, it)| {
+        let path = layout::attachment(&it.node, &it.name);
+        (path, &it.name, it.content.len(), is_cleaned(at, &it.content))
+    });
     if arguments.common.json {
         let attachments: Vec<Value> = attached
-            .map(|(path, name, bytes)| json!({"name": name.to_string(), "bytes": bytes, "path": path}))
+            .map(|(path, name, bytes, _)| json!({"name": name.to_string(), "bytes": bytes, "path": path}))
             .collect();
         let commit = written.standing.snapshot.head.to_string();
         let node = node.to_string();
         return stored(say_json(&json!({"commit": commit, "nodeId": node, "attachments": attachments})));
     }
-    let lines = attached.map(|(path, _, bytes)| format!("{path} ({})\n", counted(bytes, "byte")));
+    let lines = attached.map(|(path, _, bytes, is_cleaned)| {
+        let without = if is_cleaned { ", without its metadata" } else { "" };
+        format!("{path} ({}{without})\n", counted(bytes, "byte"))
+    });
     stored(say(&lines.collect::<String>()))
 }
 

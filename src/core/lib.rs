@@ -13,6 +13,7 @@ pub mod format;
 pub mod graph;
 pub mod markdown;
 pub mod merge;
+pub mod picture;
 pub mod ruleset;
 pub mod secrets;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
+use crate::picture;
 use crate::text::{first_bytes, made_visible, without_case};
 
 /// The maximum size of text shown on a page, in bytes. The file contains the full text.
@@ -26,7 +27,8 @@ pub(super) struct AttachmentView {
     pub name: String,
     /// The size: `12.5 kB`.
     pub size: String,
-    /// The kind: `picture`, `text`, `file`, or `absent` if the attachment was omitted to limit the size.
+    /// The kind: `picture`, `text` or `file`; `absent` if the attachment was omitted to limit the size, or `private` if
+    /// its metadata can't be removed.
     pub kind: &'static str,
     /// The address of the file, relative to the investigation's folder.
     pub href: Option<String>,
@@ -60,7 +62,10 @@ impl AttachmentViews {
                 let Some(file) = contents.get(&(node, name)) else {
                     return AttachmentView { kind: "absent", ..view(name, *bytes) };
                 };
-                let (view, ending, content) = shown(view(name, *bytes), &file.content);
+                let Some(content) = picture::without_metadata(&file.content) else {
+                    return AttachmentView { kind: "private", ..view(name, *bytes) };
+                };
+                let (view, ending, content) = shown(view(name, content.len() as u64), &content);
                 let mut file_name = with_ending(name.as_str(), ending);
                 let mut number = 2;
                 while !taken.insert(without_case(&file_name)) {
@@ -207,18 +212,29 @@ mod tests {
 
     #[test]
     fn two_files_never_have_one_place() {
-        let file = |name: &str| Attached {
+        let file = |name: &str, content: &[u8]| Attached {
             node: "R1.A".parse().unwrap(),
             name: name.parse().unwrap(),
-            content: name.as_bytes().to_vec(),
+            content: content.to_vec(),
         };
-        let files = [file("A.TXT"), file("a"), file("a-2"), file("a.txt")];
+        // An earlier version stored pictures with their metadata.
+        let photo = [&png(1, 1)[..], b"\0\0\0\x04tEXtGPS \0\0\0\0"].concat();
+        let files = [
+            file("A.TXT", b"A"),
+            file("a", b"a"),
+            file("a-2", b"2"),
+            file("a.txt", b"t"),
+            file("photo.png", &photo),
+            file("z.heic", b"\0\0\0\x18ftypheic Exif\0\0 GPS"),
+        ];
         let changes = files.clone().map(|file| crate::domain::Change::Attached(std::sync::Arc::new(file)));
         let all = AttachmentViews::of(&Investigation::new(meta(1, "x", "x")).with(&changes), &files);
         let paths: Vec<&str> = all.files.iter().map(|(path, _)| path.as_str()).collect();
-        let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt"];
+        let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt", "photo.png"];
         assert_eq!(paths, expected.map(|name| format!("attachments/R1.A/{name}")));
-        assert!(all.files.iter().zip(&files).all(|((_, bytes), file)| *bytes == file.content));
+        assert!(all.files.iter().zip(&files[..4]).all(|((_, bytes), file)| *bytes == file.content));
+        assert_eq!(all.files[4].1, png(1, 1));
+        assert_eq!(all.of_node(&files[5].node)[5].kind, "private");
     }
 
     #[test]

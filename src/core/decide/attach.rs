@@ -1,6 +1,7 @@
 //! Attachments: files stored with a node, submitted with a result or by `tot attach`. Ended investigations accept them
 //! too.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,8 +13,10 @@ use serde::Deserialize;
 use super::backing::check_number;
 use super::{Decision, Rejection, quoted};
 use crate::domain::{Attached, AttachmentName, Code, Diagnostic, Event, Investigation, NodeId};
+use crate::picture;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallVerdict, secrets};
+use crate::secrets::{suspects, text_of};
 use crate::text::counted;
 
 /// A file that an agent submitted with a result, not yet validated.
@@ -26,7 +29,7 @@ pub struct Attach {
     pub name: String,
     /// Its content.
     pub text: Option<String>,
-    /// Its content in base64, if not text.
+    /// Its content in base64, if not text. Metadata in pictures is not stored.
     pub base64: Option<String>,
 }
 
@@ -99,7 +102,7 @@ pub(super) fn of_result(
     checked(investigation, rules, node, files, verdict)
 }
 
-/// Returns the files that can be stored. Adds the errors and warnings for all files to the verdict.
+/// Returns the files that can be stored, pictures without their metadata. Adds the errors and warnings for all files to the verdict.
 pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -137,10 +140,16 @@ pub(super) fn checked(
             let how = "Attach the part that matters, or keep it in the project and cite its path.";
             verdict.refuse(Code::TextTooLong, node, message, how);
         }
-        // If a log has another encoding, its readable part is checked.
-        let text = String::from_utf8_lossy(&content);
-        let field = format!("attachments: {name}");
-        secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text.as_ref())], verdict);
+        let Some(content) = picture::without_metadata(&content).map(Cow::into_owned) else {
+            let message = format!("The picture {name} of {node} may say where and with what it was taken.");
+            let how = format!("Attach it as PNG or JPEG, or remove that first: `exiftool -all= {name}`.");
+            verdict.refuse(Code::InvalidArgument, node, message, how);
+            continue;
+        };
+        let is_named = suspects(name.as_str()).is_empty();
+        let field = if is_named { format!("attachments: {name}") } else { "attachments".to_owned() };
+        let texts = [("attachments", name.as_str()), (field.as_str(), &text_of(&content))];
+        secrets::check(rules.secrets(), node.as_str(), texts, verdict);
         attached.push(Arc::new(Attached { node: node.clone(), name, content }));
     }
     attached

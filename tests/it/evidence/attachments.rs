@@ -106,7 +106,9 @@ fn a_person_attaches_files_also_after_the_end() {
     )
     .unwrap();
     fs::write(&text, "<script>alert(1)</script>\n").unwrap();
-    let (plot, text) = (plot.to_str().unwrap(), text.to_str().unwrap());
+    let photo = sandbox.path("photo.heic");
+    fs::write(&photo, b"\0\0\0\x18ftypheic Exif\0\0 GPS").unwrap();
+    let (plot, text, photo) = (plot.to_str().unwrap(), text.to_str().unwrap(), photo.to_str().unwrap());
     let said = one.ok(&["attach", "R1.A", plot, text]);
     assert_eq!(said, "attachments/R1.A/plot.svg (96 bytes)\nattachments/R1.A/notes.md (26 bytes)\n");
     let log = sandbox.git(&one.repository(&id), &["log", "-1", "--format=%an%n%B"]);
@@ -142,6 +144,7 @@ fn a_person_attaches_files_also_after_the_end() {
         (&["attach", "R1.A", plot, "--max-bytes", "5"], "has more than 5 bytes"),
         (&["attach", "R1.A", "no-such-file"], "cannot read no-such-file"),
         (&["attach", "R1.A", "/"], "/ is not a file"),
+        (&["attach", "R1.A", photo, "--name", "a.heic"], "`exiftool -all= a.heic`"),
     ] {
         let ran = one.tot(arguments);
         assert_eq!(ran.status, 1, "{ran:?}");
@@ -155,12 +158,15 @@ fn a_person_attaches_files_also_after_the_end() {
         assert!(ran.status == 2 && ran.err.contains(said), "{ran:?}");
     }
     assert_eq!(one.head(&id), head);
+    fs::write(photo, b"\x89PNG\r\n\x1a\n\0\0\0\x04tEXtGPS \0\0\0\0").unwrap();
+    let said = one.ok(&["attach", "R1.A", photo, "--name", "photo.png"]);
+    assert_eq!(said, "attachments/R1.A/photo.png (8 bytes, without its metadata)\n");
     one.assert_sound(&id);
 
     let site = sandbox.path("site");
     report(&one, &id, &site);
     let written: Vec<PathBuf> = files(&site.join("attachments/R1.A"), true).into_keys().collect();
-    assert_eq!(written, ["more.md.txt", "notes.md.txt", "plot.svg"].map(PathBuf::from));
+    assert_eq!(written, ["more.md.txt", "notes.md.txt", "photo.png.bin", "plot.svg"].map(PathBuf::from));
     let drawing = fs::read_to_string(site.join("attachments/R1.A/plot.svg")).unwrap();
     assert!(!drawing.contains("onclick"), "{drawing}");
     let page = fs::read_to_string(site.join("nodes/R1.A.html")).unwrap();
