@@ -9,6 +9,7 @@ use super::place::Common;
 use super::print::{say_json, stored};
 use super::{CommandResult, say};
 use crate::base::world::World;
+use crate::secrets::suspects;
 use crate::service::remote::{GitProgram, NewTag};
 use crate::service::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
@@ -85,6 +86,12 @@ pub(super) fn sign(
     is_signed: bool,
 ) -> CommandResult<ApproveDocument> {
     let path = &snapshot.path;
+    if let Some(suspect) = suspects(text).first() {
+        let kind = suspect.kind;
+        return Err(
+            format!("the message may contain {kind}, which a tag keeps for good: leave it out").into()
+        );
+    }
     let git = GitProgram::find(super::is_person())?;
     refuse_changed(&git, path)?;
     let files = store.files_to_sign(snapshot)?;

@@ -150,7 +150,9 @@ impl Service {
         claimant: &Claimant,
         caller: &Caller,
     ) -> Result<Written, Refusal> {
-        self.write(session, caller, |investigation, _, now| claim(investigation, nodes, claimant, now))
+        self.write(session, caller, |investigation, rules, now| {
+            claim(investigation, rules, nodes, claimant, now)
+        })
     }
 
     /// Releases nodes, regardless of who claimed them.

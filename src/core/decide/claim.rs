@@ -6,8 +6,10 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::{Decision, Rejection, quoted, refuse_if_ended};
+use super::{Decision, Rejection, check_texts, quoted, refuse_if_ended};
 use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::CallVerdict;
 
 /// The permitted duration of a claim in minutes.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
@@ -27,9 +29,11 @@ pub struct Claimant {
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER` or `INVESTIGATION_ENDED`, and claims nothing.
+/// Returns `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER`, `INVESTIGATION_ENDED`, `TEXT_TOO_LONG` or
+/// `SECRET_SUSPECTED`, and claims nothing.
 pub fn claim(
     investigation: &Investigation,
+    rules: &EffectiveRules,
     nodes: &[NodeId],
     claimant: &Claimant,
     now: Timestamp,
@@ -50,7 +54,9 @@ pub fn claim(
         .for_people("Name with --as who will do the research.")
         .into());
     };
-    let mut errors = Vec::new();
+    let mut verdict = CallVerdict::default();
+    check_texts(rules, "", [("agentId", agent_id)], &mut verdict);
+    let CallVerdict { mut errors, warnings } = verdict;
     let mut claimed = Vec::new();
     for id in nodes {
         let Some(node) = investigation.node(id).filter(|node| node.is_pending()) else {
@@ -71,7 +77,7 @@ pub fn claim(
     }
     Rejection::unless_empty(errors)?;
     let event = (!claimed.is_empty()).then_some(Event::Claimed { nodes: claimed });
-    Ok(Decision { event, warnings: Vec::new() })
+    Ok(Decision { event, warnings })
 }
 
 /// Validates the release of pending proposals, regardless of the claimant. Unclaimed proposals stay unchanged.

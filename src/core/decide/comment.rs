@@ -88,7 +88,8 @@ pub fn comment(
         verdict.refuse(Code::InvalidArgument, "", message, how);
     }
     let about = node.as_ref().map_or("", NodeId::as_str);
-    check_texts(rules, about, [("text", text.as_str())], &mut verdict);
+    let agent = author.agent_id.iter().map(|agent| ("agentId", agent.as_str()));
+    check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut verdict);
     if kind == CommentKind::Resolution && reply_to.is_some() {
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {

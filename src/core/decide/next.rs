@@ -298,7 +298,7 @@ pub fn claim_next(
     if nodes.is_empty() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    claim(investigation, &nodes, &Claimant { agent_id: plan.agent_id.clone(), minutes }, now)
+    claim(investigation, rules, &nodes, &Claimant { agent_id: plan.agent_id.clone(), minutes }, now)
 }
 
 /// Proposes the given nodes or, if `nodes` is `None`, the tasks from a plan for the current state. Writes nothing if

@@ -16,7 +16,7 @@ use crate::decide::next::{
     number_of_tasks,
 };
 use crate::decide::standing::NextStep;
-use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, Wording};
+use crate::domain::{Caller, Claim, Code, CommentKind, Investigation, NodeId, Wording};
 use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
@@ -29,6 +29,8 @@ pub(super) const ABOUT: About = About {
                   `dimensions` asks for tasks that cover all combinations.",
     also_reads: true,
     idempotent: true,
+    codes: &[Code::SecretSuspected],
+    warnings: &[Code::SecretSuspected],
     budget: 4_000,
     ..About::PLAIN
 };

@@ -81,10 +81,18 @@ fn an_operator_may_have_them_refused() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    let with_file = |name: &str, text: &str| {
+        let file = json!({"name": name, "text": text});
+        json!({"results": [{"nodeId": "R2.A2", "state": "DEAD", "findings": "None.", "attachments": [file]}]})
+    };
     for (tool, arguments) in [
         ("tot_propose", json!({"nodes": [{"id": "R2.A3", "parent": "R1.A", "title": text}]})),
         ("tot_commit", json!({"results": [{"nodeId": "R2.A2", "state": "DEAD", "findings": text}]})),
         ("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE", "evidence": text})),
+        ("tot_comment", json!({"nodeId": "R2.A1", "text": "Why?", "agentId": text})),
+        ("tot_next", json!({"claim": true, "agentId": text})),
+        ("tot_commit", with_file(&token(), "x")),
+        ("tot_commit", with_file("utf-16.log", &text.split("").collect::<Vec<_>>().join("\0"))),
         ("tot_end", json!({"conclusion": text})),
     ] {
         let reply = session.call(tool, arguments);

@@ -157,7 +157,7 @@ impl Table {
                         minutes: given["minutes"].as_u64().and_then(|minutes| minutes.try_into().ok()),
                     };
                     let nodes = ids(given["nodes"].as_array().unwrap());
-                    self.take(|table, _| claim(&table.investigation, &nodes, &claimant, table.now))
+                    self.take(|table, rules| claim(&table.investigation, rules, &nodes, &claimant, table.now))
                 }
             },
             "release" => self.take(|table, _| release(&table.investigation, &ids(items))),
