@@ -35,7 +35,7 @@ pub(super) struct SetupArguments {
     /// Name of the server in the client
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
-    /// Investigations folder; default: `investigations` in the folder where the client starts the server
+    /// Investigations folder; default: `investigations` in the project where the client starts the server
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
     /// More options for tot-mcp, such as `-- --min-rounds 5`
