@@ -65,19 +65,14 @@ pub enum ReportReadError {
     /// The list of withheld nodes can't be used.
     #[error(transparent)]
     Withheld(#[from] WithheldError),
-    /// The sign-offs can't be read.
-    #[error(transparent)]
-    SignOffs(#[from] signoff::SignOffError),
 }
 
 impl ReportReadError {
     /// Returns a hint, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ReportReadError::Store(error)
-            | ReportReadError::SignOffs(signoff::SignOffError::Store(error)) => error.hint(),
+            ReportReadError::Store(error) => error.hint(),
             ReportReadError::Withheld(error) => error.hint(),
-            ReportReadError::SignOffs(signoff::SignOffError::Git(error)) => error.hint(),
         }
     }
 }

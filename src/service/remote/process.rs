@@ -114,6 +114,8 @@ pub(super) struct GitCall<'a> {
     pub input: Option<Vec<u8>>,
     /// The index file, if it is not the repository's own.
     pub index: Option<&'a Path>,
+    /// The folder for temporary files, if not the system's.
+    pub temporary: Option<&'a Path>,
     /// True if the call contacts a remote.
     pub exchange: bool,
     /// True if the call may prompt for the passphrase of a key.
@@ -286,6 +288,9 @@ impl GitProgram {
         }
         if let Some(index) = call.index {
             command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some(folder) = call.temporary {
+            command.env("TMPDIR", folder);
         }
         // An id must refer to the object stored under it, not to a replacement created by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");

@@ -4,10 +4,11 @@
 //! repository's configuration could also determine them, a stranger's folder could start a program that accepts every
 //! signature. The repository may choose the signing key and its format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
+use crate::base::temporary::TemporaryFolder;
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
@@ -45,7 +46,7 @@ pub enum Signature {
         /// The owner of the key, from the allowed signers file or the keyring.
         signer: String,
     },
-    /// The signature can't be verified.
+    /// The signature could not be verified.
     Unchecked {
         /// The reason.
         why: String,
@@ -75,17 +76,41 @@ impl GitProgram {
         self.run(repository, &arguments, call)?.succeeded().map(drop)
     }
 
-    /// Verifies the signature of a signed tag object. `allowed` is an allowed signers file that replaces the user's own.
+    /// Verifies the signatures of signed tag objects. `allowed` is an allowed signers file that replaces the user's own.
     ///
-    /// # Errors
-    ///
-    /// Returns an error if git can't be started.
-    pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
-        let mut arguments = self.users_own(repository, allowed)?;
-        arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
-        let call = GitCall { what: "git verify-tag", ..GitCall::default() };
-        let ran = self.run(repository, &arguments, call)?;
-        Ok(read(ran.status == Some(0), &ran.errors))
+    /// git verifies copies in a repository of our own, because it may refuse theirs: for its owner, or for an extension
+    /// that git doesn't know.
+    pub fn signatures(&self, repository: &Path, tags: &[Vec<u8>], allowed: Option<&Path>) -> Vec<Signature> {
+        let unchecked =
+            |error: &dyn std::fmt::Display| Signature::Unchecked { why: one_line(&error.to_string()) };
+        if tags.is_empty() {
+            return Vec::new();
+        }
+        let places = [std::env::temp_dir(), PathBuf::from("/tmp"), repository.join(".git")];
+        let folder = places.iter().find_map(|place| TemporaryFolder::new(place, "tot-signatures-").ok());
+        let Some(folder) = folder else {
+            return vec![unchecked(&"there is no folder for temporary files"); tags.len()];
+        };
+        let folder = folder.path();
+        let run = |arguments: &[String], input: Option<Vec<u8>>| {
+            let call = GitCall { input, temporary: Some(folder), ..GitCall::default() };
+            self.run(folder, arguments, call)
+        };
+        let begun = run(&["init", "--quiet", "--template="].map(str::to_owned), None)
+            .and_then(|ran| ran.succeeded())
+            .and_then(|_| self.users_own(repository, allowed).or_else(|_| self.users_own(folder, allowed)));
+        let settings = match begun {
+            Ok(settings) => settings,
+            Err(error) => return vec![unchecked(&error); tags.len()],
+        };
+        let check = |tag: &Vec<u8>| {
+            let hash = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"].map(str::to_owned);
+            let copied = run(&hash, Some(tag.clone()))?.succeeded()?;
+            let verify = ["verify-tag", "--raw", copied.text().trim()].map(str::to_owned);
+            let ran = run(&[settings.as_slice(), &verify].concat(), None)?;
+            Ok::<_, RemoteError>(read(ran.status == Some(0), &ran.errors))
+        };
+        tags.iter().map(|tag| check(tag).unwrap_or_else(|error| unchecked(&error))).collect()
     }
 
     /// Returns the settings that the repository cannot change, as arguments.
@@ -129,7 +154,8 @@ impl RemoteError {
     }
 }
 
-/// Parses the output of git and the verifying program. Unknown output counts as a bad signature.
+/// Parses the output of git and the verifying program. A signature is bad only if the output says so: in any other case,
+/// it was not checked.
 fn read(succeeded: bool, said: &str) -> Signature {
     let status = |word: &str| {
         let is = |line: &&str| line.split(' ').next() == Some(word);
@@ -146,37 +172,51 @@ fn read(succeeded: bool, said: &str) -> Signature {
     if succeeded {
         return match good.or_else(|| said.lines().find_map(ssh)) {
             Some(signer) => Signature::Good { signer },
-            None => bad("git accepts it but names no signer"),
+            None => unchecked("git accepts it but names no signer"),
         };
     }
-    const BAD: [(&str, &str); 5] = [
+    const MALFORMED: &str = "the signature is malformed";
+    const BAD: [(&str, &str); 4] = [
         ("BADSIG", "the signature does not match the signed content"),
-        ("EXPSIG", "the signature has expired"),
-        ("EXPKEYSIG", "the key has expired"),
         ("REVKEYSIG", "the key was revoked"),
         ("TRUST_NEVER", "your keyring marks the key as untrusted"),
+        ("NODATA", MALFORMED),
     ];
-    const SSH: [(&str, bool, &str); 5] = [
+    const OPEN: [(&str, &str); 3] = [
+        ("EXPSIG", "the signature has expired since"),
+        ("EXPKEYSIG", "its key has expired, so it may have been made later"),
+        ("NO_PUBKEY", "the public key is not in your keyring"),
+    ];
+    const SSH: [(&str, bool, &str); 12] = [
         ("allowedSignersFile needs to be configured", false, "no file lists the allowed keys"),
         ("Unable to open allowed keys file", false, "no file lists the allowed keys"),
+        ("is needed for ssh signature verification", false, "your ssh-keygen is older than OpenSSH 8.2"),
         ("cannot run ", false, "can't start the program that checks such signatures"),
-        (
-            "Signature verification failed: incorrect signature",
-            true,
-            "the signature does not match the signed content",
-        ),
+        ("could not create temporary file", false, "git could not create a temporary file"),
+        ("failed: incorrect signature", true, "the signature does not match the signed content"),
+        ("Couldn't parse signature", true, MALFORMED),
+        (": invalid format", true, MALFORMED),
+        ("key is not permitted for use", true, "its key is not allowed to sign for git"),
+        (": key has expired", true, "its key had expired when it was signed"),
+        (": key is not yet valid", true, "its key was not valid yet when it was signed"),
         ("No principal matched", true, "its key belongs to no allowed signer"),
     ];
-    if let Some((_, why)) = BAD.iter().find(|(word, _)| status(word).is_some()) {
+    let find = |table: &[(&str, &'static str)]| {
+        table.iter().find(|(word, _)| status(word).is_some()).map(|(_, why)| *why)
+    };
+    if let Some(why) = find(&BAD) {
         bad(why)
+    } else if let Some(why) = find(&OPEN) {
+        unchecked(why)
     } else if let Some(signer) = good {
         unchecked(&format!("your keyring does not mark the key of {signer} as trusted"))
-    } else if status("NO_PUBKEY").is_some() {
-        unchecked("the public key is not in your keyring")
     } else if let Some((_, is_bad, why)) = SSH.iter().find(|(words, ..)| said.contains(words)) {
         if *is_bad { bad(why) } else { unchecked(why) }
+    } else if said.trim() == "Could not verify signature." {
+        bad("the check failed; your revocation file may list its key")
     } else {
-        bad(&format!("git says: {}", shorten(&one_line(said), 200)))
+        let said = shorten(&one_line(said.trim()), 200);
+        unchecked(&format!("git says: {}", if said.is_empty() { "nothing" } else { &said }))
     }
 }
 
@@ -200,16 +240,26 @@ mod tests {
             Signature::Bad { .. } => "bad",
         };
         for (said, expected) in [
-            (ssh, "bad"),
+            (ssh, "unchecked"),
             (gpg, "unchecked"),
             ("[GNUPG:] GOODSIG AB g\n[GNUPG:] TRUST_NEVER", "bad"),
             ("[GNUPG:] GOODSIG AB g\n[GNUPG:] BADSIG AB g", "bad"),
-            ("[GNUPG:] EXPKEYSIG AB g", "bad"),
+            ("[GNUPG:] EXPKEYSIG AB g", "unchecked"),
+            ("[GNUPG:] NODATA 4", "bad"),
             ("[GNUPG:] REVKEYSIG AB g", "bad"),
             ("[GNUPG:] ERRSIG AB\n[GNUPG:] NO_PUBKEY AB", "unchecked"),
             ("error: cannot run gpgsm: No such file or directory", "unchecked"),
-            ("Couldn't parse signature: invalid format", "bad"),
-            ("", "bad"),
+            ("fatal: detected dubious ownership in repository at '/x'", "unchecked"),
+            ("fatal: unknown repository extension found:\n\tfoo", "unchecked"),
+            ("error: could not create temporary file: No such file or directory", "unchecked"),
+            (
+                "error: ssh-keygen -Y find-principals/verify is needed for ssh signature verification",
+                "unchecked",
+            ),
+            ("Couldn't parse signature: missing footer\nNo principal matched.", "bad"),
+            ("/x:1: key has expired: verify time\nNo principal matched.", "bad"),
+            ("Could not verify signature.\n", "bad"),
+            ("", "unchecked"),
         ] {
             assert_eq!(state(said), expected, "{said}");
         }

@@ -22,19 +22,8 @@ pub use judge::{SignOff, SignOffState, SignOffs, judge};
 pub use shown::SignOffView;
 pub use statement::{SignOffDecision, Statement, open_points, statement, tag_name};
 
-use crate::service::remote::{GitProgram, RemoteError, Signature};
-use crate::store::{Snapshot, Store, StoreError};
-
-/// The reason why sign-offs could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SignOffError {
-    /// The tags could not be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// git failed.
-    #[error(transparent)]
-    Git(#[from] RemoteError),
-}
+use crate::service::remote::{GitProgram, Signature};
+use crate::store::{SignOffTag, Snapshot, Store, StoreError};
 
 /// Returns the sign-offs of an investigation without checking signatures, so none is [`SignOffState::Valid`].
 ///
@@ -60,19 +49,17 @@ pub struct Signers {
 ///
 /// # Errors
 ///
-/// Returns an error if the references can't be read or git can't be started.
-pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, SignOffError> {
+/// Returns an error if the references can't be read. A signature that git can't check is [`Signature::Unchecked`].
+pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, StoreError> {
     // The allowed keys may have changed since the last check.
-    let (git, allowed) = (signers.git.anew(), &signers.allowed);
+    let (git, allowed) = (signers.git.anew(), signers.allowed.as_deref());
     let found = store.sign_offs(snapshot)?;
-    let mut signatures = Vec::new();
-    for tag in &found.tags {
-        let is_signed = tag.annotation.as_ref().is_ok_and(|annotation| annotation.is_signed);
-        signatures.push(match is_signed {
-            true => git.signature(&snapshot.path, &tag.object, allowed.as_deref())?,
-            false => not_checked(),
-        });
-    }
+    let is_signed = |tag: &&SignOffTag| tag.annotation.as_ref().is_ok_and(|annotation| annotation.is_signed);
+    let signed = found.tags.iter().filter(is_signed).map(|tag| store.signed_data(&snapshot.path, tag));
+    let mut signatures =
+        git.signatures(&snapshot.path, &signed.collect::<Result<Vec<_>, _>>()?, allowed).into_iter();
+    let of = |tag| Some(tag).filter(is_signed).and_then(|_| signatures.next()).unwrap_or_else(not_checked);
+    let signatures: Vec<Signature> = found.tags.iter().map(of).collect();
     Ok(judge(&found, &signatures))
 }
 

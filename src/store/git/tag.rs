@@ -57,6 +57,13 @@ impl Git {
         Ok(tags)
     }
 
+    /// Returns the data of a tag object.
+    pub fn tag_data(&self, object: &str) -> StoreResult<Vec<u8>> {
+        let id = ObjectId::from_hex(object.as_bytes());
+        let id = id.map_err(|error| self.library("read a tag")(gix::Error::from_error(error)))?;
+        self.object(id, Kind::Tag)
+    }
+
     fn annotation(&self, object: ObjectId, commit: CommitId) -> Result<Annotation, String> {
         let unreadable = |_| "its object can't be read".to_owned();
         let header = self.repository.find_header(object).map_err(unreadable)?;

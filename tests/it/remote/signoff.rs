@@ -293,6 +293,30 @@ fn an_object_that_git_puts_in_the_place_of_a_tag_signs_nothing() {
 }
 
 #[test]
+fn a_signature_that_cannot_be_checked_here_is_not_called_invalid() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let tag = approve(&machine, &[]);
+    let allowed = allowed(&sandbox, "anna", "");
+    let old = sandbox.script("old", "echo 'usage: ssh-keygen' >&2; exit 1");
+    for (program, reason) in [
+        (old.to_str().unwrap(), "your ssh-keygen is older than OpenSSH 8.2"),
+        ("no-such-program", "can't start the program that checks such signatures"),
+    ] {
+        sandbox.configure("gpg.ssh.program", program);
+        assert_eq!(state(&machine, Some(&allowed), &tag), format!("unchecked: {reason}"));
+    }
+    sandbox.configure("gpg.ssh.program", "ssh-keygen");
+    // Neither a repository that git refuses nor a missing folder for temporary files keeps it from being checked. Only an
+    // administrator can give a folder away.
+    drop(sandbox.command("chown").arg("-R").arg("4242").arg(machine.repository(&id)).output());
+    let missing = sandbox.path("missing");
+    let arguments = ["verify", "--allowed-signers", &allowed];
+    let told = machine.tot_with(&arguments, &[("TMPDIR", missing.to_str().unwrap())]);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
+#[test]
 fn a_signature_after_its_keys_expiry_is_not_called_valid() {
     let sandbox = Sandbox::new();
     let (machine, _) = one(&sandbox);
