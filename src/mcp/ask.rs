@@ -14,7 +14,7 @@ use rmcp::{
     Peer, RoleServer,
     model::{
         ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-        ElicitationSchema, InputRequest, InputRequiredResult, InputResponses,
+        ElicitationSchema, ErrorCode, InputRequest, InputRequiredResult, InputResponses,
     },
     service::ServiceError,
 };
@@ -52,7 +52,9 @@ impl Asking {
             None => Asking::First,
             Some(responses) => {
                 let result = responses.get(QUESTION).cloned().map(serde_json::from_value);
-                Asking::Done(result.and_then(Result::ok).map_or_else(unanswered, answer))
+                Asking::Done(
+                    result.map_or_else(unanswered, |result| result.map_or_else(|_| unclear(), answer)),
+                )
             }
         }
     }
@@ -63,9 +65,19 @@ pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Optio
     match peer.create_elicitation_with_timeout(form(question), patience).await {
         Ok(result) => answer(result),
         // The client does not support questions after all.
-        Err(ServiceError::McpError(_)) => Asked { answer: PersonsAnswer::NotOffered, said: None },
-        Err(_) => unanswered(),
+        Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+            Asked { answer: PersonsAnswer::NotOffered, said: None }
+        }
+        Err(
+            ServiceError::Timeout { .. } | ServiceError::TransportClosed | ServiceError::TransportSend(_),
+        ) => unanswered(),
+        Err(_) => unclear(),
     }
+}
+
+/// Returns the outcome for an answer that says neither yes nor no.
+fn unclear() -> Asked {
+    Asked { answer: PersonsAnswer::Cancelled, said: None }
 }
 
 /// Returns the outcome for a question that nobody answered.
@@ -82,7 +94,7 @@ pub(super) fn required(question: &str) -> InputRequiredResult {
 /// Returns the form. Clients drop the fields of a declined form, so declining with a comment is a separate value.
 fn form(question: &str) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
-        .optional_bool_with("accept", |field| field.title("May it end?").with_default(true))
+        .required_bool_with("accept", |field| field.title("May it end?").with_default(true))
         .optional_string_with("comment", |field| field.title("Comment"))
         .build_unchecked();
     ElicitRequestParams::FormElicitationParams {
@@ -94,14 +106,50 @@ fn form(question: &str) -> ElicitRequestParams {
 
 fn answer(result: ElicitResult) -> Asked {
     let field = |name: &str| result.content.as_ref().and_then(|content| content.get(name));
-    let answer = match result.action {
-        ElicitationAction::Accept if field("accept").and_then(Value::as_bool) == Some(false) => {
-            PersonsAnswer::Declined
-        }
-        ElicitationAction::Accept => PersonsAnswer::Accepted,
-        ElicitationAction::Decline => PersonsAnswer::Declined,
+    let answer = match (result.action, field("accept").and_then(choice)) {
+        (ElicitationAction::Accept, Some(true)) => PersonsAnswer::Accepted,
+        (ElicitationAction::Accept, Some(false)) | (ElicitationAction::Decline, _) => PersonsAnswer::Declined,
         _ => PersonsAnswer::Cancelled,
     };
     let said = field("comment").and_then(Value::as_str).map(str::trim).filter(|said| !said.is_empty());
     Asked { answer, said: said.map(|said| shorten(said, SAID)) }
+}
+
+/// Returns whether the value means yes or no, in whatever type the client sends it. `None` if it means neither.
+fn choice(value: &Value) -> Option<bool> {
+    const YES: [&str; 7] = ["true", "yes", "y", "on", "1", "accept", "accepted"];
+    const NO: [&str; 7] = ["false", "no", "n", "off", "0", "decline", "declined"];
+    let text = value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_lowercase());
+    let is_in = |words: [&str; 7]| words.contains(&text.trim_end_matches(".0"));
+    if is_in(YES) { Some(true) } else { is_in(NO).then_some(false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_stored_as_one() {
+        let said = |action: &str, accept: Value| {
+            let result = json!({"action": action, "content": {"accept": accept}});
+            answer(serde_json::from_value(result).unwrap()).answer
+        };
+        for yes in [json!(true), json!("true"), json!(" Yes "), json!(1), json!(1.0), json!("on")] {
+            assert_eq!(said("accept", yes.clone()), PersonsAnswer::Accepted, "{yes}");
+            assert_eq!(said("decline", yes.clone()), PersonsAnswer::Declined, "{yes}");
+            assert_eq!(said("cancel", yes.clone()), PersonsAnswer::Cancelled, "{yes}");
+        }
+        for no in
+            [json!(false), json!("false"), json!("False"), json!("no"), json!(0), json!("off"), json!("0")]
+        {
+            assert_eq!(said("accept", no.clone()), PersonsAnswer::Declined, "{no}");
+        }
+        for unclear in
+            [json!(null), json!(""), json!("maybe"), json!([true]), json!({"value": false}), json!(2)]
+        {
+            assert_eq!(said("accept", unclear.clone()), PersonsAnswer::Cancelled, "{unclear}");
+        }
+    }
 }

@@ -295,18 +295,24 @@ pub(super) fn bound_answers(
 ///
 /// # Errors
 ///
-/// Returns `END_DECLINED` if the person declined.
+/// Returns `END_DECLINED` if the answer is not a yes. A client may give it on its own, so it is not called a person's.
 fn judge_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
     match asked.answer {
         PersonsAnswer::Accepted => Ok(None),
-        PersonsAnswer::Declined => {
+        PersonsAnswer::Declined | PersonsAnswer::Cancelled => {
+            let answer = match asked.answer {
+                PersonsAnswer::Declined => "Declined through the client",
+                _ => "The client returned neither yes nor no",
+            };
             let said = asked.said.as_deref().map(|said| format!(": “{said}”")).unwrap_or_default();
-            let message = format!("The client's user declined to end the investigation{said}.");
+            let message = format!("{answer}, so the investigation stays open{said}.");
             Err(Diagnostic::new(Code::EndDeclined, message)
-                .suggest("Ask that person what is missing, do it, then end it.")
+                .suggest(
+                    "Ask your user what is missing, do it, then end it. A person can also run `tot end`.",
+                )
                 .into())
         }
-        PersonsAnswer::Cancelled | PersonsAnswer::Unanswered | PersonsAnswer::NotOffered => {
+        PersonsAnswer::Unanswered | PersonsAnswer::NotOffered => {
             let message = format!("Ended without a person's approval ({}).", asked.answer.label());
             Ok(Some(Diagnostic::new(Code::NotAccepted, message)))
         }

@@ -143,7 +143,7 @@ codes! {
     UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer confirmed by nobody else"
     NotIndependent "NOT_INDEPENDENT" "an answer not confirmed in another session"
     ObjectionOpen "OBJECTION_OPEN" "an objection that nobody has resolved"
-    EndDeclined "END_DECLINED" "the person who was asked said no"
+    EndDeclined "END_DECLINED" "the person who was asked did not clearly say yes"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
     // Findings that only `tot check` reports.
     StrayFile "STRAY_FILE" "an unexpected path, or a file of a missing node"

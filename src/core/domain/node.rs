@@ -473,9 +473,9 @@ pub struct Asked {
 pub enum PersonsAnswer {
     /// The person agreed to end the investigation.
     Accepted,
-    /// The person declined. No file stores this answer, since the investigation continues.
+    /// The person, or the client on its own, declined. No file stores this answer, since the investigation continues.
     Declined,
-    /// The person dismissed the question.
+    /// The question was dismissed, or the answer was unclear. Only older files store this answer.
     Cancelled,
     /// The person did not answer in time.
     Unanswered,

@@ -121,7 +121,15 @@ fn what_the_person_says_is_stored_and_a_no_keeps_the_end_away() {
         (&["--ask-before-end"][..], can_ask(), yes.clone(), "accepted"),
         // A client that names no kind of question supports forms.
         (&["--ask-before-end"], json!({"elicitation": {}}), yes.clone(), "accepted"),
-        (&["--ask-before-end"], can_ask(), json!({"action": "cancel"}), "cancelled"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "cancel"}), "declined"),
+        (
+            &["--ask-before-end"],
+            can_ask(),
+            json!({"action": "accept", "content": {"accept": "False"}}),
+            "declined",
+        ),
+        (&["--ask-before-end"], can_ask(), json!({"action": "accept"}), "declined"),
+        (&["--ask-before-end"], can_ask(), json!({"action": "later"}), "declined"),
         (&["--ask-before-end"], can_ask(), json!({"action": "accept", "content": no}), "declined"),
         (&["--ask-before-end"], can_ask(), json!({"action": "decline", "content": no}), "declined"),
         (&["--ask-before-end"], can_ask(), json!({"action": "decline"}), "declined"),
@@ -150,7 +158,7 @@ fn what_the_person_says_is_stored_and_a_no_keeps_the_end_away() {
                 "declined" => {
                     assert_eq!(codes(&ended["errors"]), ["END_DECLINED"], "{ended:#}");
                     let message = ended["errors"][0]["message"].as_str().unwrap();
-                    let is_explained = answer["content"].is_object();
+                    let is_explained = answer["content"]["comment"].is_string();
                     assert_eq!(message.contains("“Look at R2.A1 again.”"), is_explained, "{message}");
                     assert_eq!(client.stored(), None);
                     assert_eq!(sandbox.head(&repository), head, "nothing is written");
