@@ -46,6 +46,7 @@ A file is Markdown with a head of fields. Fields that are left out do not change
   reason: The figure was from another disk
   headline: The plan changed             also title, evidence, alternativesConsidered, caveats, commands,
                                          references
+  clear: [caveats]                       empties a list; an empty list alone does not
   ---
   The full findings, or the full conclusion.";
 
@@ -131,6 +132,12 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
     let read = |text: &str| -> Result<ToolArguments, draft::DraftError> {
         let mut call = draft::edited(text, node)?;
         call.retain(|name, value| name == "reason" || before.get(name) != Some(value));
+        // The person has removed all items.
+        let emptied = call.iter().filter(|(_, value)| value.as_array().is_some_and(Vec::is_empty));
+        let emptied: Vec<String> = emptied.map(|(name, _)| name.clone()).collect();
+        if !emptied.is_empty() {
+            call.insert("clear".to_owned(), json!(emptied));
+        }
         if let Some(node) = node {
             call.insert("nodeId".to_owned(), json!(node.to_string()));
         }

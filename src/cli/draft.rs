@@ -141,6 +141,7 @@ fn of_plain(node: Option<&NodeId>, text: &str) -> ToolArguments {
         let rest = match (section, labelled) {
             (Some(field), _) => {
                 (at, is_top, is_body) = (field, false, field == body);
+                texts.entry(at).or_default();
                 continue;
             }
             (None, Some((field, rest))) => {
@@ -163,7 +164,8 @@ fn of_plain(node: Option<&NodeId>, text: &str) -> ToolArguments {
         }
         _ => json!(trimmed(text)),
     };
-    texts.retain(|_, text| !text.trim().is_empty());
+    // A list without items is an empty list, as opposed to one that is left out.
+    texts.retain(|field, text| LISTS.contains(field) || !text.trim().is_empty());
     let fields = texts.iter().map(|(field, text)| ((*field).to_owned(), value(field, text)));
     fields.chain(node.map(|node| ("nodeId".to_owned(), json!(node.to_string())))).collect()
 }

@@ -52,8 +52,38 @@ pub struct Amend {
     pub answers: Option<Vec<Bind>>,
     /// As in tot_end.
     pub not_covered: Option<Vec<String>>,
+    /// Lists to empty.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub clear: Vec<ClearedList>,
     /// The amending agent.
     pub agent_id: Option<String>,
+}
+
+/// A list that a request empties. An empty list alone does not: agents send one for each field they don't use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ClearedList {
+    /// The alternatives.
+    AlternativesConsidered,
+    /// The limitations.
+    Caveats,
+    /// The commands.
+    Commands,
+    /// The sources.
+    References,
+    /// The answers of the conclusion.
+    Answers,
+    /// The open questions of the conclusion.
+    NotCovered,
+}
+
+impl ClearedList {
+    /// Returns the new list, or `None` if the list does not change.
+    fn list<T>(self, given: Option<Vec<T>>, clear: &[ClearedList]) -> Option<Vec<T>> {
+        let given = given.filter(|list| !list.is_empty());
+        given.or_else(|| clear.contains(&self).then(Vec::new))
+    }
 }
 
 /// Error codes for rejected amendments, besides those common to all calls.
@@ -83,6 +113,13 @@ pub fn amend(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let mut verdict = CallVerdict::default();
+    let request = Amend {
+        node_id: not_blank(request.node_id),
+        conclusion: not_blank(request.conclusion),
+        answers: ClearedList::Answers.list(request.answers, &request.clear),
+        not_covered: ClearedList::NotCovered.list(request.not_covered.map(without_blanks), &request.clear),
+        ..request
+    };
     let about = request.node_id.clone().unwrap_or_default();
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
@@ -140,21 +177,27 @@ fn of_node(
         .into());
     };
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
+    let clear = &request.clear;
+    let alternatives = request.alternatives_considered.map(without_blanks);
+    let caveats = request.caveats.map(|given| backing::caveats(&about, given, &mut verdict));
+    let commands = request.commands.map(|given| backing::commands(&about, given, &mut verdict));
+    let references = request.references.map(|given| backing::references(&about, given, &mut verdict));
     let mut amendment = Amendment {
         agent_id: line(request.agent_id),
         title: line(request.title),
         headline: line(request.headline),
         findings: not_blank(request.findings),
         evidence: not_blank(request.evidence),
-        alternatives_considered: request.alternatives_considered,
-        caveats: request.caveats.map(|given| backing::caveats(&about, given, &mut verdict)),
-        commands: request.commands.map(|given| backing::commands(&about, given, &mut verdict)),
-        references: request.references.map(|given| backing::references(&about, given, &mut verdict)),
+        alternatives_considered: ClearedList::AlternativesConsidered.list(alternatives, clear),
+        caveats: ClearedList::Caveats.list(caveats, clear),
+        commands: ClearedList::Commands.list(commands, clear),
+        references: ClearedList::References.list(references, clear),
         ..Amendment::new(stamp(investigation, node, now), request.reason)
     };
     check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, "the findings", &mut verdict);
     check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, "the findings", &mut verdict);
-    if amendment.parts().next().is_none() {
+    let is_faulty = verdict.errors.iter().any(|error| error.code == Code::InvalidArgument);
+    if amendment.parts().next().is_none() && !is_faulty {
         verdict.errors.push(nothing_given().about(&about));
     }
     Rejection::unless_empty(std::mem::take(&mut verdict.errors))?;
@@ -210,7 +253,7 @@ fn of_conclusion(
     now: Timestamp,
     mut verdict: CallVerdict,
 ) -> Result<Decision, Rejection> {
-    let conclusion = not_blank(request.conclusion);
+    let conclusion = request.conclusion;
     if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
         verdict.errors.push(nothing_given());
         return Err(Rejection { errors: verdict.errors });
@@ -249,9 +292,13 @@ fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
         .suggest(
             "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or \
-             `notCovered`.",
+             `notCovered`. To empty a list, name it in `clear`.",
         )
         .for_people("Change at least one text, or name answers with --answer.")
+}
+
+fn without_blanks(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().filter(|text| !text.trim().is_empty()).collect()
 }
 
 /// Returns the text fields of the request with their names.

@@ -48,7 +48,7 @@ pub(super) struct AmendBody {
 }
 
 pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> ToolOutcome<AmendBody> {
-    let node_id = input.request.node_id.clone();
+    let node_id = input.request.node_id.clone().filter(|id| !id.trim().is_empty());
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = ReplyFields::written(&written);
     let amended = match &written.decision.event {
