@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::place::{Common, is_node, node as node_id, split_id};
-use super::print::{say_json, stored, tell};
+use super::print::{say_json, stored, warn};
 use super::{CommandResult, misused, refused, say};
 use crate::base::world::World;
 use crate::decide::attach;
@@ -68,9 +68,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
         Some(Event::Attached { attachments }) => attachments.as_slice(),
         _ => &[],
     };
-    for warning in &written.decision.warnings {
-        tell(&format!("tot attach: {}", warning.message.person()));
-    }
+    warn("tot attach", &written);
     let is_cleaned = |at: usize, content: &[u8]| files.get(at).is_some_and(|file| file.content != content);
     let attached = attached.iter().enumerate();
     let attached = attached.map(|(at, it)| {

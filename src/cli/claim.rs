@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::caller::caller;
 use super::place::{Common, id_and_nodes};
-use super::print::say_json;
+use super::print::{say_json, stored, warn};
 use super::work::fields;
 use super::{CommandResult, misused, refused, say};
 use crate::base::world::World;
@@ -63,14 +63,16 @@ pub(super) fn claim(arguments: &ClaimArguments) -> CommandResult {
     };
     let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
     let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
-    tell(&written, &nodes, arguments.common.json)
+    warn("tot claim", &written);
+    stored(tell(&written, &nodes, arguments.common.json))
 }
 
 pub(super) fn release(arguments: &ReleaseArguments) -> CommandResult {
     let ClaimSubject { service, session, nodes, caller, .. } =
         ClaimSubject::of(&arguments.common, &arguments.what)?;
     let written = service.release(&session, &nodes, &caller).map_err(refused)?;
-    tell(&written, &nodes, arguments.common.json)
+    warn("tot release", &written);
+    stored(tell(&written, &nodes, arguments.common.json))
 }
 
 /// The nodes given to a command, with everything needed to write claims.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Location, id_and_node};
-use super::print::{say_json, stored};
+use super::print::{say_json, stored, warn};
 use super::work::{fields, given};
 use super::{CommandResult, refused, say};
 use crate::base::world::World;
@@ -175,6 +175,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
         }
     })?;
     kept.iter().for_each(Edited::stored);
+    warn("tot comment", &written);
     Ok(written)
 }
 

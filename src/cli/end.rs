@@ -154,12 +154,11 @@ fn lines(reply: &Value) -> String {
         };
         list(reply, field).map(line).collect::<String>()
     };
-    let ended = reply["tag"].as_str().map(|tag| {
-        let verdict = reply["verdict"].as_str().unwrap_or("ended");
-        one_line(&format!("conclusion {verdict}\nended, tag {tag}")) + "\n"
-    });
+    let tag = reply["tag"].as_str().map(|tag| format!(", tag {tag}")).unwrap_or_default();
+    let verdict = reply["verdict"].as_str().unwrap_or("ended");
+    let ended = one_line(&format!("conclusion {verdict}\nended{tag}")) + "\n";
     answers("solutions", "answer ")
         + &answers("refuted", "refuted")
         + &answers("theories", "theory ")
-        + &ended.unwrap_or_default()
+        + &ended
 }

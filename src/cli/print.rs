@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::interrupt::left_to_another;
 use super::{CommandResult, is_person};
 use crate::mcp::bounded::present;
+use crate::service::Written;
 use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
@@ -42,6 +43,13 @@ pub(super) fn stored(said: CommandResult) -> CommandResult {
 /// Prints lines on stderr, with control characters made visible. A closed stderr is not a failure.
 pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
+}
+
+/// Prints the warnings of a change that is stored.
+pub(super) fn warn(command: &str, written: &Written) {
+    for warning in &written.decision.warnings {
+        tell(&format!("{command}: warning: {}", warning.message.person()));
+    }
 }
 
 /// Returns whether a person at a terminal can read and answer a question.

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::{ClockArgument, Common, id_and_nodes};
-use super::print::{columns, say_fields, tell, wrapped};
+use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, refused, say};
@@ -146,9 +146,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let record = |runs, known: &[RunId]| -> CommandResult<String> {
         let request = NewRuns { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
-        for warning in &written.decision.warnings {
-            tell(&format!("tot rerun: warning: {}", warning.message.person()));
-        }
+        warn("tot rerun", &written);
         let stored = match &written.decision.event {
             Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),
             _ => &[],

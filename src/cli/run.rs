@@ -12,7 +12,7 @@ use clap::Args;
 use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::{ClockArgument, RootArgument, id_and_node};
-use super::print::tell;
+use super::print::{tell, warn};
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
@@ -251,9 +251,7 @@ impl Prepared {
             NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
         let request = NewRuns { runs: vec![run], attachments };
         let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
-        for warning in &written.decision.warnings {
-            tell(&format!("tot run: warning: {}", warning.message.person()));
-        }
+        warn("tot run", &written);
         if let Some(Event::Ran { runs, .. }) = &written.decision.event {
             let commit = written.standing.snapshot.head.to_string();
             for run in runs {

@@ -400,14 +400,18 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
     ) -> Result<Transacted<Decided>, Refusal> {
-        let written = self.find(session, |path, is_it| {
-            let Transacted { before, after, commits, tag, wants_upkeep, decided } =
+        let mut written = self.find(session, |path, is_it| {
+            let Transacted { before, after, commits, tag, warnings, wants_upkeep, decided } =
                 self.store.transact(path, |snapshot| match is_it(snapshot) {
                     true => self.decided(snapshot, caller, &decide),
                     false => Ok((Vec::new(), None)),
                 })?;
-            Ok(decided.map(|decided| Transacted { before, after, commits, tag, wants_upkeep, decided }))
+            let transacted =
+                |decided| Transacted { before, after, commits, tag, warnings, wants_upkeep, decided };
+            Ok(decided.map(transacted))
         })?;
+        let failures = written.warnings.drain(..).flat_map(|error| Refusal::from(error).errors);
+        written.decided.first.warnings.extend(failures);
         let decisions = [Some(&written.decided.first), written.decided.second.as_ref()];
         let changes: Vec<Change> = decisions
             .into_iter()

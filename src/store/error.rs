@@ -76,7 +76,7 @@ pub enum StoreErrorKind {
     Held,
     /// Another process holds one of git's lock files.
     Locked,
-    /// A tag with this name already exists.
+    /// A tag with this name already exists, or its name is a folder of this one.
     TagExists,
     /// Several object ids have this prefix.
     Ambiguous,
@@ -88,7 +88,8 @@ pub enum StoreErrorKind {
     TooMuch,
     /// A tree violates git's rules.
     Damaged,
-    /// The change was made, but the disk did not confirm it. A power cut may undo it.
+    /// The change was made, but what follows it failed: the disk did not confirm it, so that a power cut may undo it, or
+    /// git's index could not be replaced.
     Unconfirmed,
     /// Git's index cannot be read.
     Index,
@@ -126,13 +127,12 @@ impl StoreErrorKind {
                  two processes could write at once"
             }
             StoreErrorKind::Locked => "Try again; if no git process is running there, delete this file",
-            StoreErrorKind::TagExists => "Choose another name",
             StoreErrorKind::Ambiguous => "Use more digits",
             StoreErrorKind::Missing => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
             StoreErrorKind::TooLarge => "Make it smaller",
             StoreErrorKind::TooMuch => "Inspect it with `git ls-tree`",
             StoreErrorKind::Damaged | StoreErrorKind::Library => "Run `git fsck` there",
-            StoreErrorKind::Unconfirmed => "Check the disk, then load the new head",
+            StoreErrorKind::Unconfirmed => "Check the disk; the next call completes what is missing",
             StoreErrorKind::Index => "Delete it and run `git reset` there; your files are kept",
             StoreErrorKind::Io => "Check that the folder exists and is writable, and that the disk has space",
             // Other kinds have no usual hint.

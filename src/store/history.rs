@@ -338,7 +338,7 @@ fn reserve(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::GitOptions;
+    use super::super::git::{CommitText, GitOptions};
     use super::*;
     use crate::format::FileChange;
 
@@ -360,7 +360,8 @@ mod tests {
             );
             let writer = git.writer().unwrap();
             let node = file(&layout::node(&"R1.A".parse().unwrap()), text);
-            head = writer.commit(head, &[node], "Propose R1.A", START).unwrap();
+            let commit = CommitText { changes: &[node], message: "Propose R1.A", at: START };
+            head = writer.commit(head, &[commit], None, |_| Ok(())).unwrap().0[0];
         }
         let snapshot = read::snapshot(&git, &dir, head, None, None).unwrap();
         history(&git, &snapshot, budget, |_| false).unwrap()

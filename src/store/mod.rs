@@ -53,7 +53,7 @@ pub use catalog::{FindError, RootRemoved};
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain, WorkTree};
-use git::{Descent, Git, GitOptions, GitWriter, Head};
+use git::{CommitText, Descent, Git, GitOptions, GitWriter, Head, TagText};
 pub use join::{BY_HAND, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
@@ -69,6 +69,9 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 
 /// The hidden file in the root that names the default investigation.
 pub const CHOSEN: &str = ".tot-use";
+
+/// The prefix of the tags for conclusions.
+const ENDED: &str = "ended/";
 
 /// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments, in bytes. The
 /// least recently used snapshots are dropped first.
@@ -130,6 +133,8 @@ pub struct Transacted<T> {
     pub commits: Vec<CommitId>,
     /// The tag for the conclusion, if the investigation is closed.
     pub tag: Option<String>,
+    /// What went wrong although the commits exist.
+    pub warnings: Vec<StoreError>,
     /// True if git's automatic maintenance has work to do.
     pub wants_upkeep: bool,
     /// The value returned by `decide`.
@@ -271,19 +276,16 @@ impl Store {
     /// Runs a transaction.
     ///
     /// Waits for other writers, cleans up after a killed writer, loads the state and passes it to `decide`. Each draft
-    /// then becomes one commit on top of the previous one. If another process commits with git in the meantime, the
-    /// transaction starts over.
+    /// then becomes one commit on top of the previous one, and all are published at once. If another process commits with
+    /// git in the meantime, the transaction starts over.
     ///
-    /// A conclusion is defined by its file, and its tag only points to it. If a previous writer was killed before it
-    /// could create the tag, this method creates it.
-    ///
-    /// Limitation: if another process commits between two drafts, or the disk fails, the first draft remains committed
-    /// without the second.
+    /// A conclusion is defined by its file, and its tag only points to it. A new conclusion is written only if its tag can
+    /// be created too. If a previous writer was killed before it could create the tag, this method creates it.
     ///
     /// # Errors
     ///
     /// Returns an error if `decide`, git or the file system fails, or if a merge or similar operation is in progress.
-    /// Nothing is written in these cases.
+    /// Nothing is written in these cases. Whatever fails later is a warning.
     pub fn transact<T, E: From<StoreError>>(
         &self,
         path: &Path,
@@ -294,32 +296,26 @@ impl Store {
         if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
             sweep::objects(git.path());
         }
-        'attempts: for _ in 0..ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
             let before = self.load_from(&git, path, writer.head.clone())?;
             let (drafts, decided) = decide(&before)?;
+            let mut warnings = Vec::new();
             // A conclusion must be tagged before the investigation is reopened, because nothing would tag it later.
-            let mut tag = tag_end(&writer, &before)?;
-            if drafts.len() > 1 {
-                // Check that all drafts fit before writing the first one.
-                let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
-                limits::after(writer.git(), &before, &files, self.max_size)?;
-            }
-            let (mut after, mut commits) = (before.clone(), Vec::new());
-            for draft in &drafts {
-                after = match self.publish(&writer, &after, draft) {
-                    Err(error) if error.kind == StoreErrorKind::HeadMoved && commits.is_empty() => {
-                        continue 'attempts;
-                    }
-                    published => published?,
-                };
-                commits.push(after.head);
-            }
+            let mut tag = tag_end(&writer, &before);
+            let (after, commits) = match self.publish(&writer, &before, &drafts, &mut warnings) {
+                Err(error) if error.kind == StoreErrorKind::HeadMoved => continue,
+                published => published?,
+            };
             if !commits.is_empty() {
-                tag = tag_end(&writer, &after)?;
+                tag = tag_end(&writer, &after);
             }
+            let tag = tag.unwrap_or_else(|error| {
+                warnings.push(error);
+                None
+            });
             let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
-            return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
+            return Ok(Transacted { before, after, commits, tag, warnings, wants_upkeep, decided });
         }
         Err(StoreError::busy(path).into())
     }
@@ -568,24 +564,51 @@ impl Store {
         Ok(self.open(path)?.wants_upkeep())
     }
 
+    /// Publishes the drafts and returns the new state and the commits.
     fn publish(
         &self,
         writer: &GitWriter<'_>,
         before: &Snapshot,
-        draft: &Draft,
-    ) -> Result<Snapshot, StoreError> {
-        let size = limits::after(writer.git(), before, &draft.files, self.max_size)?;
-        let head = writer.commit(before.head, &draft.files, &draft.message, draft.at.seconds())?;
-        let after = if before.faults.is_empty() {
-            let investigation = Arc::new(before.investigation.with(&draft.changes));
-            Snapshot { head, investigation, size, ..before.clone() }
-        } else {
-            // This commit may fix earlier faults, so reread the state.
-            read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
-        };
+        drafts: &[Draft],
+        warnings: &mut Vec<StoreError>,
+    ) -> Result<(Snapshot, Vec<CommitId>), StoreError> {
+        if drafts.is_empty() {
+            return Ok((before.clone(), Vec::new()));
+        }
+        let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
+        let changes: Vec<Change> = drafts.iter().flat_map(|draft| draft.changes.clone()).collect();
+        let size = limits::after(writer.git(), before, &files, self.max_size)?;
+        let mut after = Snapshot { size, ..before.clone() };
+        after.investigation = Arc::new(before.investigation.with(&changes));
+        let end = changes.iter().rev().find_map(|change| match change {
+            Change::Concluded(conclusion) => Some(conclusion),
+            _ => None,
+        });
+        let name = end.map(|_| next_end(writer.git())).transpose()?.unwrap_or_default();
+        let ended = end.map(|end| message::ended(before.investigation.meta(), end.conclusion.as_deref()));
+        let ended = ended.unwrap_or_default();
+        let tag = end.map(|end| TagText { name: &name, message: &ended, at: end.ended_at.seconds() });
+        let texts: Vec<CommitText> = drafts
+            .iter()
+            .map(|draft| CommitText {
+                changes: &draft.files,
+                message: &draft.message,
+                at: draft.at.seconds(),
+            })
+            .collect();
+        let (commits, confirmed) = writer.commit(before.head, &texts, tag.as_ref(), |head| {
+            after.head = head;
+            if !before.faults.is_empty() {
+                // This commit may fix earlier faults, so reread the state.
+                let branch = before.branch.clone();
+                after = read::snapshot(writer.git(), &before.path, head, branch, Some(before))?;
+            }
+            Ok(())
+        })?;
+        warnings.extend(confirmed.err());
         self.wrote(&after);
         self.cache(&after);
-        Ok(after)
+        Ok((after, commits))
     }
 
     /// Fails while a merge, a rebase or a similar operation is in progress.
@@ -671,18 +694,30 @@ fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
         return Ok(None);
     };
-    let mut last = 0;
-    for (name, commit) in writer.git().tags()? {
-        let Some(number) = name.strip_prefix("ended/").and_then(|number| number.parse::<u32>().ok()) else {
-            continue;
-        };
-        if commit == target {
-            return Ok(Some(name));
-        }
-        last = last.max(number);
+    let git = writer.git();
+    let is_of_end = |(name, commit): &(String, CommitId)| *commit == target && end_number(name).is_some();
+    if let Some((name, _)) = git.tags()?.into_iter().find(is_of_end) {
+        return Ok(Some(name));
     }
-    let name = format!("ended/{}", last.saturating_add(1));
+    let name = next_end(git)?;
     let message = message::ended(snapshot.investigation.meta(), end.conclusion.as_deref());
-    writer.tag(&name, target, &message, end.ended_at.seconds())?;
+    writer.tag(&TagText { name: &name, message: &message, at: end.ended_at.seconds() }, target)?;
     Ok(Some(name))
+}
+
+/// Returns the next free name of a tag for a conclusion.
+fn next_end(git: &Git) -> Result<String, StoreError> {
+    /// The maximum number of locked names to pass over.
+    const LOCKED_MAX: u32 = 8;
+    let tags = git.tag_objects()?;
+    let last = tags.iter().filter_map(|(name, _)| end_number(name)).max().unwrap_or(0);
+    let name = |number: u32| format!("{ENDED}{}", last.saturating_add(number));
+    // A killed git may have left a lock. Any free name will do.
+    let free = (1..LOCKED_MAX).map(name).find(|name| !git.is_tag_locked(name));
+    Ok(free.unwrap_or_else(|| name(LOCKED_MAX)))
+}
+
+/// Returns the number in the name of a tag for a conclusion, such as `ended/1`, or in that of a tag below it.
+fn end_number(name: &str) -> Option<u32> {
+    name.strip_prefix(ENDED)?.split('/').next()?.parse().ok()
 }

@@ -51,6 +51,9 @@ impl Store {
             let draft = Draft { files, changes: Vec::new(), message, at };
             Ok((vec![draft], Some((marked, decisions))))
         })?;
+        if let Some(warning) = written.warnings.into_iter().next() {
+            return Err(warning);
+        }
         let commit = written.after.head;
         Ok(written.decided.map(|(files, decisions)| Resolved { commit, files, decisions }))
     }

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use tree_of_thoughts::domain::NodeId;
 use tree_of_thoughts::format::{FileChange, layout};
-use tree_of_thoughts::store::git::{Configuration, Durability, Git, GitOptions};
+use tree_of_thoughts::store::git::{CommitText, Configuration, Durability, Git, GitOptions};
 
 /// The server's own setting.
 #[global_allocator]
@@ -130,7 +130,8 @@ impl Contest {
         let options = GitOptions { configuration: Configuration::Isolated, durability };
         let git = Git::open(&self.place("ours"), options).unwrap();
         let head = git.head().unwrap().commit.unwrap();
-        git.writer().unwrap().commit(head, changes, MESSAGE, AT).unwrap();
+        let commit = CommitText { changes, message: MESSAGE, at: AT };
+        git.writer().unwrap().commit(head, &[commit], None, |_| Ok(())).unwrap().1.unwrap();
     }
 
     fn command_line(&self, changes: &[FileChange]) {

@@ -315,7 +315,12 @@ pub fn propose_next(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let request = match nodes {
-        Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
+        Some(nodes) => {
+            // The reply contains a plan, which must not fail once the nodes are stored.
+            number_of_tasks(plan.max_tasks)?;
+            Grid::new(investigation, &plan.dimensions)?;
+            Propose { nodes: nodes.to_vec(), withdraw: Vec::new() }
+        }
         None => {
             let plan = next(investigation, rules, plan, now)?;
             // Once the investigation can end, only the agent may choose to go deeper. Otherwise a loop of turns would

@@ -60,7 +60,7 @@ tot_next plans for you: it returns tasks and, in `nextCall`, one legal call. Age
 its `claim`. tot_step does a whole turn in one call.
 
 A reply is JSON: `message` says what to do next, `owed` lists the reasons why tot_end would be rejected, by code. `errors` and \
-`warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing: its errors say how to \
+`warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing (TIMED_OUT: it goes on): its errors say how to \
 fix the call, or that a person must act. `omitted` counts what was left out of a list; tot_status has the rest.
 
 Work survives a restart: tot_list finds an investigation, tot_status shows its state, tot_read returns whole \

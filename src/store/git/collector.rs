@@ -29,6 +29,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// A written object, which the repository keeps in memory in case it must be rewritten.
+#[derive(Clone, Copy)]
 pub(super) struct WrittenObject {
     pub(super) id: ObjectId,
     pub(super) kind: Kind,

@@ -1,6 +1,7 @@
 //! Creates tags and commits: writes a commit's objects, updates the index and work tree, and moves the head.
 
-use std::io;
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -14,7 +15,7 @@ use gix::refs::{FullName, Target};
 use super::collector::WrittenObject;
 use super::durability::unconfirmed;
 use super::error::{StoreResult, io_error};
-use super::journal::Journal;
+use super::journal::{Journal, remove_if_orphaned};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
 use super::refuse::refuse_link;
@@ -67,42 +68,70 @@ impl GitWriter<'_> {
         self.git
     }
 
-    /// Commits `changes` on top of `expected` and moves the head to the new commit.
+    /// Commits the changes on top of `expected`, one commit on top of the other, and moves the head to the last one.
+    /// Either all commits are published, or none. Returns their ids, oldest first.
     ///
-    /// The steps are described in the module documentation. `at` is in seconds since 1970.
+    /// The steps are described in the module documentation. A tag on the last commit is prepared before the head moves,
+    /// so that an obstacle to the tag is an obstacle to the commits. `check` can read the last commit before it is
+    /// published.
     pub fn commit(
         &self,
         expected: CommitId,
-        changes: &[FileChange],
-        message: &str,
-        at: i64,
-    ) -> StoreResult<CommitId> {
-        check_changes(changes)?;
-        self.publish_draft(expected, |git| git.draft(Some(expected.0), changes, message, at))
+        commits: &[CommitText<'_>],
+        tag: Option<&TagText<'_>>,
+        check: impl FnOnce(CommitId) -> StoreResult<()>,
+    ) -> StoreResult<(Vec<CommitId>, Confirmation)> {
+        let (mut ids, mut last) = (Vec::new(), expected);
+        let published = self.publish_draft(expected, tag, |git| {
+            let mut whole: Option<CommitDraft> = None;
+            for commit in commits {
+                check_changes(commit.changes)?;
+                let next = git.draft(Some(last.0), commit.changes, commit.message, commit.at)?;
+                last = CommitId(next.commit);
+                ids.push(last);
+                whole = Some(match whole {
+                    Some(before) => before.followed_by(next),
+                    None => next,
+                });
+            }
+            check(last)?;
+            Ok(whole)
+        })?;
+        Ok((ids, published))
     }
 
-    /// Publishes the commit returned by `draft`, a child of `expected`, and returns its id.
+    /// Publishes the commit returned by `draft`, a child of `expected`, if there is one.
     pub(super) fn publish_draft(
         &self,
         expected: CommitId,
-        draft: impl FnOnce(&Git) -> StoreResult<CommitDraft>,
-    ) -> StoreResult<CommitId> {
+        tag: Option<&TagText<'_>>,
+        draft: impl FnOnce(&Git) -> StoreResult<Option<CommitDraft>>,
+    ) -> StoreResult<Confirmation> {
         let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
             return Err(git.head_moved(expected, head.commit));
         }
         git.refuse_in_progress()?;
-        let draft = draft(git)?;
-        let references = head_references(&head);
-        let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
+        let Some(mut draft) = draft(git)? else { return Ok(Ok(())) };
+        let mut references = head_references(&head);
+        let tag = tag.map(|tag| git.tag_object(tag, CommitId(draft.commit))).transpose()?;
+        let mut targets = vec![draft.commit];
+        if let Some((name, object)) = &tag {
+            references.push(name.as_bstr().to_string());
+            targets.push(object.id);
+            draft.objects.push(*object);
+        }
+        let mut journal = Journal::begin(&git.git_dir, &targets, &references, &draft.steps)?;
         // The journal reaches the disk before any lock file exists, so recovery can explain every lock file.
         let synced = git.sync_new_objects(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
         // Check again, because git holds the index lock while it starts a merge or a similar operation.
-        let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
-            Ok(lock) => lock,
+        let lock = lock.and_then(|lock| git.refuse_in_progress().map(|()| lock));
+        let tag = tag.map(|(name, object)| git.lock_tag(&name, object.id));
+        let (lock, tag) = match lock.and_then(|lock| Ok((lock, tag.transpose()?))) {
+            Ok(locks) => locks,
             Err(error) => {
                 journal.finish();
                 return Err(error);
@@ -110,59 +139,128 @@ impl GitWriter<'_> {
         };
         match git.publish(&draft, lock, Some(&mut journal)) {
             Ok(is_complete) => {
+                // The commit is published. A tag that can't be renamed now is missing, like one that a kill prevented.
+                tag.map(gix::lock::Marker::commit);
                 let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = git.sync_names(&references, &touched);
-                // The commit is published. If the index could not be replaced, the next recovery completes it.
-                if is_complete {
+                // If the index could not be replaced, the next recovery completes it.
+                if is_complete.is_ok() {
                     journal.finish();
                 }
-                synced
-                    .and_then(|()| git.protect(&draft.objects))
-                    .map_err(unconfirmed(&git.location(), format!("the commit {}", draft.commit)))?;
+                let confirmed = is_complete.and(synced).and_then(|()| git.protect(&draft.objects));
+                Ok(confirmed.map_err(unconfirmed(&git.location(), format!("the commit {}", draft.commit))))
             }
             Err(error) => {
+                drop(tag);
                 // If this fails too, the next recovery uses the journal. The caller gets the first error.
                 if git.bring_to_head(draft.paths(), &mut journal).is_ok() {
                     journal.finish();
                 }
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(CommitId(draft.commit))
     }
 
-    /// Creates the annotated tag `name` on the commit `target`.
-    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> StoreResult<()> {
+    /// Creates an annotated tag on the commit `target`.
+    pub fn tag(&self, tag: &TagText<'_>, target: CommitId) -> StoreResult<()> {
         let git = self.git;
-        let full_name = git.reference_name(format!("refs/tags/{name}"))?;
         git.object(target.0, Kind::Commit)?;
-        let time = raw_time(at);
-        let tagger = git.committer.signature(&time);
-        let tag = gix::objs::Tag {
+        let (name, object) = git.tag_object(tag, target)?;
+        let references = [name.as_bstr().to_string()];
+        let journal = Journal::begin(&git.git_dir, &[object.id], &references, &[])?;
+        let synced = git.sync_new_objects(&[object]);
+        let placed = synced.and_then(|()| git.lock_tag(&name, object.id)).and_then(|lock| {
+            let path = lock.resource_path();
+            lock.commit().map(drop).map_err(|failed| io_error("create", &path)(failed.error))
+        });
+        journal.finish();
+        placed?;
+        let synced = git.protect(&[object]).and_then(|()| git.sync_names(&references, &[]));
+        synced.map_err(unconfirmed(&git.location(), format!("the tag {:?}", tag.name)))
+    }
+}
+
+/// A commit to be made.
+pub struct CommitText<'a> {
+    /// The changes to the files.
+    pub changes: &'a [FileChange],
+    /// The message.
+    pub message: &'a str,
+    /// The time, in seconds since 1970.
+    pub at: i64,
+}
+
+/// An annotated tag to be made.
+pub struct TagText<'a> {
+    /// The name, without `refs/tags/`.
+    pub name: &'a str,
+    /// The message.
+    pub message: &'a str,
+    /// The time, in seconds since 1970.
+    pub at: i64,
+}
+
+/// The outcome of what follows the publication of a commit. An error means that the commit exists, but that the disk did
+/// not confirm it or that git's index is still the old one.
+pub type Confirmation = StoreResult<()>;
+
+/// Tags.
+impl Git {
+    /// Writes an unreferenced tag object and returns it with the full name of the reference.
+    fn tag_object(&self, tag: &TagText<'_>, target: CommitId) -> StoreResult<(FullName, WrittenObject)> {
+        let name = self.reference_name(format!("refs/tags/{}", tag.name))?;
+        let time = raw_time(tag.at);
+        let tagger = self.committer.signature(&time);
+        let object = gix::objs::Tag {
             target: target.0,
             target_kind: Kind::Commit,
-            name: name.into(),
-            tagger: Some(tagger.to_owned().map_err(git.library("write a tag"))?),
-            message: clean_message(message).into(),
+            name: tag.name.into(),
+            tagger: Some(tagger.to_owned().map_err(self.library("write a tag"))?),
+            message: clean_message(tag.message).into(),
             signature: None,
         };
-        let written = [git.write_object(&tag)?];
-        let id = written[0].id;
-        let references = [full_name.as_bstr().to_string()];
-        let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
-        let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let synced = git.sync_new_objects(&written);
-        let edited = synced.and_then(|()| git.edit_reference(edit, tagger, &references[0], &[]));
-        journal.finish();
-        edited?.map_err(|source| match source.is_conflict() && !source.is_retryable() {
-            true => {
-                let message = format!("the tag {name:?} already exists in {}", git.location().display());
-                StoreError::new(StoreErrorKind::TagExists, message)
-            }
-            false => git.reference_error("create a tag", &references, source),
-        })?;
-        let synced = git.protect(&written).and_then(|()| git.sync_names(&references, &[]));
-        synced.map_err(unconfirmed(&git.location(), format!("the tag {name:?}")))
+        Ok((name, self.write_object(&object)?))
+    }
+
+    /// Returns whether the name of a tag is locked, by another process or by one that has just died.
+    pub fn is_tag_locked(&self, name: &str) -> bool {
+        let lock = self.git_dir.join(format!("refs/tags/{name}.lock"));
+        let _ = remove_if_orphaned(&lock);
+        fs::symlink_metadata(&lock).is_ok()
+    }
+
+    /// Locks a new reference and writes its value, so that only a rename is left to do. gix does both in one transaction,
+    /// but would rename the tag before the branch.
+    fn lock_tag(&self, name: &FullName, id: ObjectId) -> StoreResult<gix::lock::Marker> {
+        let full = name.as_bstr().to_string();
+        let path = self.git_dir.join(&full);
+        // The name of a reference can't be a folder of other references.
+        let is_ours = |other: &str| format!("{other}/").starts_with(&format!("{full}/"));
+        let is_folder = |other: &str| full.starts_with(&format!("{other}/"));
+        let mut others = self.tag_objects()?.into_iter().map(|(other, _)| format!("refs/tags/{other}"));
+        if let Some(other) = others.find(|other| is_ours(other) || is_folder(other)) {
+            let [tag, other] = [&full, &other].map(|name| name.trim_start_matches("refs/tags/"));
+            let place = self.location();
+            let message = match tag == other {
+                true => format!("the tag {tag:?} already exists in {}", place.display()),
+                false => {
+                    format!("the tag {other:?} in {} leaves no room for the tag {tag:?}", place.display())
+                }
+            };
+            let hint =
+                format!("Rename it: `git -C {} tag NEW {other}`, then `git tag -d {other}`", place.display());
+            return Err(StoreError::new(StoreErrorKind::TagExists, message).hinting(hint));
+        }
+        let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
+        let boundary = self.git_dir.join("refs");
+        let failed = |source| self.reference_error("create a tag", &[full.clone()], source);
+        let lock = gix::lock::File::acquire_to_update_resource(&path, wait, Some(boundary), 0);
+        let mut lock = lock.map_err(failed)?;
+        lock.with_mut(|file| writeln!(file, "{id}")).map_err(io_error("write", lock.lock_path()))?;
+        if self.disk.references() {
+            self.disk.sync(&[lock.lock_path().to_owned()], &[])?;
+        }
+        lock.close().map_err(io_error("close", &path))
     }
 }
 
@@ -199,6 +297,18 @@ pub(super) struct PathUpdate {
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
 impl CommitDraft {
+    /// Returns the draft that publishes two commits at once, the second on top of the first.
+    fn followed_by(mut self, next: CommitDraft) -> CommitDraft {
+        for step in next.steps {
+            match self.steps.iter_mut().find(|before| before.path == step.path) {
+                Some(before) => (before.to, before.unfit.1) = (step.to, step.unfit.1),
+                None => self.steps.push(step),
+            }
+        }
+        self.objects.extend(next.objects);
+        CommitDraft { commit: next.commit, subject: next.subject, time: next.time, ..self }
+    }
+
     pub(super) fn paths(&self) -> Vec<TouchedPath> {
         let steps = self.steps.iter();
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
@@ -400,14 +510,14 @@ impl Git {
         }
     }
 
-    /// Performs steps 6 to 10, with the index locked. If an error is returned, the head has not moved. Returns false if
-    /// the head has moved but the index could not be replaced.
+    /// Performs steps 6 to 10, with the index locked. If an error is returned, the head has not moved. The inner result
+    /// is an error if the head has moved but the index could not be replaced.
     pub(super) fn publish(
         &self,
         draft: &CommitDraft,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
-    ) -> StoreResult<bool> {
+    ) -> StoreResult<Confirmation> {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
@@ -430,7 +540,7 @@ impl Git {
             journal.add("publish")?;
         }
         self.move_head(draft, files)?;
-        Ok(lock.is_none_or(|lock| lock.put_into_place().is_ok()))
+        Ok(lock.map_or(Ok(()), IndexLock::put_into_place))
     }
 
     /// Step 9: moves the head, after `files` are synced.

@@ -163,9 +163,11 @@ fn components(value: &str) -> u8 {
     })
 }
 
-/// Wraps an error that occurred after a reference moved: the commit or tag exists but may not be on disk.
+/// Wraps an error that occurred after a reference moved: the commit or tag exists, but may not be on disk, or git's index
+/// does not show it.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(StoreError) -> StoreError {
-    let message = format!("{what} in {} was created, but the disk did not confirm it", path.display());
+    let message =
+        format!("{what} in {} was created, but not everything that follows it was written", path.display());
     move |error| StoreError::new(StoreErrorKind::Unconfirmed, message).caused_by(error)
 }
 

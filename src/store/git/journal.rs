@@ -10,6 +10,8 @@
 //!   writes text at the beginning of these files, and never extends a file before writing to it.
 //! - It is empty and older than the last boot of this machine, so its creator is no longer running. The only exception
 //!   would be a git process on another machine that holds an empty lock for that long over a network file system.
+//! - It is older than an hour, and a lock on a reference or empty. Git holds the lock on a reference for milliseconds, and
+//!   writes an index lock within seconds, but keeps that for as long as an editor is open.
 //! - A journal exists and the lock belongs to its writer. The index lock is identified by the file recorded in the
 //!   journal, and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a
 //!   second old and was created within two seconds of the journal. Other git processes leave a lock file empty for
@@ -41,6 +43,9 @@ use super::{Git, Head, JOURNAL_FILE, STAGING_FILE};
 use crate::base::platform::{file_identity, machine_start};
 use crate::store::{StoreError, StoreErrorKind};
 
+/// The age at which a lock on a reference is stale, and an empty lock.
+const STALE: Duration = Duration::from_secs(3_600);
+
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
 /// A record of the paths that a commit is about to touch. The next writer uses it to recover if the process is killed.
@@ -55,8 +60,8 @@ pub(super) struct Journal {
 
 /// The journal left by a dead writer.
 pub(super) struct Leftover {
-    /// The id in the writer's reference locks, or `None` if the journal is incomplete.
-    pub(super) target: Option<ObjectId>,
+    /// The ids in the writer's reference locks. Empty if the journal is incomplete.
+    pub(super) targets: Vec<ObjectId>,
     pub(super) references: Vec<String>,
     pub(super) paths: Vec<TouchedPath>,
     /// The identities of the writer's `index.lock` files.
@@ -67,11 +72,14 @@ pub(super) struct Leftover {
 impl Journal {
     pub(super) fn begin(
         git_dir: &Path,
-        target: ObjectId,
+        targets: &[ObjectId],
         references: &[String],
         steps: &[PathUpdate],
     ) -> StoreResult<Journal> {
-        let mut facts = format!("{JOURNAL_FIRST_LINE}\ntarget {target}");
+        let mut facts = JOURNAL_FIRST_LINE.to_owned();
+        for target in targets {
+            facts.push_str(&format!("\ntarget {target}"));
+        }
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
         }
@@ -134,7 +142,13 @@ pub(super) fn journal_text(facts: &str) -> StoreResult<String> {
 impl Leftover {
     /// Returns the result for an incomplete journal, whose writer touched nothing.
     fn empty(written: SystemTime) -> Leftover {
-        Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
+        Leftover {
+            targets: Vec::new(),
+            references: Vec::new(),
+            paths: Vec::new(),
+            index_locks: Vec::new(),
+            written,
+        }
     }
 
     /// Parses a journal. Paths that lead out of the repository are rejected, because the text is untrusted.
@@ -145,10 +159,10 @@ impl Leftover {
         if lines.next() != Some(JOURNAL_FIRST_LINE) {
             return None;
         }
-        let target = ObjectId::from_hex(lines.next()?.strip_prefix("target ")?.as_bytes()).ok()?;
-        let mut leftover = Leftover { target: Some(target), ..Leftover::empty(written) };
+        let mut leftover = Leftover::empty(written);
         for line in lines {
             match line.split_once(' ')? {
+                ("target", id) => leftover.targets.push(ObjectId::from_hex(id.as_bytes()).ok()?),
                 ("reference", name) if name == "HEAD" || name.starts_with("refs/") => {
                     leftover.references.push(FullName::try_from(name).ok()?.as_bstr().to_string());
                 }
@@ -212,8 +226,8 @@ impl Leftover {
         }
         // A reference lock contains an id and a line feed. An index is longer.
         metadata.len() <= 41
-            && self.target.is_some_and(|target| {
-                fs::read(path).is_ok_and(|bytes| bytes.trim() == target.to_string().as_bytes())
+            && fs::read(path).is_ok_and(|bytes| {
+                self.targets.iter().any(|target| bytes.trim() == target.to_string().as_bytes())
             })
     }
 }
@@ -230,9 +244,7 @@ impl Git {
         let locks: Vec<PathBuf> =
             names.iter().map(|name| self.git_dir.join(format!("{name}.lock"))).collect();
         for lock in &locks {
-            if is_orphaned(lock)? {
-                remove_if_there(lock)?;
-            }
+            remove_if_orphaned(lock)?;
         }
         let Some((mut journal, leftover)) = journal else { return Ok(false) };
         for lock in &locks {
@@ -291,11 +303,20 @@ impl Git {
     }
 }
 
-/// Returns whether a lock file cannot belong to a running process.
+/// Removes a lock file that cannot belong to a running process.
+pub(super) fn remove_if_orphaned(path: &Path) -> StoreResult<()> {
+    if is_orphaned(path)? { remove_if_there(path) } else { Ok(()) }
+}
+
 fn is_orphaned(path: &Path) -> StoreResult<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
-    if metadata.len() == 0 {
-        let modified = metadata.modified().map_err(io_error("inspect", path))?;
+    let modified = metadata.modified().map_err(io_error("inspect", path))?;
+    let age = modified.elapsed().unwrap_or_default();
+    let is_empty = metadata.len() == 0;
+    if age >= STALE && (is_empty || !path.ends_with("index.lock")) {
+        return Ok(true);
+    }
+    if is_empty {
         return Ok(machine_start().is_some_and(|start| modified < start));
     }
     let mut first = [0xff];

@@ -81,7 +81,7 @@ impl GitWriter<'_> {
             subject: "fast-forward\n".to_owned(),
             time: super::commit::raw_time(git.commit_info(to)?.seconds),
         };
-        self.publish_draft(expected, |_| Ok(draft)).map(drop)
+        self.publish_draft(expected, None, |_| Ok(Some(draft)))?
     }
 
     /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head to the new commit.
@@ -114,8 +114,8 @@ impl GitWriter<'_> {
             Some(false) => EntryKind::Blob,
             None => old,
         };
-        let time = seconds(&later);
-        self.publish_draft(expected, |git| {
+        let (time, mut commit) = (seconds(&later), expected);
+        let published = self.publish_draft(expected, None, |git| {
             let parent_tree = git.tree_of(expected.0)?;
             let step = |(path, to): &(String, Option<(BlobId, FileKind)>)| {
                 let to = to.and_then(|(blob, kind)| Leaf::of(blob, kind));
@@ -131,13 +131,15 @@ impl GitWriter<'_> {
                 message: clean_message(message).into(),
                 extra_headers: Vec::new(),
             })?;
-            Ok(CommitDraft {
+            commit = CommitId(draft.commit);
+            Ok(Some(CommitDraft {
                 action: "merge",
                 subject: clean_message(message),
                 time: super::commit::raw_time(time),
                 ..draft
-            })
-        })
+            }))
+        })?;
+        published.map(|()| commit)
     }
 }
 

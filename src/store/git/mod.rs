@@ -12,8 +12,8 @@
 //!
 //! - A commit's tree is the old head's tree plus the given changes. It is independent of git's index, so the user's
 //!   staged and uncommitted work never becomes part of a commit.
-//! - The head moves by compare-and-swap, which is the last operation that can fail. After an error, nothing has been
-//!   published and the work tree is restored.
+//! - The head moves by compare-and-swap. After an error, nothing has been published and the work tree is restored. What
+//!   fails after that is a [`Confirmation`], not an error: the commit exists.
 //! - A process killed at any time leaves a valid git repository. Its leftovers (lock files, and an index or work tree
 //!   one step ahead or behind) are cleaned up by the next [`Git::writer`] or [`Git::recover`]. The same applies to a
 //!   power cut. `journal` documents which lock files are removed.
@@ -49,12 +49,12 @@
 //! 2. Clean up after a killed writer, using its journal.
 //! 3. Compare the head with the expected commit: [`GitWriter::commit`].
 //! 4. Write the objects: blobs, trees, the commit. Nothing refers to them until step 9.
-//! 5. Write the journal `tot-journal`: the new commit, the old and new blob of each path, and a hash.
-//! 6. Take git's `index.lock` and record the identity of this file in the journal.
+//! 5. Write the journal `tot-journal`: the new commit and tag, the old and new blob of each path, and a hash.
+//! 6. Take git's `index.lock` and record the identity of this file in the journal. Lock the tag, if there is one.
 //! 7. Write each work tree file under a temporary name and rename it.
 //! 8. Write the new index into `index.lock`.
 //! 9. Move the head by compare-and-swap, along with its reflog. This publishes the commit.
-//! 10. Rename the new index into place.
+//! 10. Rename the new index and the tag into place.
 //! 11. Empty the journal.
 //!
 //! If the process is killed before step 9, recovery restores the old head's state. If it is killed after step 9,
@@ -92,7 +92,7 @@ use std::str::FromStr;
 use gix::ObjectId;
 
 pub use ancestry::{Descent, Left, LostChain};
-pub use commit::GitWriter;
+pub use commit::{CommitText, Confirmation, GitWriter, TagText};
 use durability::Disk;
 pub use durability::Durability;
 use identity::Identity;

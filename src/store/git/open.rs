@@ -1,7 +1,7 @@
 //! Creates and opens repositories.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -61,20 +61,15 @@ impl Git {
             })?;
             Ok(commit)
         });
-        let opened = built.and_then(|commit| Ok((Git::open(dir, options)?, CommitId(commit))));
-        match opened {
-            Ok((git, commit)) => {
-                if git.disk.everything() {
-                    git.disk.sync(&[], &[parent.to_owned()])?;
-                }
-                Ok((git, commit))
+        // Report the original error. If a hidden folder remains, nothing reads it.
+        let commit = built.inspect_err(|_| drop(fs::remove_dir_all(&aside)))?;
+        let opened = Git::open(dir, options).and_then(|git| {
+            if git.disk.everything() {
+                git.disk.sync(&[], &[parent.to_owned()])?;
             }
-            Err(error) => {
-                // Report the original error. If a hidden folder remains, nothing reads it.
-                let _ = fs::remove_dir_all(&aside);
-                Err(error)
-            }
-        }
+            Ok((git, CommitId(commit)))
+        });
+        opened.inspect_err(|_| drop(fs::remove_dir_all(dir)))
     }
 
     /// Opens the repository `dir`, with or without a work tree. Parent folders are not searched.
@@ -144,19 +139,12 @@ pub(super) fn build_in(
     // No journal is needed: a process killed here leaves a hidden folder that is not a repository yet.
     git.sync_new_objects(&draft.objects)?;
     let lock = IndexLock::take(&git.git_dir)?;
-    match git.publish(&draft, Some(lock), None)? {
-        true => {
-            let disk = Disk::new(options.durability, &git.repository.config_snapshot());
-            if disk.everything() {
-                disk.sync_tree(aside)?;
-            }
-            Ok(draft.commit)
-        }
-        false => {
-            let error = io::Error::other("the index could not be renamed");
-            Err(io_error("replace", &git.git_dir.join("index"))(error))
-        }
+    git.publish(&draft, Some(lock), None)??;
+    let disk = Disk::new(options.durability, &git.repository.config_snapshot());
+    if disk.everything() {
+        disk.sync_tree(aside)?;
     }
+    Ok(draft.commit)
 }
 
 pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {

@@ -107,7 +107,7 @@ impl Bench {
         let parent = head.commit.map(|commit| commit.0);
         let draft = self.git.draft(parent, changes, "Killed", AT).unwrap();
         let references = head_references(&head);
-        let journal = Journal::begin(self.git.path(), draft.commit, &references, &draft.steps).unwrap();
+        let journal = Journal::begin(self.git.path(), &[draft.commit], &references, &draft.steps).unwrap();
         (draft, journal)
     }
 
@@ -129,7 +129,9 @@ impl Git {
         message: &str,
         at: i64,
     ) -> StoreResult<CommitId> {
-        self.writer()?.commit(head, files, message, at)
+        let commit = CommitText { changes: files, message, at };
+        let (commits, confirmed) = self.writer()?.commit(head, &[commit], None, |_| Ok(()))?;
+        confirmed.map(|()| commits[0])
     }
 
     /// Returns the whole log.
@@ -139,7 +141,7 @@ impl Git {
 
     /// Tags with a new writer.
     fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> StoreResult<()> {
-        self.writer()?.tag(name, target, message, at)
+        self.writer()?.tag(&TagText { name, message, at }, target)
     }
 }
 
@@ -796,14 +798,14 @@ fn a_journal_of_zero_bytes_with_an_empty_index_lock_blocks_nobody_after_a_power_
 
 #[test]
 fn an_empty_lock_from_before_the_start_of_the_machine_blocks_nobody() {
-    if machine_start().is_none() {
+    let Some(start) = machine_start() else {
         eprintln!("left out: this system does not say when it was started");
         return;
-    }
+    };
     let bench = Bench::new();
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         let lock = fs::File::create(bench.git.path().join(name)).unwrap();
-        lock.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        lock.set_modified(start - Duration::from_secs(60)).unwrap();
     }
     bench.commit(&[change("after", "a\n")]);
     bench.assert_clean();
@@ -826,11 +828,8 @@ fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
     drop((draft, journal));
     let lock = bench.git.path().join("HEAD.lock");
     fs::write(&lock, "someone else").unwrap();
-    fs::File::options()
-        .write(true)
-        .open(&lock)
-        .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH))
-        .unwrap();
+    let settled = SystemTime::now() - 10 * FOREIGN_LOCK_WAIT;
+    fs::File::options().write(true).open(&lock).and_then(|file| file.set_modified(settled)).unwrap();
     let since = Instant::now();
     for _ in 0..10 {
         // Another test may be spawning a child, which holds the writer lock until it executes its program.
@@ -1166,7 +1165,7 @@ fn tags_are_made_once_and_listed() {
     bench.run(&["tag", "light"]);
     bench.run(&["tag", "on-a-tree", "HEAD^{tree}"]);
     let error = bench.git.tag_now("ended/1", second, "Again", AT).unwrap_err();
-    assert!(matches!(error, StoreError { kind: StoreErrorKind::TagExists, .. }));
+    assert!(matches!(error, StoreError { kind: StoreErrorKind::TagExists, .. }), "{error}");
     for name in ["", "a b", "a..b", "x.lock", "a//b", "x/"] {
         let error = bench.git.tag_now(name, second, "x", AT).unwrap_err();
         assert!(error.to_string().starts_with("could not validate a reference name"), "{name:?}: {error}");
@@ -1191,10 +1190,79 @@ fn tags_are_made_once_and_listed() {
 }
 
 #[test]
+fn commits_are_published_together_and_with_their_tag_or_not_at_all() {
+    let (one, two) = ([change("a", "1\n"), change("b", "1\n")], [change("a", "2\n"), removal("b")]);
+    let published = |bench: &Bench| {
+        let text = |changes| CommitText { changes, message: "Change", at: AT };
+        let tag = TagText { name: "ended/1", message: "Ended", at: AT };
+        bench.git.writer()?.commit(bench.first, &[text(&one), text(&two)], Some(&tag), |last| {
+            bench.git.files(last).map(|files| assert!(files.iter().all(|file| file.path != "b")))
+        })
+    };
+    let tags = |bench: &Bench| bench.run(&["for-each-ref", "--format=%(refname)", "refs/tags/ended"]);
+    for obstacle in ["ended", "ended, packed", "ended/1/x", "ended/1.lock", "packed-refs.lock"] {
+        let bench = Bench::new();
+        match obstacle.split_once(".lock") {
+            Some((name, _)) => {
+                let name = if name == "packed-refs" { name } else { "refs/tags/ended/1" };
+                let lock = bench.git.path().join(format!("{name}.lock"));
+                fs::create_dir_all(lock.parent().unwrap()).unwrap();
+                fs::write(lock, "").unwrap();
+            }
+            None => drop(bench.run(&["tag", obstacle.trim_end_matches(", packed")])),
+        }
+        if obstacle.ends_with("packed") {
+            bench.run(&["pack-refs", "--all"]);
+        }
+        let before = tags(&bench);
+        let error = published(&bench).map(drop).unwrap_err();
+        assert!(
+            matches!(error.kind, StoreErrorKind::TagExists | StoreErrorKind::Locked),
+            "{obstacle}: {error}"
+        );
+        assert_eq!((bench.head(), bench.status(), tags(&bench)), (bench.first, String::new(), before));
+    }
+    // Nobody holds these locks for an hour.
+    let bench = Bench::new();
+    for name in ["HEAD", "refs/heads/main", "packed-refs", "index"] {
+        let lock = bench.git.path().join(format!("{name}.lock"));
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::write(&lock, "").unwrap();
+        let file = fs::File::options().write(true).open(&lock).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(4_000)).unwrap();
+    }
+    let (commits, confirmed) = published(&bench).unwrap();
+    confirmed.unwrap();
+    assert_eq!(bench.run(&["rev-list", "--reverse", "HEAD"]).lines().skip(1).collect::<Vec<_>>(), {
+        commits.iter().map(ToString::to_string).collect::<Vec<_>>()
+    });
+    assert_eq!(bench.run(&["rev-parse", "ended/1^{}", "HEAD@{1}", "main@{1}"]), {
+        format!("{}\n{first}\n{first}\n", commits[1], first = bench.first)
+    });
+    assert_eq!((bench.text("a").as_str(), bench.file("b").exists()), ("2\n", false));
+    bench.assert_clean();
+}
+
+#[test]
+fn an_index_that_cannot_be_replaced_does_not_undo_the_commit() {
+    let bench = Bench::new();
+    let (draft, mut journal) = bench.begin(&[change("n", "n\n")]);
+    let mut lock = IndexLock::take(bench.git.path()).unwrap();
+    // A file can't be renamed to a folder.
+    let index = std::mem::replace(&mut lock.index, bench.file("nodes"));
+    let confirmed = bench.git.publish(&draft, Some(lock), Some(&mut journal)).unwrap();
+    assert!(confirmed.is_err() && index.exists());
+    assert_eq!(bench.head().0, draft.commit);
+    drop(journal);
+    assert!(bench.recovers());
+    bench.assert_clean();
+}
+
+#[test]
 fn a_tag_killed_halfway_is_recovered() {
     let bench = Bench::new();
     let references = ["refs/tags/ended/1".to_owned()];
-    drop(Journal::begin(bench.git.path(), bench.first.0, &references, &[]).unwrap());
+    drop(Journal::begin(bench.git.path(), &[bench.first.0], &references, &[]).unwrap());
     fs::create_dir_all(bench.file(".git/refs/tags/ended")).unwrap();
     fs::write(bench.file(".git/refs/tags/ended/1.lock"), format!("{}\n", bench.first)).unwrap();
     bench.git.tag_now("ended/1", bench.first, "Ended", AT).unwrap();

@@ -117,6 +117,36 @@ fn what_a_killed_server_left_is_put_right() {
 }
 
 #[test]
+fn a_call_that_is_answered_as_rejected_has_written_nothing() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::begun(&sandbox);
+    // The plan that comes with the reply is refused before anything is stored.
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    let results = json!([result("R2.A1", "DEAD")]);
+    let dimensions = json!({"disk": []});
+    let step = json!({"results": results, "nodes": [], "dimensions": dimensions});
+    assert_eq!(session.refused("tot_step", step), ["INVALID_ARGUMENT"]);
+    session.ok("tot_commit", json!({"results": results}));
+    // A tag of the user leaves no room for the tag of the end.
+    session.git(&["tag", "ended"]);
+    let end = json!({"conclusion": "It sorts twice.", "stopped": {"reason": "budget"}});
+    assert_eq!(session.refused("tot_end", end.clone()), ["STORE_ERROR"]);
+    assert_eq!(session.git(&["status", "--porcelain"]), "");
+    session.git(&["tag", "-d", "ended"]);
+    // A lock that a killed git left on its name needs no person.
+    let lock = session.repository().join(".git/refs/tags/ended/1.lock");
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    std::fs::write(&lock, "").unwrap();
+    assert_eq!(session.ok("tot_end", end)["tag"], "ended/2");
+    std::fs::remove_file(&lock).unwrap();
+    // Where the end is stored already, its missing tag is a warning.
+    session.git(&["tag", "-d", "ended/2"]);
+    session.git(&["tag", "ended"]);
+    let told = session.ok("tot_comment", json!({"text": "Later.", "agentId": "a"}));
+    assert_eq!(codes(&told["warnings"]), ["STORE_ERROR"], "{told:#}");
+}
+
+#[test]
 fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
     const NODES: usize = 30;
     let sandbox = Sandbox::new();
