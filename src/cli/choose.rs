@@ -9,6 +9,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::say_json;
 use super::{CommandResult, say};
+use crate::base::temporary::replace_file;
 use crate::text::one_line;
 
 /// Choose the default investigation, or show it. Without a choice, the default is the only investigation, or the only
@@ -48,7 +49,7 @@ pub(super) fn run(arguments: &UseArguments) -> CommandResult {
     let meta = place.store.load(&place.folder(id.as_deref())?)?.investigation.meta().clone();
     if id.is_some() {
         place.store.prepare()?;
-        fs::write(&file, format!("{}\n", meta.id)).map_err(failed)?;
+        replace_file(&file, format!("{}\n", meta.id).as_bytes()).map_err(failed)?;
     }
     match common.json {
         true => say_json(&json!({"id": meta.id.to_string(), "title": meta.title})),

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::place::{RootArgument, WithholdArgument};
 use super::{CommandResult, say};
+use crate::base::temporary::replace_file;
 use crate::mcp::resources;
 use crate::report::{ReadOptions, ReportInput, export};
 use crate::service::project::Project;
@@ -76,7 +77,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
         }
     };
     match &arguments.output {
-        Some(file) => std::fs::write(file, &bytes)
+        Some(file) => replace_file(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
         // Text written by others must not control the terminal. It is written to files unchanged.
         None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),

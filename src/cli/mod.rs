@@ -282,7 +282,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Reclassify(arguments) => reclassify::run(&arguments),
         TotCommand::Release(arguments) => done(claim::release(&arguments)),
         TotCommand::Remote(arguments) => done(remote::run(&arguments)),
-        TotCommand::Report(arguments) => done(report::run_in_root(&arguments)),
+        TotCommand::Report(arguments) => report::run_in_root(&arguments),
         TotCommand::Rerun(arguments) => rerun::run(&arguments),
         TotCommand::Resolve(arguments) => done(comment::resolve(&arguments)),
         TotCommand::Review(arguments) => done(review::run(&arguments)),
@@ -296,13 +296,15 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
         TotCommand::Verify(arguments) => verify::run(&arguments),
     };
-    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), is_json, Err(error)))
+    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), is_json, error))
 }
 
 /// Runs the command `tot-mcp`.
 pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<McpCommand>(arguments) {
-        Ok(command) => finish("tot-mcp", false, run_mcp(command.arguments)),
+        Ok(command) => {
+            done(run_mcp(command.arguments)).unwrap_or_else(|error| finish("tot-mcp", false, error))
+        }
         Err(status) => status,
     }
 }
@@ -310,7 +312,7 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Runs the command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<report::ReportCommand>(arguments) {
-        Ok(command) => finish("tot-report", false, report::run(&command)),
+        Ok(command) => report::run(&command).unwrap_or_else(|error| finish("tot-report", false, error)),
         Err(status) => status,
     }
 }
@@ -417,9 +419,8 @@ fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
     Box::new(Misused(reason.to_string()))
 }
 
-/// Returns the exit status. Prints an error and its causes on stderr, and if `is_json` is true also as JSON.
-fn finish(name: &str, is_json: bool, outcome: CommandResult) -> ExitCode {
-    let Err(error) = outcome else { return ExitCode::SUCCESS };
+/// Returns the exit status of an error. Prints it and its causes on stderr, and if `is_json` is true also as JSON.
+fn finish(name: &str, is_json: bool, error: Box<dyn std::error::Error>) -> ExitCode {
     // A pipe closed by a program such as `head` is not a failure.
     if error
         .downcast_ref::<std::io::Error>()

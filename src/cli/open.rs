@@ -1,9 +1,6 @@
 //! `tot open`: opens an investigation's site in the browser, after rendering it if it is missing or outdated.
 
-use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
@@ -51,14 +48,9 @@ pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
         }
     };
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
-    let site = service.site().join(investigation.meta().id.to_string());
+    let site = report::folder_in(service.site(), investigation.meta().id)?;
     let progress = Progress::new();
-    // A server for this root, or another command, may be writing the site.
-    let lock = report::lock_file(service.site(), investigation.meta().id)
-        .map_err(|error| format!("{} can't be used for the site: {error}", service.site().display()))?;
-    wait_for(&lock, &progress)?;
     render_one(folder, Project::here(), &site, &progress)?;
-    drop(lock);
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
     if arguments.common.json {
@@ -73,24 +65,6 @@ pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
         let opened =
             browser.map_or_else(|| open::that_detached(&page), |browser| open::with_detached(&page, browser));
         opened.map_err(|error| format!("cannot start a browser: {error}. Set BROWSER to choose one"))?;
-    }
-    Ok(())
-}
-
-/// Waits for the site's lock.
-fn wait_for(lock: &File, progress: &Progress) -> CommandResult {
-    let since = Instant::now();
-    while let Err(error) = lock.try_lock() {
-        match error {
-            TryLockError::WouldBlock if since.elapsed() < report::LOCK_WAIT => {
-                progress.show("waiting for another process that writes this site");
-                thread::sleep(Duration::from_millis(20));
-            }
-            TryLockError::WouldBlock => {
-                return Err("another process has held this site for too long: end it if it hangs".into());
-            }
-            TryLockError::Error(error) => return Err(error.into()),
-        }
     }
     Ok(())
 }

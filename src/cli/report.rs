@@ -10,12 +10,13 @@ use super::place::{Location, RootArgument, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
 use super::verify::signers;
-use super::{CommandResult, Progress, is_repository, say};
+use super::{CommandResult, ExitResult, Progress, done, is_repository, passed, say};
 use crate::base::platform::limit_memory;
+use crate::base::temporary::replace_file;
 use crate::domain::NodeId;
 use crate::report::{
     self, BaseUrl, IssueUrl, Range, ReadOptions, ReportError, SiteOptions, Sources, UnreadableInvestigation,
-    Waiting, export, publish_into,
+    Waiting, Writing, export, publish_into,
 };
 use crate::service::project::{Forge, Project};
 use crate::store::{FindError, Store};
@@ -135,12 +136,12 @@ Examples:
   tot-report investigations --serve                      on this machine, with new commits as they arrive";
 
 /// Runs the command `tot-report`.
-pub(super) fn run(command: &ReportCommand) -> CommandResult {
+pub(super) fn run(command: &ReportCommand) -> ExitResult {
     run_in_root(&command.arguments)
 }
 
 /// Runs the command `tot report`.
-pub(super) fn run_in_root(command: &InRootArguments) -> CommandResult {
+pub(super) fn run_in_root(command: &InRootArguments) -> ExitResult {
     let InRootArguments { investigations, root, arguments } = command;
     let paths = match investigations.as_slice() {
         [] if arguments.dump_template.is_some() => Vec::new(),
@@ -167,7 +168,7 @@ fn path_or_id(place: &Location, given: &Path) -> Result<PathBuf, FindError> {
     }
 }
 
-fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResult {
+fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> ExitResult {
     if arguments.template.is_some() {
         limit_memory(MOST_MEMORY);
     }
@@ -197,14 +198,16 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
     let source = SiteSource { paths: investigations.to_vec(), reading };
     source.check()?;
     if let Some(address) = &arguments.serve {
-        return serve::run(source, options, *address, arguments.allow_remote);
+        return done(serve::run(source, options, *address, arguments.allow_remote));
     }
     if let Some(file) = &arguments.single_file {
-        return single_file(&source, &options, file, &progress);
+        return done(single_file(&source, &options, file, &progress));
     }
-    let Some(out) = &arguments.out else { return Ok(()) };
+    let Some(out) = &arguments.out else { return Ok(passed(true)) };
     let watched = Watched { progress: &progress, interrupt: Some(Interrupt::watch()?) };
-    let published = publish_into(out, source.all(&source.folders()?), &options, &watched)?;
+    let folders = source.folders()?;
+    let writing = Writing::begin(out, &watched)?;
+    let published = publish_into(writing, source.all(&folders), &options, &watched)?;
     progress.clear();
     note_unreadable(&published.unreadable);
     let kept = match published.kept {
@@ -212,7 +215,8 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResu
         kept => format!(", {kept} unchanged"),
     };
     let shown = counted(published.shown(), "investigation");
-    say(&format!("{shown}{kept}: {}\n", out.join("index.html").display()))
+    say(&format!("{shown}{kept}: {}\n", out.join("index.html").display()))?;
+    Ok(passed(published.unreadable.is_empty()))
 }
 
 /// Writes one investigation as one file.
@@ -231,7 +235,7 @@ fn single_file(
     progress.show("rendering");
     let page = export::html(&input, options)?;
     progress.clear();
-    std::fs::write(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
+    replace_file(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
     let short = match page.in_short {
         0 => String::new(),
         number => format!(", {number} nodes by title only"),
@@ -249,7 +253,8 @@ pub(super) fn render_one(
     let reading = ReadOptions { project, ..ReadOptions::default() };
     let source = SiteSource { paths: vec![repository], reading };
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
-    Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
+    let writing = Writing::begin(out, &watched)?;
+    Ok(publish_into(writing, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
 
 /// A run that can be interrupted at the terminal.
@@ -271,7 +276,8 @@ impl Waiting for Watched<'_> {
 /// Reports unreadable investigations on stderr.
 pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
     for one in unreadable {
-        tell(&format!("tot-report: left out {}: {}", one.name, one.reason));
+        let what = if one.kept.is_some() { "kept the earlier pages of" } else { "left out" };
+        tell(&format!("tot-report: {what} {}: {}", one.name, one.reason));
     }
 }
 
@@ -325,6 +331,6 @@ impl SiteSource {
 
     /// Returns the folders with the settings for reading them.
     pub(super) fn all<'s>(&'s self, folders: &'s [PathBuf]) -> Sources<'s> {
-        Sources { folders, reading: &self.reading, store: None }
+        Sources { folders, roots: &self.paths, reading: &self.reading, store: None }
     }
 }

@@ -14,7 +14,7 @@ use super::print::tell;
 use super::report::{SiteSource, Watched, note_unreadable};
 use super::{CommandResult, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
-use crate::report::{SiteOptions, Sources, Templates, Waiting, publish};
+use crate::report::{SiteOptions, Sources, Templates, Waiting, check_uncommitted, publish};
 use crate::store::Store;
 
 /// The default port.
@@ -94,7 +94,7 @@ impl LiveSite {
             folder.hash(&mut hasher);
             // A new sign-off is a tag and does not move the branch.
             self.store.refs(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
-            self.store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
+            check_uncommitted(&self.store, &folder).is_ok().hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))
     }

@@ -1,7 +1,6 @@
 //! `tot setup`: prints or writes this server's entry in the configuration of an MCP client, the skill that teaches agents the
 //! method, and the paragraph in `AGENTS.md`.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -9,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::print::{self, can_ask};
 use super::{CommandResult, misused, say, value_name};
 use crate::base::platform;
+use crate::base::temporary::replace_file;
 use crate::cli::client_config::{
     Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
 };
@@ -420,33 +420,9 @@ fn may_replace(what: &str) -> CommandResult<bool> {
     Ok(ask(&format!("{what}\nReplace it?"), false)?)
 }
 
-/// Writes a temporary file and renames it, so the file is never incomplete. A symbolic link stays a link, and the file keeps its
-/// permissions.
+/// Replaces a file, and creates its folder.
 fn write(file: &Path, text: &str) -> Result<(), String> {
-    let fault = |error: std::io::Error| format!("can't write {}: {error}", file.display());
-    // Symbolic links, even dangling ones, are not replaced.
-    let is_there = file.symlink_metadata().is_ok();
-    let target = if is_there { file.canonicalize().map_err(fault)? } else { file.to_owned() };
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    std::fs::create_dir_all(folder).map_err(fault)?;
-    let mut aside = target.as_os_str().to_owned();
-    aside.push(format!(".{}.tmp", std::process::id()));
-    let aside = PathBuf::from(aside);
-    let written = (|| {
-        let mut output = std::fs::OpenOptions::new().write(true).create_new(true).open(&aside)?;
-        if let Ok(present) = std::fs::metadata(&target) {
-            output.set_permissions(present.permissions())?;
-        }
-        output.write_all(text.as_bytes())?;
-        output.sync_all()?;
-        std::fs::rename(&aside, &target)
-    })();
-    if written.is_err() {
-        // Only this process uses the temporary file.
-        let _ = std::fs::remove_file(&aside);
-    }
-    written.map_err(fault)
+    let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let written = folder.and_then(|()| replace_file(file, text.as_bytes()));
+    written.map_err(|error| format!("can't write {}: {error}", file.display()))
 }

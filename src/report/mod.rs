@@ -11,8 +11,8 @@
 //!    there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
 //!    for consecutive `ends`. `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output from an
-//!    earlier run (`parts`). [`Writing`] writes the site to a temporary folder, which it then renames. [`mod@serve`]
-//!    keeps the site in memory and serves it from there.
+//!    earlier run (`parts`). [`Writing`] writes the site to a temporary folder inside the output folder, and then puts its
+//!    files into place. [`mod@serve`] keeps the site in memory and serves it from there.
 //!
 //! [`export`] returns single files of the site, or the whole investigation as one page.
 //!
@@ -81,8 +81,8 @@ pub use read::{NoRange, Range, ReadOptions, ReportReadError};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT};
 pub use sites::{SiteEntry, UnreadableInvestigation};
 pub use templates::{TemplateError, Templates};
-pub use withheld::withheld;
-pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
+pub use withheld::{check_uncommitted, withheld};
+pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in, write};
 
 use crate::domain::{Attached, NodeId};
 use crate::service::project::ProjectEvidence;
@@ -212,10 +212,11 @@ pub enum ReportError {
         /// The path.
         out: PathBuf,
     },
-    /// The output folder has no parent, such as the root of a file system, so it can't be replaced.
-    #[error("{} has no parent folder for temporary files: choose a folder inside it", out.display())]
-    NoParent {
-        /// The path.
+    /// Another process is writing to the output folder.
+    #[error("another process has been writing the site in {} for too long, and nothing was changed: end it if it hangs, \
+        and try again", out.display())]
+    Busy {
+        /// The output folder.
         out: PathBuf,
     },
     /// The run was interrupted before the site was complete.

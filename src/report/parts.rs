@@ -16,6 +16,9 @@ use crate::service::project::ProjectEvidence;
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SitePart {
+    /// The name of the investigation's folder, if it is one of several.
+    #[serde(default)]
+    pub folder: String,
     /// A digest of the repository state shown.
     pub state: String,
     /// True if identical states always produce these files.
@@ -58,9 +61,9 @@ impl FileMark {
 }
 
 impl Manifest {
-    /// Returns the parts, if they were built by the same maker.
-    pub(super) fn made_by(&self, maker: &str) -> &[SitePart] {
-        if self.maker == maker { &self.parts } else { &[] }
+    /// Returns the parts, if they were built by the given maker, or by any if none is given.
+    pub(super) fn made_by(&self, maker: Option<&str>) -> &[SitePart] {
+        if maker.is_none_or(|maker| self.maker == maker) { &self.parts } else { &[] }
     }
 
     /// Serializes the manifest, with a digest in the first line to detect damage.

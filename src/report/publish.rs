@@ -11,6 +11,7 @@
 //! The index is always rebuilt from the stored entries.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::parts::{self, FileMark, FileMarks, Manifest, SitePart};
 use super::{
     Builder, Comparison, ReadOptions, ReportError, ReportInput, ReportReadError, SiteOptions, Templates,
-    UnreadableInvestigation, Writing,
+    UnreadableInvestigation, Writing, check_uncommitted,
 };
 use crate::base::parallel;
 use crate::domain::SessionId;
@@ -31,6 +32,9 @@ use crate::text::causes;
 pub struct Sources<'s> {
     /// Their folders.
     pub folders: &'s [PathBuf],
+    /// The folders in which all investigations are shown. One that an earlier run has shown, and whose folder is still there, is
+    /// unreadable rather than gone.
+    pub roots: &'s [PathBuf],
     /// The options for reading.
     pub reading: &'s ReadOptions,
     /// A store whose caches are kept for the next run. Without it, each investigation is read with a temporary store.
@@ -39,8 +43,8 @@ pub struct Sources<'s> {
 
 /// The destination of a site, which may contain the parts of an earlier run.
 pub trait SiteTarget: Sync {
-    /// Returns the parts built by an earlier run with the same maker.
-    fn earlier(&self, maker: &str) -> &[SitePart];
+    /// Returns the parts built by an earlier run with this maker, or with any.
+    fn earlier(&self, maker: Option<&str>) -> &[SitePart];
 
     /// Writes a file to a path in the site.
     ///
@@ -55,6 +59,13 @@ pub trait SiteTarget: Sync {
     ///
     /// Returns an error if the file system fails.
     fn keep(&self, part: &SitePart) -> Result<bool, ReportError>;
+
+    /// Keeps all files of the earlier site in a folder, whose path ends in `/`, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file system fails.
+    fn keep_folder(&self, folder: &str) -> Result<FileMarks, ReportError>;
 }
 
 /// The caller waiting for a site.
@@ -123,15 +134,14 @@ impl Published {
 ///
 /// # Errors
 ///
-/// Returns an error if [`publish`] fails, or if the folder contains anything else.
+/// Returns an error if [`publish`] fails, or if the folder contains something else by now.
 pub fn publish_into(
-    out: &Path,
+    writing: Writing,
     sources: Sources<'_>,
     options: &SiteOptions,
     waiting: &dyn Waiting,
 ) -> Result<Published, ReportError> {
     let templates = Templates::load(options)?;
-    let writing = Writing::begin(out)?;
     let published = publish(sources, &templates, &writing, waiting)?;
     writing.finish(&published)?;
     Ok(published)
@@ -149,11 +159,13 @@ pub fn publish(
     target: &impl SiteTarget,
     waiting: &dyn Waiting,
 ) -> Result<Published, ReportError> {
-    let Sources { folders, reading, .. } = sources;
+    let reading = sources.reading;
+    let folders = &*with_unrecognized(sources, target.earlier(None));
+    let sources = Sources { folders, ..sources };
     let several = folders.len() != 1;
     let program = PROGRAM.as_deref();
     let maker = program.map(|program| parts::maker(program, templates, several, &surroundings(reading)));
-    let earlier = maker.as_deref().map_or(&[][..], |maker| target.earlier(maker));
+    let earlier = maker.as_deref().map_or(&[][..], |maker| target.earlier(Some(maker)));
     let work = SiteWork {
         sources,
         builder: Builder::new(templates, several),
@@ -190,17 +202,22 @@ pub fn publish(
         let twins = twins(&subjects);
         let jobs: Vec<_> = subjects.iter().zip(twins).collect();
         let parts = parallel::each(&jobs, cores, |(subject, twin)| {
-            let part = work.one_of_several(subject, twin.as_deref());
+            let part = work.one_of_several(subject, twin.as_ref());
             work.done.fetch_add(1, Ordering::Relaxed);
             part
         });
+        let mut left_out = Vec::new();
         for (subject, part) in subjects.iter().zip(parts) {
             match part? {
                 Ok(part) => take(part),
-                Err(reason) => {
-                    made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason });
-                }
+                Err(reason) => left_out.push((subject, reason)),
             }
+        }
+        for (subject, LeftOut { reason, may_stay }) in left_out {
+            let stale = if may_stay { work.stale(subject, &made.parts)? } else { None };
+            let kept = stale.as_ref().map(|part| part.entry.href.clone());
+            made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason, kept });
+            made.parts.extend(stale);
         }
         let all = folders.len();
         if let Some(first) = made.unreadable.first().filter(|_| made.unreadable.len() == all) {
@@ -225,6 +242,22 @@ fn surroundings(reading: &ReadOptions) -> String {
     format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
 }
 
+/// Returns the folders, with those that an earlier run has shown and that are still in a root, but are no longer recognized as
+/// investigations.
+fn with_unrecognized(sources: Sources<'_>, earlier: &[SitePart]) -> Vec<PathBuf> {
+    let mut folders = sources.folders.to_vec();
+    // Anyone may have edited the list of parts.
+    let is_name = |name: &&str| Path::new(name).file_name().is_some_and(|it| it == *name);
+    let named = earlier.iter().map(|part| part.folder.as_str()).filter(is_name);
+    let there = named.flat_map(|name| sources.roots.iter().map(move |root| root.join(name)));
+    for folder in there.filter(|folder| fs::symlink_metadata(folder).is_ok()) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
 /// Returns the folder name, which stands in for the title of an unreadable investigation.
 fn name_of(folder: &Path) -> String {
     // `.` has a name only in its absolute form.
@@ -240,13 +273,13 @@ fn without_place(error: &ReportReadError, folder: &Path) -> String {
 }
 
 /// Returns the reason to skip each investigation whose id occurred earlier in the list.
-fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<String>> {
+fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<LeftOut>> {
     let mut known: HashMap<SessionId, &SiteSubject<'w>> = HashMap::new();
     let twin = |subject: &'w SiteSubject<'w>| {
         let SiteSubject { id: Some(id), .. } = subject else { return None };
         let first = *known.entry(*id).or_insert(subject);
         let place = || format!("it is the investigation {id}, which is also in {}", name_of(first.folder));
-        (!std::ptr::eq(first, subject)).then(place)
+        (!std::ptr::eq(first, subject)).then(|| LeftOut { reason: place(), may_stay: false })
     };
     subjects.iter().map(twin).collect()
 }
@@ -265,7 +298,15 @@ struct SiteSubject<'s> {
 
 /// The part for one of several investigations, and whether it comes from the earlier site; or the reason why the
 /// investigation is left out.
-type Made = Result<(SitePart, bool), String>;
+type Made = Result<(SitePart, bool), LeftOut>;
+
+/// The reason why an investigation is left out.
+#[derive(Clone)]
+struct LeftOut {
+    reason: String,
+    /// True if its pages from an earlier run may stay. They may contain text that the investigation withholds by now.
+    may_stay: bool,
+}
 
 /// The data shared by the threads.
 struct SiteWork<'w, T> {
@@ -282,7 +323,7 @@ impl<T: SiteTarget> SiteWork<'_, T> {
     fn subject<'f>(&self, folder: &'f Path, store: &'f Store) -> SiteSubject<'f> {
         let ReadOptions { rev, range, withhold, ignore_uncommitted, .. } = self.sources.reading;
         // An investigation that would be refused is not reused either.
-        let is_listed = *ignore_uncommitted || !store.has_uncommitted_list(folder).unwrap_or(true);
+        let is_listed = *ignore_uncommitted || check_uncommitted(store, folder).is_ok();
         let is_lasting = rev.is_none() && range.is_none() && withhold.is_empty() && is_listed;
         let mut subject = SiteSubject { folder, store, state: state(store, folder), is_lasting, id: None };
         let known = self.known(&subject).and_then(|part| part.entry.id().parse().ok());
@@ -307,21 +348,40 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         }
     }
 
-    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&str>) -> Result<Made, ReportError> {
+    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&LeftOut>) -> Result<Made, ReportError> {
         if let Some(twin) = twin {
-            return Ok(Err(twin.to_owned()));
+            return Ok(Err(twin.clone()));
         }
         if let Some(part) = self.kept(subject)? {
             return Ok(Ok((part, true)));
         }
         let (input, _) = match self.sources.reading.read(subject.store, subject.folder) {
             Ok(read) => read,
-            Err(error) => return Ok(Err(without_place(&error, subject.folder))),
+            Err(error) => {
+                let may_stay = !matches!(error, ReportReadError::Withheld(_));
+                return Ok(Err(LeftOut { reason: without_place(&error, subject.folder), may_stay }));
+            }
         };
         if Some(input.snapshot.investigation.meta().id) != subject.id {
-            return Ok(Err("another investigation replaced it while it was being read".to_owned()));
+            let reason = "another investigation replaced it while it was being read".to_owned();
+            return Ok(Err(LeftOut { reason, may_stay: true }));
         }
         Ok(Ok((self.make(subject, &input, None)?, false)))
+    }
+
+    /// Keeps the pages of an investigation that can't be read any more.
+    fn stale(&self, subject: &SiteSubject<'_>, shown: &[SitePart]) -> Result<Option<SitePart>, ReportError> {
+        let name = name_of(subject.folder);
+        let id = subject.id.map(|id| id.to_string());
+        let is_same = |part: &&SitePart| part.folder == name || id.as_deref() == Some(part.entry.id());
+        let Some(part) = self.target.earlier(None).iter().find(is_same) else { return Ok(None) };
+        let folder = format!("{}/", part.entry.id());
+        if !part.entry.href.starts_with(&folder) || shown.iter().any(|it| it.entry.id() == part.entry.id()) {
+            return Ok(None);
+        }
+        let files = self.target.keep_folder(&folder)?;
+        let is_there = files.contains_key(&part.entry.href);
+        Ok(is_there.then(|| SitePart { files, state: String::new(), is_lasting: false, ..part.clone() }))
     }
 
     /// Reuses the earlier site's part if a rebuild would produce the same files.
@@ -366,7 +426,9 @@ impl<T: SiteTarget> SiteWork<'_, T> {
             && follows_from_state(input)
             && state(subject.store, subject.folder) == subject.state;
         let state = subject.state.clone().unwrap_or_default();
-        Ok(SitePart { state, is_lasting, shown, evidence, entry, files })
+        let is_one_of_several = self.sources.folders.len() > 1;
+        let folder = if is_one_of_several { name_of(subject.folder) } else { String::new() };
+        Ok(SitePart { folder, state, is_lasting, shown, evidence, entry, files })
     }
 }
 

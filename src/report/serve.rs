@@ -28,7 +28,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tokio::sync::watch;
 use url::Url;
 
-use super::parts::{FileMark, Manifest, SitePart};
+use super::parts::{FileMark, FileMarks, Manifest, SitePart};
 use super::{Published, ReportError, SiteTarget};
 use crate::base::connections::{self, ConnectionEvent, Limits};
 use crate::base::platform::Signals;
@@ -81,7 +81,7 @@ impl NextServed<'_> {
 }
 
 impl SiteTarget for NextServed<'_> {
-    fn earlier(&self, maker: &str) -> &[SitePart] {
+    fn earlier(&self, maker: Option<&str>) -> &[SitePart] {
         self.before.manifest.as_ref().map_or(&[], |manifest| manifest.made_by(maker))
     }
 
@@ -100,6 +100,17 @@ impl SiteTarget for NextServed<'_> {
             self.insert(path, file.clone());
         }
         Ok(true)
+    }
+
+    fn keep_folder(&self, folder: &str) -> Result<FileMarks, ReportError> {
+        let parts = self.before.manifest.iter().flat_map(|manifest| &manifest.parts);
+        let files = parts.flat_map(|part| &part.files).filter(|(path, _)| path.starts_with(folder));
+        let kept = files.inspect(|(path, _)| {
+            if let Some(file) = self.before.files.get(&request_path(path)) {
+                self.insert(path, file.clone());
+            }
+        });
+        Ok(kept.map(|(path, mark)| (path.clone(), mark.clone())).collect())
     }
 }
 

@@ -16,6 +16,8 @@ pub struct UnreadableInvestigation {
     pub name: String,
     /// The reason, in one sentence.
     pub reason: String,
+    /// The address of its first page from an earlier run, if it is still in the site.
+    pub kept: Option<String>,
 }
 
 /// The index.

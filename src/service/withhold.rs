@@ -77,6 +77,11 @@ pub enum WithheldError {
     /// The file has uncommitted changes, but only the committed list applies.
     #[error("{WITHHELD} has uncommitted changes, but only the committed list applies")]
     Uncommitted,
+    /// A file looks like the list, but is not used.
+    #[error(
+        "the file {0} looks like a list of withheld nodes, but only {WITHHELD} in the investigation's folder is one"
+    )]
+    Misnamed(String),
     /// A git error.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -89,6 +94,9 @@ impl WithheldError {
             WithheldError::Uncommitted => Some(format!(
                 "Commit it in the investigation's folder: `git add {WITHHELD}` and `git commit -m Withhold {WITHHELD}`. To \
                  withhold only the committed list, use --ignore-uncommitted"
+            )),
+            WithheldError::Misnamed(_) => Some(format!(
+                "Rename it to {WITHHELD} there and commit it. If it is something else, give it another name"
             )),
             WithheldError::Store(error) => error.hint(),
             WithheldError::Yaml(_) | WithheldError::Stranger(_) => None,

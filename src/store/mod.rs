@@ -61,9 +61,10 @@ use moved::KnownRepository;
 pub use moved::Moved;
 pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
-pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
+pub use snapshot::{CommittedList, Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
+use crate::format::withheld_file::is_misnamed;
 use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 
@@ -464,35 +465,48 @@ impl Store {
         read::attachments(&self.open(&snapshot.path)?, snapshot)
     }
 
-    /// Returns the committed text of [`layout::WITHHELD`] at HEAD, or `None` if there is no such file.
+    /// Returns the list of withheld nodes in [`layout::WITHHELD`] at HEAD.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails, or if the path exists but is not a readable file, because ignoring it would
     /// publish everything.
-    pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
+    pub fn withheld(&self, path: &Path) -> Result<CommittedList, StoreError> {
         let git = self.open(path)?;
-        let Some(head) = git.head()?.commit else { return Ok(None) };
+        let Some(head) = git.head()?.commit else { return Ok(CommittedList::default()) };
         read::withheld(&git, path, head)
     }
 
-    /// Returns whether [`layout::WITHHELD`] in the work tree differs from the committed file. A file missing from the
-    /// work tree does not count as different.
+    /// Returns a file that a person may take for the list of withheld nodes, although it is not the committed one:
+    /// [`layout::WITHHELD`] in the work tree, if it differs, or a file with a similar name in the work tree, one folder
+    /// deep, or in the root. A file missing from the work tree does not count as different.
     ///
     /// # Errors
     ///
     /// Returns the same errors as [`Store::withheld`], and an error if the file system fails.
-    pub fn has_uncommitted_list(&self, path: &Path) -> Result<bool, StoreError> {
+    pub fn uncommitted_list(&self, path: &Path) -> Result<Option<String>, StoreError> {
         let file = path.join(layout::WITHHELD);
-        match fs::symlink_metadata(&file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Ok(about) if !about.is_file() || about.len() > read::FILE_MAX => Ok(true),
+        let differs = match fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            Ok(about) if !about.is_file() || about.len() > read::FILE_MAX => true,
             Ok(_) => {
                 let text = fs::read(&file).map_err(io_error("read", &file))?;
-                Ok(self.withheld(path)?.is_none_or(|committed| committed.as_bytes() != text))
+                self.withheld(path)?.text.is_none_or(|committed| committed.as_bytes() != text)
             }
-            Err(source) => Err(io_error("read", &file)(source)),
+            Err(source) => return Err(io_error("read", &file)(source)),
+        };
+        if differs {
+            return Ok(Some(layout::WITHHELD.to_owned()));
         }
+        let path = fs::canonicalize(path).map_err(io_error("read", path))?;
+        let folders = entries(&path, "").filter(|(_, kind)| kind.is_dir()).map(|(name, _)| name + "/");
+        let folders = folders.chain([String::new(), "../".to_owned()]);
+        // Another investigation has a list of its own.
+        let mut folders =
+            folders.filter(|folder| folder.is_empty() || !path.join(folder).join(layout::META).exists());
+        Ok(folders.find_map(|folder| {
+            entries(&path.join(&folder), &folder).map(|(path, _)| path).find(|path| is_misnamed(path))
+        }))
     }
 
     /// Returns the ids of objects that are unreadable or don't match their ids, each with the reason. Reads every
@@ -684,6 +698,14 @@ impl Store {
 /// Locks the mutex even if a previous holder panicked. The values are consistent at all times.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the paths of a folder's entries that begin with `prefix`, and their kinds. A folder that can't be read has none.
+fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = (String, fs::FileType)> + use<> {
+    let prefix = prefix.to_owned();
+    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(move |entry| {
+        Some((format!("{prefix}{}", entry.file_name().to_str()?), entry.file_type().ok()?))
+    })
 }
 
 /// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or with the next free number if the

@@ -7,12 +7,13 @@ use std::sync::Arc;
 pub(super) use super::git::FILE_MAX;
 use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
 use super::hands::Ancestry;
-use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
+use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
     Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
+use crate::format::withheld_file::is_misnamed;
 use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
@@ -252,16 +253,19 @@ pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached
     Ok(attachments)
 }
 
-/// Returns the text of the withheld list.
-pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Option<String>, StoreError> {
-    let Some(file) = git.files(commit)?.into_iter().find(|file| file.path == layout::WITHHELD) else {
-        return Ok(None);
+/// Returns the withheld list.
+pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<CommittedList, StoreError> {
+    let files = git.files(commit)?;
+    let misnamed = files.iter().map(|file| &file.path).find(|path| is_misnamed(path)).cloned();
+    let Some(file) = files.into_iter().find(|file| file.path == layout::WITHHELD) else {
+        return Ok(CommittedList { text: None, misnamed });
     };
     let not_read = |reason: String| StoreError::not_an_investigation(path, &reason);
     if !file.is_plain() {
         return Err(not_read(format!("{} is not a file", layout::WITHHELD)));
     }
-    text(git, &file.path, file.blob).map(Some).map_err(|fault| not_read(fault.to_string()))
+    let text = text(git, &file.path, file.blob).map_err(|fault| not_read(fault.to_string()))?;
+    Ok(CommittedList { text: Some(text), misnamed })
 }
 
 /// Reads a node, which must match its path.

@@ -114,6 +114,15 @@ pub struct SourceFile {
     pub text: String,
 }
 
+/// The committed list of withheld nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommittedList {
+    /// The text of the file, if there is one.
+    pub text: Option<String>,
+    /// The path of a file that a person may take for the list, if there is one.
+    pub misnamed: Option<String>,
+}
+
 /// A commit in an investigation's first-parent history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {

@@ -27,8 +27,8 @@ use windows as family;
 
 pub use family::{
     ask_group_to_end, begin_group, end_group, file_identity, hide_from_readers, host_name, is_alive,
-    is_open_to_others, limit_memory, make_executable, private_folder, raise_open_files, signal_group,
-    signal_of, sync,
+    is_open_to_others, limit_memory, make_executable, private_folder, raise_open_files, set_owner,
+    signal_group, signal_of, sync,
 };
 pub use kernel::{machine_start, sync_file_systems};
 

@@ -1,6 +1,6 @@
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, fchown};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -30,6 +30,14 @@ pub fn file_identity(path: &Path) -> io::Result<String> {
 pub fn make_executable(file: &File) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode();
     file.set_permissions(Permissions::from_mode(mode | ((mode & 0o444) >> 2)))
+}
+
+/// Gives a new file the owner and group of the file that it replaces, or only the group, if permitted. Has no effect on
+/// systems other than Unix.
+pub fn set_owner(file: &File, old: &Metadata) {
+    if fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
+        let _ = fchown(file, None, Some(old.gid()));
+    }
 }
 
 /// Removes read permission from everyone without write permission. Has no effect on systems without such permissions.

@@ -1,6 +1,6 @@
 #![allow(missing_docs, reason = "`unix` documents the same functions")]
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Metadata};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -16,6 +16,8 @@ pub fn file_identity(path: &Path) -> io::Result<String> {
 pub fn make_executable(_: &File) -> io::Result<()> {
     Ok(())
 }
+
+pub fn set_owner(_: &File, _: &Metadata) {}
 
 pub fn hide_from_readers(_: &File) -> io::Result<()> {
     Ok(())

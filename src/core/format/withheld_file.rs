@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::{self, Place};
 use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
@@ -33,6 +34,33 @@ pub struct Withholding {
     pub by: String,
     /// The reason, if stated.
     pub why: Option<String>,
+}
+
+/// Returns true if a person may take the file at this path for the list, although it is not: its name or its folder is slightly
+/// different.
+pub fn is_misnamed(path: &str) -> bool {
+    if path == layout::WITHHELD || matches!(layout::place(path), Place::Attachment(..)) {
+        return false;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path).trim_start_matches('.').to_lowercase();
+    let mut parts = name.split('.');
+    let stem = parts.next().unwrap_or_default().chars().filter(char::is_ascii_lowercase).collect::<String>();
+    let is_text = parts.all(|ending| ["yaml", "yml", "txt", "json", "md", "toml"].contains(&ending));
+    is_text
+        && (stem.starts_with("withheld") || stem.starts_with("withhold") || distance(&stem, "withheld") <= 2)
+}
+
+/// Returns the number of letters to insert, remove or replace.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.bytes().enumerate() {
+            let here = (diagonal + usize::from(a != b)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], here);
+        }
+    }
+    row[other.len()]
 }
 
 /// Parses the file.
@@ -65,4 +93,50 @@ pub fn write(list: &WithheldList) -> Result<String, YamlError> {
         why: why.clone(),
     };
     yaml::to_text(&WithheldFile { withheld: entries.into_iter().map(entry).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_under_nearly_the_right_name_is_noticed() {
+        for path in [
+            "withheld.yml",
+            "Withheld.yaml",
+            "WITHHELD.YAML",
+            ".withheld.yaml",
+            "withheld.yaml.txt",
+            "withheld",
+            "witheld.yaml",
+            "withold.yaml",
+            "withhold.yaml",
+            "wihtheld.yaml",
+            "with-held.yml",
+            "withheld-nodes.yaml",
+            "withheld (1).yaml",
+            "nodes/withheld.yaml",
+            "nodes/R2/withheld.yaml",
+            ".tot/withheld.yaml",
+            "attachments/withheld.yaml",
+            "../withheld.yaml",
+        ] {
+            assert!(is_misnamed(path), "{path}");
+        }
+        for path in [
+            "withheld.yaml",
+            // What editors and merges leave beside it.
+            "withheld.yaml~",
+            "withheld.yaml.orig",
+            ".withheld.yaml.swp",
+            "withheld.py",
+            "attachments/R1.A/withheld.yaml",
+            "weather.yaml",
+            "within.yaml",
+            "nodes/R2/R2.A1.yaml",
+            "README.md",
+        ] {
+            assert!(!is_misnamed(path), "{path}");
+        }
+    }
 }

@@ -5,17 +5,15 @@
 //! - Clients cannot choose the folder, and files that this program did not write are never replaced.
 //! - Each call leaves a complete site that contains everything committed before the call.
 //! - Reports on the same investigation are written one after the other, even by several processes. Each report reads
-//!   the state after the previous report is complete, so the last site has the newest state. A lock file in the folder
-//!   ensures this; the system releases the lock if the process dies.
+//!   the state after the previous report is complete, so the last site has the newest state. The lock of [`Writing`]
+//!   ensures this.
 //!
 //! Reports do not delay other calls. They are rendered from a snapshot, at most [`at_once`] at the same time. Calls
 //! that wait for another report on the same investigation share the next report. Waiting does not occupy a thread,
 //! even if another process holds the lock.
 
-use std::fs::{File, TryLockError};
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +24,7 @@ use super::super::tool::{About, Tool, blocking};
 use super::super::wire::{ReplyFields, ReplyMessage};
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources};
+use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources, Writing};
 use crate::service::withhold::WithheldError;
 use crate::service::{Refusal, Service};
 use crate::text::{causes, sentence};
@@ -39,9 +37,6 @@ pub(super) const ABOUT: About = About {
     idempotent: true,
     ..About::PLAIN
 };
-
-/// The interval between attempts to take a lock that another process holds.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// Returns the maximum number of reports to render at once. Other calls need a free core, and a report on 10,000
 /// nodes takes 600 MB of memory.
@@ -113,9 +108,9 @@ impl Reports {
         if let Some(written) = before.as_ref().filter(|written| asked <= written.began) {
             return Ok(written.reply.clone());
         }
-        let _lock = self.lock(id, asked).await?;
+        let writing = self.begin(id).await?;
         let _place = self.places.acquire().await;
-        let written = self.blocking(move |service| write(service, id)).await?;
+        let written = self.blocking(move |service| write(service, id, writing)).await?;
         Ok(before.insert(written).reply.clone())
     }
 
@@ -127,27 +122,25 @@ impl Reports {
         blocking(move || work(&service)).await
     }
 
-    /// Waits for the report lock, up to a time limit.
-    async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
-        let open = move |service: &Service| {
-            report::lock_file(service.site(), id).map_err(|error| folder_error(service.site(), &error))
+    /// Waits until no other process writes the site, up to a time limit.
+    async fn begin(&self, id: SessionId) -> Result<Writing, Refusal> {
+        let begin = move |service: &Service| {
+            let out = report::folder_in(service.site(), id);
+            let writing = out.and_then(|out| Writing::try_begin(&out));
+            writing.map_err(|error| report_error(&error))
         };
-        let file = self.blocking(open).await?;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if asked.elapsed() >= report::LOCK_WAIT => {
-                    return Err(lock_held_error(id));
-                }
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
-                Err(TryLockError::Error(error)) => return Err(folder_error(self.service.site(), &error)),
+        for _ in 0..report::LOCK_ATTEMPTS {
+            if let Some(writing) = self.blocking(begin).await? {
+                return Ok(writing);
             }
+            tokio::time::sleep(report::LOCK_AGAIN).await;
         }
+        Err(report_error(&ReportError::Busy { out: self.service.site().join(id.to_string()) }))
     }
 }
 
 /// Writes a report on the current state.
-fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
+fn write(service: &Service, id: SessionId, writing: Writing) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
     let (mut shared, snapshot) = match service.look(&id.to_string())? {
         Ok(standing) => (ReplyFields::done(&standing, None, &[]), standing.snapshot),
@@ -155,9 +148,9 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     };
     let reading = ReadOptions { project: service.project().cloned(), ..ReadOptions::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
-    let sources = Sources { folders: &folders, reading: &reading, store };
+    let sources = Sources { folders: &folders, roots: &[], reading: &reading, store };
     let out = service.site().join(id.to_string());
-    let published = report::publish_into(&out, sources, &SiteOptions::default(), &());
+    let published = report::publish_into(writing, sources, &SiteOptions::default(), &());
     let published = published.map_err(|error| match error {
         ReportError::Read(ReportReadError::Store(error)) => error.into(),
         ReportError::Read(ReportReadError::Withheld(error)) => withheld_error(error),
@@ -169,21 +162,6 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     shared.message = ReplyMessage::note(format!("Report written: open {index} in a browser."));
     let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
     Ok(WrittenReport { began, reply })
-}
-
-fn lock_held_error(id: SessionId) -> Refusal {
-    let message =
-        format!("Another process has been writing the report on {id} for too long. Nothing was written.");
-    Diagnostic::new(Code::ReportError, message)
-        .suggest("If it hangs, end it to release the lock, then call again.")
-        .into()
-}
-
-fn folder_error(folder: &Path, error: &std::io::Error) -> Refusal {
-    let message = format!("Cannot use the folder for reports, {}: {error}.", folder.display());
-    Diagnostic::new(Code::ReportError, message)
-        .suggest("The operator of the server chooses the folder with --site.")
-        .into()
 }
 
 fn withheld_error(error: WithheldError) -> Refusal {
@@ -205,6 +183,8 @@ fn report_error(error: &dyn std::error::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
+    use std::time::Duration;
 
     use serde_json::{Value, json};
 
@@ -229,10 +209,12 @@ mod tests {
         }
 
         /// Takes the lock, as another process would.
-        fn occupy(&self) -> File {
-            let file = report::lock_file(self.reports.service.site(), self.id).unwrap();
-            file.lock().unwrap();
-            file
+        fn occupy(&self) -> Writing {
+            Writing::begin(&self.site(), &()).unwrap()
+        }
+
+        fn site(&self) -> PathBuf {
+            self.reports.service.site().join(self.id.to_string())
         }
 
         fn begin(&self) -> tokio::task::JoinHandle<Value> {
@@ -263,12 +245,15 @@ mod tests {
     #[tokio::test]
     async fn a_lock_that_is_no_file_is_refused() {
         let fixture = ReportFixture::new().await;
-        let site = fixture.reports.service.site();
-        fs::create_dir_all(site).unwrap();
-        let lock = site.join(format!(".tot-report-{}.lock", fixture.id));
+        fs::create_dir_all(fixture.site()).unwrap();
+        let lock = fixture.site().join(".tot-report.lock");
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         let Err(refusal) = fixture.reports.report(fixture.id.to_string()).await else { panic!("written") };
-        assert!(refusal.errors[0].message.agent().contains("is not a file"), "{:?}", refusal.errors);
+        assert!(
+            refusal.errors[0].message.agent().contains("was not written by this program"),
+            "{:?}",
+            refusal.errors
+        );
         fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink("/nowhere/at/all", &lock).unwrap();
         assert!(fixture.reports.report(fixture.id.to_string()).await.is_err());
@@ -280,15 +265,15 @@ mod tests {
         let held = fixture.occupy();
         let calls: Vec<_> = (0..4).map(|_| fixture.begin()).collect();
         fixture.queued(4).await;
-        let index = fixture.reports.service.site().join(fixture.id.to_string()).join("index.html");
+        let index = fixture.site().join("index.html");
         assert!(!index.exists(), "another process has the lock");
         drop(held);
         while !index.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         // From here on, nobody else can write a report.
-        let lock = report::lock_file(fixture.reports.service.site(), fixture.id).unwrap();
-        let _held = blocking(move || lock.lock().map(|()| lock)).await.unwrap();
+        let site = fixture.site();
+        let _held = blocking(move || Writing::begin(&site, &())).await.unwrap();
         for call in calls {
             assert_eq!(call.await.unwrap()["nodes"], 0);
         }

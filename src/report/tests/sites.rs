@@ -68,13 +68,16 @@ fn an_entry_says_that_its_answer_is_contested() {
 
 #[test]
 fn one_that_cannot_be_read_costs_only_itself() {
-    let unreadable =
-        vec![UnreadableInvestigation { name: "broken<b>".into(), reason: "it has no commit yet".into() }];
+    let unreadable = vec![UnreadableInvestigation {
+        name: "broken<b>".into(),
+        reason: "it has no commit yet".into(),
+        kept: Some("old/index.html".into()),
+    }];
     let contents = SiteContents { inputs: vec![sample()], unreadable, ..SiteContents::default() };
     let files = with(SiteOptions::default(), contents);
     let index = page(&files, "index.html");
     assert!(index.contains("1 investigation can’t be read"));
-    assert!(index.contains("<code>broken&lt;b&gt;</code>: it has no commit yet"), "{index}");
+    assert!(index.contains("<code>broken&lt;b&gt;</code>: it has no commit yet (<a href=\"old/index.html\">its pages</a> are from an earlier report)"), "{index}");
     let id = sample().snapshot.investigation.meta().id;
     assert!(index.contains(&format!("{id}/index.html")) && files.contains_key(&format!("{id}/index.html")));
 }

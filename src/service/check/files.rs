@@ -4,6 +4,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
+use crate::format::withheld_file::is_misnamed;
 use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme, run_file};
 use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
@@ -27,6 +28,15 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     }));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
+        if is_misnamed(path) {
+            let message =
+                format!("It looks like a list of withheld nodes, but only {} is one.", layout::WITHHELD);
+            findings.push(
+                Finding::new(Warning, Code::StrayFile, message)
+                    .at(path, None)
+                    .suggest("Until it is renamed, no report is written."),
+            );
+        }
         for suspect in suspects(text) {
             findings.push(
                 Finding::new(Warning, Code::SecretSuspected, format!("It may contain {}.", suspect.kind))

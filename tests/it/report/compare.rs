@@ -93,7 +93,7 @@ fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
     copy_new(&good.repository(), &sandbox.root().join("01a19b7c-a680-746e-a361-b8f3735ece1a"));
 
     let said = sandbox.run(TOT_REPORT, &["investigations", "--out", "site"]);
-    assert_eq!(said.status, 0, "{said:?}");
+    assert_eq!(said.status, 1, "{said:?}");
     let left_out = format!("left out {}", damaged.id);
     assert!(said.err.contains(&left_out) && said.err.contains("investigation.yaml"), "{said:?}");
     let site = sandbox.path("site");

@@ -1,7 +1,11 @@
 //! A site written over an earlier one: unchanged files are not rewritten, and the folder equals a full build.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -94,7 +98,8 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     assert!(!sandbox.path("renewed").join(&all[1].id).exists());
     // A second folder with the same investigation.
     copy_new(&all[0].repository(), &sandbox.root().join("zz-copy"));
-    assert_eq!(renew(&sandbox, "a copy", &[]), 2);
+    let said = sandbox.run(TOT_REPORT, &["investigations", "--out", "renewed"]);
+    assert!(said.status == 1 && said.err.contains("left out zz-copy"), "{said:?}");
     let index = page_of(&sandbox.path("renewed"), "index.html");
     assert!(index.contains(&format!("is also in {}", all[0].id)), "{index}");
     fs::remove_dir_all(sandbox.root().join("zz-copy")).unwrap();
@@ -182,42 +187,166 @@ fn evidence_that_has_changed_is_told() {
     assert_eq!(renew(&sandbox, "another forge", &of_project), 0);
 }
 
+/// A team's page must not vanish because a disk was not mounted or a folder not readable.
+#[test]
+fn the_pages_of_one_that_can_not_be_read_stay_and_the_status_says_so() {
+    let sandbox = Sandbox::new();
+    let mut all = three(&sandbox);
+    let named = sandbox.root().join("named");
+    fs::rename(all[0].repository(), &named).unwrap();
+    let report = || sandbox.run(TOT_REPORT, &["investigations", "--out", "site"]);
+    assert_eq!(report().status, 0);
+    let site = sandbox.path("site");
+    let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
+    let pages = |number: usize| {
+        let folder = site.join(&ids[number]);
+        if folder.exists() { files(&folder, true) } else { BTreeMap::new() }
+    };
+    let before = [pages(0), pages(1)];
+    // One is broken, and the other is not even recognized.
+    let heads = [all[1].repository(), named.clone()].map(|folder| folder.join(".git/HEAD"));
+    heads.iter().for_each(|head| fs::write(head, "").unwrap());
+    fs::remove_file(named.join("investigation.yaml")).unwrap();
+    for _ in 0..2 {
+        all[2].grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+        let said = report();
+        assert!(said.status == 1 && said.out.contains("3 investigations"), "{said:?}");
+        for name in ["named", &ids[1]] {
+            assert!(said.err.contains(&format!("kept the earlier pages of {name}: ")), "{said:?}");
+            assert!(page_of(&site, "index.html").contains(&format!("<code>{name}</code>")));
+        }
+        assert!([pages(0), pages(1)] == before && pages(2).contains_key(Path::new("nodes/R3.A1a.html")));
+        sandbox.git(&all[2].repository(), &["reset", "-q", "--hard", "HEAD~2"]);
+    }
+    // It withholds something, or is gone.
+    let list = all[2].repository().join("withheld.yml");
+    fs::write(list, "withheld: []").unwrap();
+    fs::write(&heads[0], "ref: refs/heads/main\n").unwrap();
+    fs::remove_dir_all(named).unwrap();
+    let said = report();
+    assert!(said.status == 1 && said.err.contains("withheld.yml looks like"), "{said:?}");
+    assert!(pages(0).is_empty() && pages(1) == before[1] && pages(2).is_empty());
+}
+
+/// Returns the names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+fn one_page(text: &str) -> BTreeMap<String, Vec<u8>> {
+    [("index.html".to_owned(), text.as_bytes().to_vec())].into()
+}
+
 #[test]
 fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     let folder = folder();
     let out = folder.path().join("site");
-    let site = |text: &str| [("index.html".to_owned(), text.as_bytes().to_vec())].into();
-    write(&site("first"), &out).unwrap();
-    let writing = Writing::begin(&out).unwrap();
+    write(&one_page("first"), &out).unwrap();
+    let before = names(&out);
+    let writing = Writing::begin(&out, &()).unwrap();
     writing.put("index.html", b"second".to_vec()).unwrap();
     fs::write(out.join("CNAME"), "example.org").unwrap();
     let error = writing.finish(&Published::default()).unwrap_err().to_string();
-    assert!(error.contains("CNAME") && !error.contains(".tot-old"), "{error}");
+    assert!(error.contains("CNAME") && !error.contains(".tot-report"), "{error}");
     assert_eq!(fs::read_to_string(out.join("CNAME")).unwrap(), "example.org");
     assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "first");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    fs::remove_file(out.join("CNAME")).unwrap();
+    assert_eq!(names(&out), before, "nothing is left");
 }
 
 /// Otherwise, text that is withheld later would stay in it.
 #[test]
-fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
+fn what_a_killed_run_has_left_in_the_site_is_gone_after_the_next() {
     let folder = folder();
     let out = folder.path().join("site");
-    let abandoned = |number: u32, within: &str| {
-        let abandoned = folder.path().join(format!(".site.tot-0-{number}"));
-        fs::create_dir_all(abandoned.join(within)).unwrap();
-        fs::write(abandoned.join("lock"), "").unwrap();
-        fs::write(abandoned.join(within).join("index.html"), "a text").unwrap();
-        abandoned
-    };
-    let new = abandoned(0, "new");
-    // It may contain files that somebody has put into the folder.
-    let old = abandoned(1, "old");
-    let running = Writing::begin(&out).unwrap();
-    write(&[("index.html".to_owned(), b"done".to_vec())].into(), &out).unwrap();
-    assert!(!new.exists());
-    assert!(old.exists());
-    running.put("index.html", b"another".to_vec()).unwrap();
+    let left = out.join(".tot-report.new-0-0");
+    fs::create_dir_all(left.join("site")).unwrap();
+    fs::write(left.join("lock"), "").unwrap();
+    fs::write(left.join("site/index.html"), "a text").unwrap();
+    write(&one_page("done"), &out).unwrap();
+    assert_eq!(names(&out), [".tot-report", ".tot-report.lock", "index.html"]);
+    assert_eq!(names(folder.path()), ["site"]);
+}
+
+/// Exchanging the folder broke what stood in it: a web server, a mount, a shell.
+#[cfg(unix)]
+#[test]
+fn the_output_folder_stays_the_same_folder() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    let folder = folder();
+    let out = folder.path().join("site");
+    fs::create_dir_all(out.join("lost+found")).unwrap();
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o2775)).unwrap();
+    let is_root = std::os::unix::fs::chown(&out, None, Some(33)).is_ok();
+    let linked = folder.path().join("linked");
+    symlink("site", &linked).unwrap();
+    let about = || fs::metadata(&out).map(|it| (it.ino(), it.mode(), it.gid())).unwrap();
+    let before = about();
+    for text in ["one", "two"] {
+        write(&one_page(text), &linked).unwrap();
+        assert_eq!(about(), before);
+        assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), text);
+        assert!(!is_root || fs::metadata(out.join("index.html")).unwrap().gid() == 33);
+    }
+    assert_eq!(names(folder.path()), ["linked", "site"]);
+}
+
+#[test]
+fn two_runs_at_once_write_one_after_the_other() {
+    let folder = folder();
+    let out = folder.path().join("site");
+    let first = Writing::begin(&out, &()).unwrap();
+    assert!(Writing::try_begin(&out).unwrap().is_none());
+    // The first fails, and its folder goes.
+    drop(first);
+    assert!(!out.exists());
+    thread::scope(|scope| {
+        let runs: Vec<_> = (0..8).map(|_| scope.spawn(|| write(&one_page("a text"), &out))).collect();
+        runs.into_iter().for_each(|run| run.join().unwrap().unwrap());
+    });
+    assert_eq!(names(&out), [".tot-report", ".tot-report.lock", "index.html"]);
+}
+
+/// A reader never finds a part of a file, or a link from a first page to a page that is not there.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_anywhere_leaves_a_site_that_the_next_completes() {
+    let sandbox = Sandbox::new();
+    let mut all = three(&sandbox);
+    let report = |out: &str| sandbox.run(TOT_REPORT, &["investigations", "--out", out]);
+    assert_eq!(report("before").status, 0);
+    fs::remove_dir_all(all.remove(0).repository()).unwrap();
+    all[0].grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    assert_eq!(report("after").status, 0);
+    let (before, after) = (files(&sandbox.path("before"), true), files(&sandbox.path("after"), true));
+    let mut killed = 0;
+    for at in 0..40 {
+        let _ = fs::remove_dir_all(sandbox.path("site"));
+        assert!(
+            Command::new("cp")
+                .arg("-a")
+                .args([sandbox.path("before"), sandbox.path("site")])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut run = sandbox.command(TOT_REPORT);
+        let mut run = run.args(["investigations", "--out", "site"]).stdout(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(5 * at));
+        run.kill().unwrap();
+        killed += usize::from(!run.wait().unwrap().success());
+        for (path, bytes) in files(&sandbox.path("site"), true) {
+            let is_whole = [&before, &after].iter().any(|site| site.get(&path) == Some(&bytes));
+            let name = path.to_string_lossy();
+            assert!(is_whole || name.contains(".tot-report"), "{at}: {name}");
+        }
+        assert_eq!(report("site").status, 0, "{at}");
+        assert!(files(&sandbox.path("site"), true) == after, "{at}");
+    }
+    assert!(killed > 5, "{killed}");
 }
 
 #[cfg(unix)]
@@ -229,10 +358,11 @@ fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
     }
     let folder = folder();
     let out = folder.path().join("site");
-    write(&[("index.html".to_owned(), b"before".to_vec())].into(), &out).unwrap();
+    write(&one_page("before"), &out).unwrap();
+    let left = names(&out);
     let mut run = sandbox.command(TOT_REPORT);
     let mut run = run.arg(sandbox.root()).arg("--out").arg(&out).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = || fs::read_dir(folder.path()).unwrap().count() > 1;
+    let begun = || names(&out).len() > left.len();
     while !begun() {
         assert!(run.try_wait().unwrap().is_none(), "it has ended before it was interrupted");
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -243,5 +373,5 @@ fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
     assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "before");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(names(&out), left);
 }

@@ -63,7 +63,7 @@ impl Machine {
 
     /// Returns the list of withheld nodes.
     fn list(&self) -> withheld_file::WithheldList {
-        let text = self.service.store().withheld(&self.repository).unwrap();
+        let text = self.service.store().withheld(&self.repository).unwrap().text;
         text.map(|text| withheld_file::read(&text).unwrap()).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! From repositories to a site.
 
 use super::{page, published};
-use crate::support::{Sandbox, Session, TOT_REPORT, files};
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT, files};
 
 #[test]
 fn a_bare_clone_gives_the_same_site_and_an_earlier_commit_its_own() {
@@ -34,6 +34,29 @@ fn one_investigation_is_one_file_where_that_is_asked_for() {
     assert!(single().err.contains("takes one investigation"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_earlier_report() {
+    let sandbox = Sandbox::new();
+    let _session = Session::begun(&sandbox);
+    let export = ["export", "--root", "investigations", "--format", "json", "-o", "out/one"];
+    for (program, arguments) in [
+        (TOT_REPORT, &["investigations", "--single-file", "out/one"][..]),
+        (TOT, &export),
+        (TOT_REPORT, &["investigations", "--out", "out/one"]),
+    ] {
+        std::fs::create_dir(sandbox.path("out")).unwrap();
+        assert_eq!(sandbox.run(program, arguments).status, 0);
+        let before = files(&sandbox.path("out"), true);
+        // As if the disk were full after 512 bytes of a file.
+        let limited = ["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh", program];
+        let said = sandbox.run("sh", &[&limited, arguments].concat());
+        assert!(said.status == 1 && said.err.contains("can"), "{said:?}");
+        assert!(files(&sandbox.path("out"), true) == before, "{arguments:?}");
+        std::fs::remove_dir_all(sandbox.path("out")).unwrap();
+    }
+}
+
 #[test]
 fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
     let sandbox = Sandbox::new();
@@ -62,6 +85,11 @@ fn a_template_that_doubles_a_text_is_ended_before_it_takes_the_machine() {
                 {% set all.text = all.text ~ all.text %}{% endfor %}";
     std::fs::create_dir(sandbox.path("template")).unwrap();
     std::fs::write(sandbox.path("template/judged.html"), bomb).unwrap();
-    let error = published(&sandbox, &session.repository(), &["--template", "template"]).unwrap_err();
-    assert!(error.contains("memory allocation of"), "{error}");
+    let source = session.repository();
+    let said =
+        sandbox.run(TOT_REPORT, &[source.to_str().unwrap(), "--out", "site", "--template", "template"]);
+    assert!(
+        said.err.contains("memory allocation of") && !sandbox.path("site/index.html").exists(),
+        "{said:?}"
+    );
 }

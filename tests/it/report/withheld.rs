@@ -113,7 +113,8 @@ fn where_the_list_is_not_understood_nothing_is_published() {
     }
     // Among several investigations, the others are published.
     let other = Session::start(&sandbox, json!({})).id;
-    let site = published(&sandbox, &sandbox.root(), &[]).unwrap();
+    assert_eq!(sandbox.run(TOT_REPORT, &["investigations", "--out", "several"]).status, 1);
+    let site = sandbox.path("several");
     assert_eq!(with_word(&site, SECRET), 0);
     assert!(with_word(&site, &other) > 0);
     #[cfg(unix)]
@@ -203,4 +204,35 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     std::fs::write(repository.join("withheld.yaml"), LIST.replace("R2.A1", "R1.A")).unwrap();
     assert!(published(&sandbox, &repository, &[]).unwrap_err().contains("has uncommitted changes"));
     assert_eq!(with_word(&ignoring(), SECRET), 0);
+}
+
+#[test]
+fn a_list_under_nearly_the_right_name_stops_every_door() {
+    let sandbox = Sandbox::new();
+    let mut session = secret(&sandbox);
+    let repository = session.repository();
+    let words =
+        |path: &str| format!("{path} looks like a list of withheld nodes, but only withheld.yaml in the");
+    for path in ["withheld.yml", "nodes/withheld.yaml", "../withheld.yaml"] {
+        let file = repository.join(path);
+        std::fs::write(&file, LIST).unwrap();
+        let ignoring = published(&sandbox, &repository, &["--ignore-uncommitted"]);
+        assert!(ignoring.is_ok(), "{ignoring:?}");
+        for is_committed in [false, !path.starts_with("..")] {
+            if is_committed {
+                sandbox.commit_file(&repository, path, LIST);
+            }
+            let said = published(&sandbox, &repository, &[]).unwrap_err();
+            assert!(said.contains(&words(path)), "{said}");
+            for more in [&["export", "--format", "json"][..], &["diff", "HEAD~1.."], &["open"]] {
+                let said = sandbox.run(TOT, &[&["--root", "investigations"], more].concat());
+                assert!(said.status == 1 && said.err.contains(&words(path)), "{more:?}: {said:?}");
+            }
+            let refused = session.call("tot_report", json!({}));
+            assert!(refused["errors"][0]["message"].as_str().unwrap().contains(&words(path)), "{refused:#}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-am", "Remove it"]);
+    }
+    assert!(published(&sandbox, &repository, &[]).is_ok());
 }
