@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::base::platform::HANGUP;
+use crate::base::platform::TERMINAL_SIGNALS;
 use crate::report::ReportError;
 
 /// The exit status that shells report for a program ended by Ctrl-C.
@@ -43,7 +43,7 @@ pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
 impl Passed {
     /// Starts watching for signals.
     pub(super) fn watch() -> io::Result<Passed> {
-        let signals = [SIGINT, SIGTERM].into_iter().chain(HANGUP);
+        let signals = [SIGINT, SIGTERM].iter().chain(TERMINAL_SIGNALS).copied();
         let watched = signals.map(|signal| {
             let asked = Arc::new(AtomicBool::new(false));
             flag::register(signal, Arc::clone(&asked)).map(|_| (signal, asked))

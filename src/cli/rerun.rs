@@ -28,7 +28,7 @@ use super::{CommandResult, ExitResult, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
-use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
+use crate::domain::run::{Output, ProjectState, Ran, RunVerdict};
 use crate::domain::{Event, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
@@ -156,10 +156,11 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
                 && !known.contains(&of)
             {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
-                say(&format!(
+                // The reruns are stored. If this can't be printed, neither can the results, which are printed next.
+                let _ = say(&format!(
                     "Judge the difference{node}: tot rerun --judge {} holds|fails -m WHY\n",
                     run.id
-                ))?;
+                ));
             }
         }
         Ok(written.standing.snapshot.head.to_string())
@@ -200,16 +201,47 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     {
         return Err(misused("no terminal to ask on: check the commands with --dry-run, then give --yes"));
     }
+    if !arguments.no_store && !chosen.is_empty() {
+        let rerun = |it: &&CapturedRun<'_>| {
+            let ran = Ran { output: Output::default(), expectations: Vec::new(), ..it.ran.clone() };
+            let of = it.run.id;
+            let what = RunKind::Repeated { of, at: None, verdict: RunVerdict::CouldNotRun, ran };
+            NewRun { node: None, note: None, what }
+        };
+        let request = NewRuns { runs: chosen.iter().map(rerun).collect(), attachments: Vec::new() };
+        let rehearsed = service.rehearse(&session, request, &caller(&place.store, &path)?);
+        rehearsed.map_err(|refusal| {
+            tell("tot rerun: no command started, because the reruns could not be stored");
+            refused(refusal)
+        })?;
+    }
     let mut repeated = Vec::new();
-    let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
+    // What has run is stored, even if the terminal is gone.
+    let outcome = again.repeat(&chosen, asks, arguments.common.json, &mut repeated);
     let known: Vec<RunId> = repeated.iter().filter(|it| it.known.is_some()).map(|it| it.run.id).collect();
     let mut differing = repeated.iter().filter(|it| it.verdict == RunVerdict::Differs && !it.holds());
     let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
     let commit = match arguments.no_store || repeated.is_empty() {
         true => None,
-        false => Some(record(repeated.iter().map(RerunResult::record).collect(), &known)?),
+        false => Some(record(repeated.iter().map(RerunResult::record).collect(), &known)),
+    };
+    let (commit, failure) = match commit.transpose() {
+        Ok(commit) => (commit, None),
+        Err(error) => (None, Some(error)),
     };
     print_results(arguments, &standing, &repeated, no_longer, commit)?;
+    if let Some(error) = failure {
+        tell("tot rerun: nothing was stored");
+        return Err(error);
+    }
+    let is_interrupted = outcome?;
+    if is_interrupted {
+        tell(&format!(
+            "tot rerun: interrupted; {} of {} commands came to their end",
+            repeated.len(),
+            chosen.len()
+        ));
+    }
     Ok(match repeated.iter().all(RerunResult::holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true => ExitCode::SUCCESS,
@@ -370,7 +402,7 @@ impl<'a> Again<'a> {
         let limit = self.arguments.timeout.unwrap_or(limit);
         let (project, captured) = match self.captured(first, Duration::from_secs(limit)) {
             Ok((project, captured)) => (project, captured),
-            Err(reason) => (None, not_run(reason)),
+            Err(reason) => (None, Captured::not_run(reason)),
         };
         let at = project.as_ref().and_then(|state| state.commit.clone());
         let again = Ran {
@@ -393,7 +425,7 @@ impl<'a> Again<'a> {
     /// Reruns a command in the place that the options specify, and returns the project state there.
     fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
         let Some(recorded) = &first.project else {
-            return Ok((None, self.run_in(&self.here, None, first, limit)?));
+            return Ok((None, self.run_in(&self.here, None, first, None, limit)?));
         };
         let Some((git, project)) = &self.project else {
             return Err("this is not a repository: rerun it in a clone of the project".to_owned());
@@ -403,7 +435,8 @@ impl<'a> Again<'a> {
         let (mut state, workspace) = match &self.place {
             Where::Here => {
                 let folder = first.folder.as_deref();
-                return Ok((self.state.clone(), self.run_in(project.root(), folder, first, limit)?));
+                let captured = self.run_in(project.root(), folder, first, None, limit)?;
+                return Ok((self.state.clone(), captured));
             }
             Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
             Where::Recorded => {
@@ -423,7 +456,8 @@ impl<'a> Again<'a> {
         let root = workspace.root();
         let is_missing = |file: &&String| fs::symlink_metadata(root.join(file)).is_err();
         state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
-        let captured = self.run_in(&root, first.folder.as_deref(), first, limit)?;
+        let folder = first.folder.as_deref();
+        let captured = self.run_in(&root, folder, first, Some(&workspace), limit)?;
         Ok((Some(state), captured))
     }
 
@@ -432,6 +466,7 @@ impl<'a> Again<'a> {
         root: &Path,
         folder: Option<&str>,
         first: &Ran,
+        workspace: Option<&Workspace<'_>>,
         limit: Duration,
     ) -> Result<Captured, String> {
         let Some(place) = folder_in(root, folder) else {
@@ -440,10 +475,12 @@ impl<'a> Again<'a> {
         };
         let expected = first.expectations.iter().map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
         let starter = if self.arguments.sandbox { sandbox(root, &place) } else { Vec::new() };
+        let command = workspace.map(|it| it.command(&first.command)).transpose()?;
         let request = CaptureRequest {
-            command: &first.command,
+            command: command.as_deref().unwrap_or(&first.command),
             starter: &starter,
             folder: &place,
+            variables: workspace.map(Workspace::variables).unwrap_or_default(),
             input: CommandInput::Nothing,
             sinks: [None, None],
             expected,
@@ -451,17 +488,6 @@ impl<'a> Again<'a> {
             kills_background: true,
         };
         Ok(capture(request, &mut || self.signals.take()))
-    }
-}
-
-/// Returns the record of a command that could not run.
-fn not_run(reason: String) -> Captured {
-    Captured {
-        ended: Ended::NotRun(reason),
-        seconds: Default::default(),
-        output: Output::default(),
-        expectations: Vec::new(),
-        interrupted: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `tot run`: runs a command as evidence.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,15 +15,16 @@ use super::interrupt::Passed;
 use super::place::{ClockArgument, RootArgument, id_and_node};
 use super::print::{tell, warn};
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
+use crate::base::temporary::TemporaryFolder;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
-use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
+use crate::domain::{Caller, Code, Event, NodeId, RunKind, Timestamp};
 use crate::ruleset::ATTACHMENT_MAX;
-use crate::service::Service;
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
+use crate::service::{Refusal, Service};
 use crate::text::one_line;
 use crate::yaml;
 
@@ -32,14 +34,19 @@ const NOT_RUN: i32 = 127;
 const SIGNALLED: i32 = 128;
 /// The exit status that timeout(1) reports after the time limit.
 const TIMED_OUT: i32 = 124;
+/// The exit status of timeout(1) and env(1) for their own failure.
+const NOT_STORED: u8 = 125;
+/// The prefix of the folder, and the file in it, for a run that could not be stored.
+const KEPT: (&str, &str) = ("tot-run-", "run.yaml");
 
 /// Run a command and store its output and exit status, as evidence that anyone can rerun with tot rerun.
 ///
-/// The command runs as it would without tot run, and its exit status is passed on. If the run could not be stored,
-/// standard error says so, and the status stays the same. The status is 127 if the command can't be started, 124 after
-/// the time limit, and 128 plus the number for a signal. A failing command is evidence too. tot run stores the command,
-/// the folder, the project's commit and uncommitted changes to tracked files, the names of untracked files, the first and
-/// last 32 KiB of the output, and its checksum.
+/// The command runs as it would without tot run, and its exit status is passed on. A run that could not be stored, as
+/// during a merge, is refused before it starts. If storing fails afterwards, the status is 125, and standard error says
+/// where the run is kept. The status is 127 if the command can't be started, 124 after the time limit, and 128 plus the
+/// number for a signal. A failing command is evidence too. tot run stores the command, the folder, the project's commit
+/// and uncommitted changes to tracked files, the names of untracked files, the first and last 32 KiB of the output, and
+/// its checksum.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RunArguments {
@@ -98,9 +105,10 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     }
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let request = CaptureRequest {
-        command: &arguments.command,
+        command: &prepared.command,
         starter: &[],
         folder: &prepared.folder,
+        variables: Vec::new(),
         input: CommandInput::Own,
         sinks,
         expected,
@@ -113,10 +121,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     if std::env::current_dir().is_err() {
         let _ = std::env::set_current_dir(&prepared.root);
     }
-    if let Err(error) = prepared.store(arguments, captured) {
-        tell(&format!("tot run: nothing was stored: {}", chain(error.as_ref())));
-    }
-    Ok(status)
+    Ok(if prepared.store(arguments, captured) { status } else { ExitCode::from(NOT_STORED) })
 }
 
 /// Returns the exit status that a shell would report.
@@ -136,6 +141,8 @@ struct Prepared {
     session: String,
     caller: Caller,
     service: Service,
+    /// The command. A program in the project is named by its path from the folder.
+    command: Vec<String>,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
@@ -168,6 +175,10 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         return Err(format!("there is no node {node}: {advice}").into());
     }
     let project = Project::here();
+    let mut command = arguments.command.clone();
+    if let (Some(project), Some(program)) = (&project, command.first_mut()) {
+        *program = project.relative_program(program).unwrap_or_else(|| program.clone());
+    }
     let named = arguments.include.iter().map(|file| {
         let path = project.as_ref().and_then(|project| project.path_of(file));
         path.ok_or_else(|| misused(format!("--include: {} is not a file of the project", one_line(file))))
@@ -184,7 +195,21 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let caller = caller(&place.store, &path)?;
     let folder = std::env::current_dir()?;
     let signals = Passed::watch()?;
-    Ok((Prepared { session, caller, service, root, node, folder, project, started_at, signals }, expected))
+    let prepared =
+        Prepared { session, caller, service, command, root, node, folder, project, started_at, signals };
+    if arguments.captured.is_none() {
+        let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
+        let rehearsed = prepared.service.rehearse(
+            &prepared.session,
+            prepared.request(arguments, outcome),
+            &prepared.caller,
+        );
+        rehearsed.map_err(|refusal| {
+            tell("tot run: the command did not start, because the run could not be stored");
+            refused(refusal)
+        })?;
+    }
+    Ok((prepared, expected))
 }
 
 fn state(project: &Project, named: &[String]) -> CommandResult<ProjectState> {
@@ -201,31 +226,49 @@ pub(super) fn system() -> System {
 }
 
 impl Prepared {
-    fn store(&self, arguments: &RunArguments, captured: Captured) -> CommandResult {
+    /// Stores the run, and tells the result. Returns false if it should have been stored and could not be.
+    fn store(&self, arguments: &RunArguments, captured: Captured) -> bool {
         for reason in unmet(&captured, arguments.exit) {
             tell(&format!("tot run: {reason}"));
         }
         if let Ended::NotRun(reason) = &captured.ended {
             tell(&format!("tot run: {reason}"));
         }
-        let read = |file: &String| match attach::read(file, None, ATTACHMENT_MAX) {
-            Ok(file) => Some(file),
-            Err(error) => {
-                tell(&format!("tot run: stored without the attachment: {error}"));
-                None
-            }
+        let without = |error: Box<dyn std::error::Error>| {
+            tell(&format!("tot run: stored without the attachment: {}", chain(error.as_ref())));
         };
-        let attachments = arguments.attach.iter().filter_map(read).collect();
         let state = self.project.as_ref().map(|(state, _)| state);
         if let Some(files) = state.and_then(ProjectState::not_stored) {
             let how = if state.is_some_and(|it| it.untracked.is_empty()) { "" } else { "; see --include" };
             tell(&format!("tot run: not stored, and missing in a rerun: {files}{how}"));
         }
+        let read = |file: &String| attach::read(file, None, ATTACHMENT_MAX).map_err(without).ok();
+        let attachments: Vec<NewAttachment> = arguments.attach.iter().filter_map(read).collect();
+        let ran = self.ran(arguments, captured);
+        let request = self.request(arguments, ran.clone());
+        let stored = match attachments.is_empty() {
+            true => self.record(request),
+            // An unsuitable file is no reason to lose the run.
+            false => self.record(NewRuns { attachments, ..request.clone() }).or_else(|refusal| {
+                without(refused(refusal));
+                self.record(request)
+            }),
+        };
+        let Err(refusal) = stored else { return true };
+        let is_secret = refusal.errors.iter().any(|error| error.code == Code::SecretSuspected);
+        tell(&format!("tot run: nothing was stored: {}", chain(refused(refusal).as_ref())));
+        if !is_secret {
+            self.keep(&ran);
+        }
+        is_secret
+    }
+
+    /// Returns the run as it will be stored.
+    fn ran(&self, arguments: &RunArguments, captured: Captured) -> Ran {
         let (project, folder) = self.project.clone().unzip();
-        let folder = folder.flatten();
-        let ran = Ran {
-            command: arguments.command.clone(),
-            folder,
+        Ran {
+            command: self.command.clone(),
+            folder: folder.flatten(),
             project,
             started_at: self.started_at,
             seconds: captured.seconds,
@@ -236,21 +279,23 @@ impl Prepared {
             expectations: captured.expectations,
             attachments: Vec::new(),
             system: system(),
-        };
-        self.record(arguments, ran, attachments)
+        }
+    }
+
+    fn request(&self, arguments: &RunArguments, ran: Ran) -> NewRuns {
+        let run =
+            NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
+        NewRuns { runs: vec![run], attachments: Vec::new() }
     }
 
     /// Stores the run that a file describes.
     fn replay(&self, arguments: &RunArguments, file: &Path) -> CommandResult {
-        let ran = yaml::from_text(&std::fs::read_to_string(file)?)?;
-        self.record(arguments, ran, Vec::new())
+        let ran = yaml::from_text(&fs::read_to_string(file)?)?;
+        self.record(self.request(arguments, ran)).map_err(refused)
     }
 
-    fn record(&self, arguments: &RunArguments, ran: Ran, attachments: Vec<NewAttachment>) -> CommandResult {
-        let run =
-            NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
-        let request = NewRuns { runs: vec![run], attachments };
-        let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
+    fn record(&self, request: NewRuns) -> Result<(), Refusal> {
+        let written = self.service.record(&self.session, request, &self.caller)?;
         warn("tot run", &written);
         if let Some(Event::Ran { runs, .. }) = &written.decision.event {
             let commit = written.standing.snapshot.head.to_string();
@@ -260,6 +305,29 @@ impl Prepared {
             }
         }
         Ok(())
+    }
+
+    /// Writes a run that could not be stored to a file that only the user can read, and tells how to store it. If no
+    /// folder can be written, prints the run.
+    fn keep(&self, ran: &Ran) {
+        let text = yaml::to_text(ran).unwrap_or_default();
+        let write = |parent: &Path| -> io::Result<PathBuf> {
+            let folder = TemporaryFolder::new(parent, KEPT.0)?;
+            let file = std::path::absolute(folder.path().join(KEPT.1))?;
+            File::create_new(&file)
+                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))?;
+            folder.keep();
+            Ok(file)
+        };
+        match [std::env::temp_dir(), self.folder.clone()].iter().find_map(|parent| write(parent).ok()) {
+            Some(file) => {
+                let node = self.node.as_ref().map(|node| format!(" {node}")).unwrap_or_default();
+                let file = file.display();
+                tell(&format!("tot run: the run is kept in {file}"));
+                tell(&format!("tot run: store it later: tot run {}{node} --captured '{file}'", self.session));
+            }
+            None => tell(&format!("tot run: the run, which could not be kept either:\n{text}")),
+        }
     }
 }
 

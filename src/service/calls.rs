@@ -20,7 +20,7 @@ use crate::decide::start::{Start, secrets, start};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, NodeId};
 use crate::format::message;
-use crate::ruleset::builtin;
+use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::Transacted;
 
 impl Service {
@@ -232,6 +232,28 @@ impl Service {
         self.write(session, caller, |investigation, rules, now| {
             record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
         })
+    }
+
+    /// Fails if [`Service::record`] would now refuse or fail to store these runs, as far as this can be known. Stores
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Service::write`].
+    pub fn rehearse(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<(), Refusal> {
+        let author = self.commenter(session, caller)?;
+        let decide = |investigation: &Investigation, rules: &EffectiveRules, now| {
+            let decision =
+                record(investigation, rules, request.clone(), &author, self.world.run_id(now), now);
+            decision.map(|decision| (decision, None))
+        };
+        let rehearsed = self.find(session, |path, is_it| {
+            self.store.rehearse(path, |snapshot| match is_it(snapshot) {
+                true => self.decided(snapshot, caller, decide),
+                false => Ok((Vec::new(), None)),
+            })
+        });
+        rehearsed.map(drop)
     }
 
     /// Returns the author for comments and runs.

@@ -321,6 +321,28 @@ impl Store {
         Err(StoreError::busy(path).into())
     }
 
+    /// Loads and decides like [`Store::transact`]. Then checks that the drafts could be published, and publishes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Store::transact`], as far as they can be known without publishing.
+    pub fn rehearse<T, E: From<StoreError>>(
+        &self,
+        path: &Path,
+        decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
+    ) -> Result<T, E> {
+        self.refuse_read_only()?;
+        let git = self.open(path)?;
+        let writer = git.writer()?;
+        let before = self.load_from(&git, path, writer.head.clone())?;
+        let (drafts, decided) = decide(&before)?;
+        for draft in &drafts {
+            limits::after(&git, &before, &draft.files, self.max_size)?;
+            writer.rehearse(before.head, &draft.files)?;
+        }
+        Ok(decided)
+    }
+
     /// Cleans up after a killed writer, for example by removing a lock file that blocks git, unless another writer is
     /// active. Then loads the committed state. [`Store::transact`] does the same.
     ///

@@ -36,6 +36,25 @@ pub fn sync_file_systems<'a>(
     Ok(true)
 }
 
+/// Makes this process the parent of all processes that it starts indirectly and whose own parent exits.
+pub fn adopt_orphans() {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Returns each process that has not exited, with its parent.
+pub fn processes() -> Vec<(i32, i32)> {
+    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let read = |folder: fs::DirEntry| {
+        let process = folder.file_name().to_str()?.parse().ok()?;
+        let about = fs::read_to_string(folder.path().join("stat")).ok()?;
+        // The name of the program is in brackets and may contain any character.
+        let mut facts = about.rsplit_once(") ")?.1.split(' ');
+        let has_exited = facts.next() == Some("Z");
+        (!has_exited).then_some((process, facts.next()?.parse().ok()?))
+    };
+    folders.filter_map(read).collect()
+}
+
 /// Returns the time at which this machine was started, if known.
 pub fn machine_start() -> Option<SystemTime> {
     let facts = fs::read_to_string("/proc/stat").ok()?;

@@ -12,7 +12,10 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
-use std::io;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io, path};
 
 use tokio::sync::watch;
 
@@ -26,11 +29,59 @@ use unix as family;
 use windows as family;
 
 pub use family::{
-    ask_group_to_end, begin_group, end_group, file_identity, hide_from_readers, host_name, is_alive,
+    Terminal, begin_group, check_writable, file_identity, hide_from_readers, host_name, is_alive,
     is_open_to_others, limit_memory, make_executable, private_folder, raise_open_files, set_owner,
     signal_group, signal_of, sync,
 };
 pub use kernel::{machine_start, sync_file_systems};
+
+/// The variables that point a program to the repository or the folder of its caller: those of `git rev-parse
+/// --local-env-vars`, others that a git hook inherits, and those of shells and npm. `GIT_CONFIG_COUNT` is not among
+/// them: CI systems use it for settings such as `safe.directory`.
+pub const CALLERS: [&str; 23] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_PUSH_OPTION_COUNT",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_TEMPLATE_DIR",
+    "GIT_WORK_TREE",
+    "INIT_CWD",
+    "OLDPWD",
+];
+
+/// Returns a command that runs in a folder. No variable points it to the repository of a git hook that this process
+/// runs in, or to another folder. All child processes begin here.
+pub fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
+    let mut command = Command::new(family::program_in(folder, Path::new(&program)));
+    for name in CALLERS {
+        command.env_remove(name);
+    }
+    // The name that the user's shell has for the folder may contain symbolic links.
+    let real = fs::canonicalize(folder).ok();
+    let named = env::var_os("PWD").map(PathBuf::from);
+    let named = named.filter(|it| it.is_absolute() && real.is_some() && fs::canonicalize(it).ok() == real);
+    match named.or_else(|| path::absolute(folder).ok()) {
+        Some(named) => command.env("PWD", named),
+        None => command.env_remove("PWD"),
+    };
+    command.current_dir(folder);
+    command
+}
 
 /// The number of termination signals received since the process started listening.
 #[derive(Clone, Debug)]
@@ -67,8 +118,17 @@ impl Signals {
     }
 }
 
-/// The signal sent when the terminal is closed, on systems that have one.
-pub const HANGUP: Option<i32> = if cfg!(unix) { Some(1) } else { None };
+/// The signals that ask a program to exit when the terminal is closed and when Ctrl-\ is pressed, on systems that have
+/// them.
+pub const TERMINAL_SIGNALS: &[i32] = if cfg!(unix) { &[1, QUIT] } else { &[] };
+/// The signal sent by Ctrl-C.
+pub const INTERRUPT: i32 = 2;
+/// The signal sent by Ctrl-\.
+pub const QUIT: i32 = 3;
+/// The signal that ends a program.
+pub const KILL: i32 = 9;
+/// The signal that asks a program to exit.
+pub const TERMINATE: i32 = 15;
 
 /// True if a screen is always available. Other systems name the screen in an environment variable.
 pub const HAS_SCREEN: bool = cfg!(any(windows, target_os = "macos"));
@@ -85,3 +145,19 @@ pub const SETTINGS: (Option<&str>, &str) = if cfg!(target_os = "macos") {
 } else {
     (Some("XDG_CONFIG_HOME"), ".config")
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_variable_of_git_leads_a_child_to_the_repository_of_a_hook() {
+        let folder = env::temp_dir();
+        let listed = command("git", &folder).args(["rev-parse", "--local-env-vars"]).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        assert!(listed.contains("GIT_INDEX_FILE"), "{listed}");
+        for name in listed.lines().filter(|name| *name != "GIT_CONFIG_COUNT") {
+            assert!(CALLERS.contains(&name), "{name}");
+        }
+    }
+}

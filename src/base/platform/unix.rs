@@ -2,14 +2,19 @@ use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, fchown};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, setrlimit, test_kill_process,
+    Pid, Resource, Rlimit, Signal, getpgrp, getrlimit, kill_process, kill_process_group, setrlimit,
+    test_kill_process,
 };
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use tokio::signal::unix::{SignalKind, signal};
+
+use super::{KILL, kernel};
 
 /// Returns an identity that stays the same when the file's content changes, but differs for another file with the
 /// same name.
@@ -93,9 +98,74 @@ pub fn begin_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Asks a child's process group to exit. Has no effect on systems without process groups.
-pub fn ask_group_to_end(child: &Child) {
-    let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
+/// Returns the path from which a program is started in a folder. Programs in `PATH` are named without a folder.
+pub fn program_in(_folder: &Path, program: &Path) -> PathBuf {
+    program.to_owned()
+}
+
+/// Fails if this process can't create files in a folder, without trying it. Succeeds if this is unknown.
+///
+/// # Errors
+///
+/// Returns an error if the permissions or the file system don't allow it, or if the folder is missing.
+pub fn check_writable(folder: &Path) -> io::Result<()> {
+    Ok(accessat(CWD, folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?)
+}
+
+/// The terminal that controls this process, for a command in the same process group. As without this program, it can
+/// read the terminal, and Ctrl-C, Ctrl-\ and Ctrl-Z reach it.
+pub struct Terminal {
+    file: File,
+    settings: Termios,
+    /// The processes that this one had started before.
+    before: Vec<i32>,
+}
+
+impl Terminal {
+    /// Returns the terminal, with its settings, if there is one.
+    pub fn of_this_process() -> Option<Terminal> {
+        let file = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        let settings = tcgetattr(&file).ok()?;
+        kernel::adopt_orphans();
+        Some(Terminal { file, settings, before: started(&[]) })
+    }
+
+    /// Sends a signal to each process that this one has started since, directly or indirectly. Except on Linux, a
+    /// process whose parent has exited is not reached.
+    pub fn signal_started(&self, signal: i32) {
+        let Some(named) = Signal::from_named_raw(signal) else { return };
+        // A process may start another one meanwhile.
+        for _ in 0..if signal == KILL { 10 } else { 1 } {
+            let started = started(&self.before);
+            if started.is_empty() {
+                return;
+            }
+            for process in started.into_iter().filter_map(Pid::from_raw) {
+                let _ = kill_process(process, named);
+            }
+        }
+    }
+
+    /// Restores the settings, after a command that could not do so.
+    pub fn restore(&self) {
+        // In the background, this process would be stopped.
+        if tcgetpgrp(&self.file) == Ok(getpgrp()) {
+            let _ = tcsetattr(&self.file, OptionalActions::Now, &self.settings);
+        }
+    }
+}
+
+/// Returns the processes that this one has started, directly or indirectly, without `except` and what they have started.
+fn started(except: &[i32]) -> Vec<i32> {
+    let all = kernel::processes();
+    let mut found = vec![i32::try_from(std::process::id()).unwrap_or_default()];
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        let children = all.iter().filter(|(_, of)| *of == parent).map(|(process, _)| *process);
+        found.extend(children.filter(|process| !except.contains(process)));
+        at += 1;
+    }
+    found.split_off(1)
 }
 
 /// Sends a signal to a child's process group. Has no effect on systems without process groups.
@@ -108,12 +178,6 @@ pub fn signal_group(child: &Child, signal: i32) {
 /// Returns the signal that ended a process, if any.
 pub fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
-}
-
-/// Kills a child's process group. Has no effect on systems without process groups, so the caller must also kill the
-/// child.
-pub fn end_group(child: &Child) {
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
 /// Raises this process's limit on open files to `wanted`, or as close to it as possible. Returns the new limit.

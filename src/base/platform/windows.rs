@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, Metadata};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use tokio::signal::windows::{CtrlC, ctrl_c};
@@ -46,15 +46,34 @@ pub fn is_alive(_: i32) -> bool {
 
 pub fn begin_group(_: &mut Command) {}
 
-pub fn ask_group_to_end(_: &Child) {}
+/// Otherwise, Windows would look for a relative path in the folder of this process.
+pub fn program_in(folder: &Path, program: &Path) -> PathBuf {
+    if program.components().count() > 1 { folder.join(program) } else { program.to_owned() }
+}
+
+/// Unknown, because access depends on lists that only the system can judge.
+pub fn check_writable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// A console sends Ctrl-C to all its programs by itself.
+pub enum Terminal {}
+
+impl Terminal {
+    pub fn of_this_process() -> Option<Terminal> {
+        None
+    }
+
+    pub fn signal_started(&self, _: i32) {}
+
+    pub fn restore(&self) {}
+}
 
 pub fn signal_group(_: &Child, _: i32) {}
 
 pub fn signal_of(_: ExitStatus) -> Option<i32> {
     None
 }
-
-pub fn end_group(_: &Child) {}
 
 /// Windows has no comparable limit.
 pub fn raise_open_files(_: usize) -> usize {

@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{DemoError, StoryCall};
+use crate::base::platform;
 
 /// The protocol version that the client requests.
 const PROTOCOL: &str = "2025-11-25";
@@ -48,7 +49,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
 
 /// Returns a command that runs this program with a fixed identity, so that all demos produce identical commits.
 fn own(name: &str, root: &Path, clock: &Path) -> Result<Command, DemoError> {
-    let mut command = Command::new(std::env::current_exe().map_err(not_started)?);
+    let mut command = platform::command(std::env::current_exe().map_err(not_started)?, Path::new("."));
     command
         .arg(name)
         .arg("--root")

@@ -156,6 +156,20 @@ impl Project {
         path_in(&self.root, &path).filter(|_| is_file)
     }
 
+    /// Returns a program named by an absolute path in the project as a path from the working folder, such as `./bench`, which
+    /// is the same in every clone. Returns `None` for every other program.
+    pub fn relative_program(&self, program: &str) -> Option<String> {
+        let program = Path::new(program);
+        let place = fs::canonicalize(program.parent().filter(|_| program.is_absolute())?).ok()?;
+        let inside = path_in(&self.root, &place.join(program.file_name()?))?;
+        let folder = self.folder()?;
+        let folders: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = inside.split('/').collect();
+        let common = folders.iter().zip(&parts).take_while(|(one, other)| one == other).count();
+        let up = "../".repeat(folders.len() - common);
+        Some(format!("{}{}", if up.is_empty() { "./" } else { &up }, parts[common..].join("/")))
+    }
+
     /// Looks up cited paths in the work tree or in the cited commits.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {

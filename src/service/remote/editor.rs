@@ -3,10 +3,11 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::process::GitProgram;
 use super::{RemoteError, Result};
+use crate::base::platform::command;
 
 impl GitProgram {
     /// Opens a file in the user's editor and waits until the editor exits.
@@ -18,7 +19,7 @@ impl GitProgram {
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
         let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
         // The setting may contain arguments. git runs the editor in the same way.
-        let mut command = Command::new("sh");
+        let mut command = command("sh", Path::new("."));
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
         let status =
             command.status().map_err(|source| RemoteError::Io { action: format!("run {editor}"), source })?;
@@ -38,7 +39,7 @@ impl GitProgram {
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
         // A folder in a cloned investigation may look like a bare repository with a stranger's configuration.
         let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
-        let mut command = Command::new("sh");
+        let mut command = command("sh", Path::new("."));
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
             // git's own defaults: exit at once if the text is short, and show colors.

@@ -35,30 +35,6 @@ const KEPT_ERRORS: usize = 64 << 10;
 const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2_000;
 
-/// Variables that would point git to another repository or to part of one, or would change the transferred objects.
-const CLEARED: [&str; 20] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_DIR",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_PUSH_OPTION_COUNT",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TEMPLATE_DIR",
-    "GIT_WORK_TREE",
-];
-
 /// The settings for every call, which override the configuration.
 const SETTINGS: [&str; 6] = [
     "protocol.ext.allow=never",
@@ -279,13 +255,10 @@ impl GitProgram {
     }
 
     fn command(&self, folder: &Path, call: &GitCall<'_>) -> Command {
-        let mut command = Command::new("git");
-        command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
+        let mut command = platform::command("git", folder);
+        command.env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
         // gix reads only these formats. Older git versions ignore the variables.
         command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
-        for name in CLEARED {
-            command.env_remove(name);
-        }
         if let Some(index) = call.index {
             command.env("GIT_INDEX_FILE", index);
         }
@@ -404,12 +377,12 @@ fn threads(
 /// Ends the child, first gracefully, so that git can remove its locks.
 fn end(child: &mut Child, is_group: bool) {
     if is_group {
-        platform::ask_group_to_end(child);
+        platform::signal_group(child, platform::TERMINATE);
         let since = Instant::now();
         while since.elapsed() < TO_END && matches!(child.try_wait(), Ok(None)) {
             thread::sleep(PAUSES[2]);
         }
-        platform::end_group(child);
+        platform::signal_group(child, platform::KILL);
     }
     let _ = child.kill();
     let _ = child.wait();
@@ -502,7 +475,7 @@ mod tests {
     fn after_its_time_it_ends_with_all_that_it_started() {
         // The pipe ends when the last process closes its other end.
         let (mut mark, held) = std::io::pipe().unwrap();
-        let mut command = Command::new("sh");
+        let mut command = platform::command("sh", Path::new("."));
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (limit, deadline) = (Some(Duration::from_millis(300)), Deadline::default());
         let ran = run(command, "a fetch".to_owned(), None, limit, &deadline, MAX_OUTPUT, true);
@@ -515,7 +488,7 @@ mod tests {
     fn at_a_deadline_what_runs_ends_and_nothing_begins() {
         let deadline = Deadline::default();
         let sleep = || {
-            let mut command = Command::new("sleep");
+            let mut command = platform::command("sleep", Path::new("."));
             command.arg("600").stdout(Stdio::piped()).stderr(Stdio::piped());
             run(command, "a fetch".to_owned(), None, None, &deadline, MAX_OUTPUT, true)
         };

@@ -1,14 +1,15 @@
 //! Runs a command, forwards its output, and captures the part that will be stored.
 //!
-//! 1. The command starts in a new process group, with one thread for each of its output streams.
+//! 1. The command starts, with one thread for each of its output streams: at a terminal in this process's group, so that
+//!    it can read the terminal, otherwise in a group of its own.
 //! 2. Each thread records incoming bytes in the [`Recorder`], then forwards them.
 //! 3. The calling thread waits until the command exits, reaches its time limit, or is interrupted.
 //! 4. After the command has exited, the threads read its pipes until no more output arrives.
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -16,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use super::expect::Expected;
 use super::output::Recorder;
-use crate::base::platform;
+use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
 use crate::domain::run::{Ended, Expectation, Output, Seconds};
 
-/// The time between asking a command to exit and killing it.
+/// The time between asking a command to exit and killing it, or between a key such as Ctrl-C and asking.
 const TO_END: Duration = Duration::from_secs(2);
 /// The time to wait for more output after the command has exited. A background process may keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
@@ -49,6 +50,8 @@ pub struct CaptureRequest<'a> {
     pub starter: &'a [OsString],
     /// The working folder.
     pub folder: &'a Path,
+    /// The environment variables that differ from those of this process.
+    pub variables: Vec<(String, String)>,
     /// The standard input.
     pub input: CommandInput,
     /// The destinations of standard output and standard error.
@@ -76,43 +79,53 @@ pub struct Captured {
     pub interrupted: Option<i32>,
 }
 
+impl Captured {
+    /// Returns the result of a command that did not run, with the reason.
+    pub fn not_run(reason: String) -> Captured {
+        Captured {
+            ended: Ended::NotRun(reason),
+            seconds: Seconds::default(),
+            output: Output::default(),
+            expectations: Vec::new(),
+            interrupted: None,
+        }
+    }
+}
+
 /// Runs a command.
 ///
 /// `asked` returns the signal, if any, that this process has received since the last call as a request to exit. The
 /// first such signal is sent to the command, which is killed after a grace period, or at once on the second signal.
-pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
+pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
-    let mut captured = Captured {
-        ended: Ended::NotRun(String::new()),
-        seconds: Seconds::default(),
-        output: Output::default(),
-        expectations: Vec::new(),
-        interrupted: None,
-    };
+    let mut captured = Captured::not_run(String::new());
     let shared = Arc::new(CaptureState {
-        recorder: Mutex::new(Recorder::new(request.expected)),
+        recorder: Mutex::new(Recorder::new(std::mem::take(&mut request.expected))),
         passed: AtomicU64::new(0),
         writing: AtomicUsize::new(0),
         reading: AtomicUsize::new(0),
         has_ended: AtomicBool::new(false),
     });
-    captured.ended = match start(request.command, request.starter, request.folder, request.input) {
+    captured.ended = match start(&request) {
         Err(reason) => Ended::NotRun(reason),
-        Ok(mut child) => {
-            let pipes = pipes(&mut child, request.sinks);
+        Ok(mut running) => {
+            let pipes = pipes(&mut running.child, request.sinks);
             let readers =
                 pipes.into_iter().try_for_each(|(stream, pipe, sink)| shared.read(stream, pipe, sink));
             let late_at = request.timeout.and_then(|timeout| started.checked_add(timeout));
             let ended = match readers {
-                Ok(()) => wait(&mut child, late_at, asked, &mut captured.interrupted),
+                Ok(()) => running.wait(late_at, asked, &mut captured.interrupted),
                 Err(error) => {
-                    kill(&mut child);
+                    running.kill();
                     Ended::NotRun(format!("can't start a thread for its output: {error}"))
                 }
             };
             captured.seconds = Seconds { milliseconds: milliseconds(started.elapsed()) };
             if request.kills_background || captured.interrupted.is_some() {
-                platform::end_group(&child);
+                running.signal(KILL);
+            }
+            if let (Some(terminal), true) = (&running.terminal, !matches!(ended, Ended::Exit(_))) {
+                terminal.restore();
             }
             shared.rest(asked);
             ended
@@ -129,12 +142,8 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 /// Starts the command, or returns the reason why it can't be started.
-fn start(
-    words: &[String],
-    starter: &[OsString],
-    folder: &Path,
-    input: CommandInput,
-) -> Result<Child, String> {
+fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
+    let CaptureRequest { command: words, starter, folder, .. } = *request;
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
         return Err(format!("the folder {} does not exist", folder.display()));
@@ -144,25 +153,22 @@ fn start(
         return Err(format!("the program {program} does not exist"));
     }
     let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
-    let mut command = Command::new(&all[0]);
-    command.args(&all[1..]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let is_pumped = input == CommandInput::Own && io::stdin().is_terminal();
-    command.stdin(match input {
-        CommandInput::Own if is_pumped => Stdio::piped(),
+    let mut command = platform::command(&all[0], folder);
+    command.args(&all[1..]).envs(request.variables.iter().map(|(name, value)| (name, value)));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(match request.input {
         CommandInput::Own => Stdio::inherit(),
         CommandInput::Nothing => Stdio::null(),
     });
-    platform::begin_group(&mut command);
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+    let terminal = Terminal::of_this_process();
+    if terminal.is_none() {
+        platform::begin_group(&mut command);
+    }
+    let child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("the program {program} does not exist"),
         ErrorKind::PermissionDenied => format!("no permission to start the program {program}"),
         _ => format!("can't start the program {program}: {error}"),
     })?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // A background process group can't read the terminal, so this thread copies the input. It is never joined.
-        let _ = thread::Builder::new().spawn(move || io::copy(&mut io::stdin().lock(), &mut pipe));
-    }
-    Ok(child)
+    Ok(Running { child, terminal })
 }
 
 /// Returns whether a program is on the `PATH`. Assumes that a program specified by a path exists.
@@ -179,54 +185,77 @@ fn pipes(child: &mut Child, [output, errors]: [Option<Sink>; 2]) -> Vec<(usize, 
     first.into_iter().chain(second).collect()
 }
 
-/// Kills the command and its process group.
-fn kill(child: &mut Child) {
-    platform::end_group(child);
-    let _ = child.kill();
-    let _ = child.wait();
+/// A running command.
+struct Running {
+    child: Child,
+    /// The terminal that the command shares with this process. Without one, the command has a process group of its own.
+    terminal: Option<Terminal>,
 }
 
-/// Waits until the command exits. Kills it at its time limit or after an interrupt.
-fn wait(
-    child: &mut Child,
-    late_at: Option<Instant>,
-    asked: &mut dyn FnMut() -> Option<i32>,
-    interrupted: &mut Option<i32>,
-) -> Ended {
-    let mut kill_at = None;
-    let mut is_late = false;
-    loop {
-        match child.try_wait() {
-            Ok(Some(_)) if is_late => {
-                platform::end_group(child);
-                return Ended::TimedOut;
+impl Running {
+    /// Sends a signal to the command and to everything that it has started.
+    fn signal(&self, signal: i32) {
+        match &self.terminal {
+            Some(terminal) => terminal.signal_started(signal),
+            None => platform::signal_group(&self.child, signal),
+        }
+    }
+
+    fn kill(&mut self) {
+        self.signal(KILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Waits until the command exits. Kills it at its time limit or after an interrupt.
+    fn wait(
+        &mut self,
+        late_at: Option<Instant>,
+        asked: &mut dyn FnMut() -> Option<i32>,
+        interrupted: &mut Option<i32>,
+    ) -> Ended {
+        // The next signal to the command.
+        let mut next = None;
+        let mut is_late = false;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(_)) if is_late => {
+                    self.signal(KILL);
+                    return Ended::TimedOut;
+                }
+                Ok(Some(status)) => {
+                    let signal = platform::signal_of(status).map(Ended::Signal);
+                    return signal.unwrap_or_else(|| Ended::Exit(status.code().unwrap_or(-1)));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.kill();
+                    return Ended::NotRun(format!("can't wait for it: {error}"));
+                }
             }
-            Ok(Some(status)) => {
-                let signal = platform::signal_of(status).map(Ended::Signal);
-                return signal.unwrap_or_else(|| Ended::Exit(status.code().unwrap_or(-1)));
+            if let Some(signal) = asked() {
+                // The terminal has already sent it to the command, which may need a moment to end.
+                let is_sent = self.terminal.is_some() && [INTERRUPT, QUIT].contains(&signal);
+                let (signal, wait) = match interrupted.replace(signal) {
+                    Some(_) => (KILL, Duration::ZERO),
+                    None if is_sent => (signal, TO_END),
+                    None => (signal, Duration::ZERO),
+                };
+                next = Some((Instant::now() + wait, signal));
             }
-            Ok(None) => {}
-            Err(error) => {
-                kill(child);
-                return Ended::NotRun(format!("can't wait for it: {error}"));
+            if !is_late && late_at.is_some_and(|at| Instant::now() >= at) {
+                is_late = true;
+                next = Some((Instant::now(), TERMINATE));
             }
+            if let Some((_, signal)) = next.filter(|(at, _)| Instant::now() >= *at) {
+                self.signal(signal);
+                if signal == KILL {
+                    let _ = self.child.kill();
+                }
+                next = Some((Instant::now() + TO_END, KILL));
+            }
+            thread::sleep(PAUSE);
         }
-        if let Some(signal) = asked() {
-            platform::signal_group(child, signal);
-            let at = if interrupted.is_some() { Duration::ZERO } else { TO_END };
-            kill_at = Some(Instant::now() + at);
-            *interrupted = Some(signal);
-        }
-        if !is_late && late_at.is_some_and(|at| Instant::now() >= at) {
-            is_late = true;
-            platform::ask_group_to_end(child);
-            kill_at = Some(Instant::now() + TO_END);
-        }
-        if kill_at.is_some_and(|at| Instant::now() >= at) {
-            platform::end_group(child);
-            let _ = child.kill();
-        }
-        thread::sleep(PAUSE);
     }
 }
 
@@ -310,6 +339,7 @@ mod tests {
             command,
             starter: &[],
             folder,
+            variables: Vec::new(),
             input: CommandInput::Nothing,
             sinks: [None, None],
             expected: Vec::new(),
@@ -368,7 +398,7 @@ mod tests {
         let captured = capture(request(&words, Path::new(".")), &mut || None);
         let process: i32 = captured.output.text.trim().parse().unwrap();
         assert!(platform::is_alive(process));
-        Command::new("kill").arg(process.to_string()).status().unwrap();
+        platform::command("kill", Path::new(".")).arg(process.to_string()).status().unwrap();
     }
 
     #[cfg(unix)]

@@ -6,15 +6,18 @@
 //! # Guarantees
 //!
 //! - Memory use and stored output are bounded, no matter how much a command prints.
-//! - A command that reaches its time limit or is interrupted is killed with its process group.
+//! - A command that reaches its time limit or is interrupted is killed with its process group or, at a terminal, with
+//!   everything that it has started.
+//! - In a workspace, the paths of the project in a command and in its environment lead to the workspace.
 //! - A process that has left the group, or keeps a pipe open in the background, does not prevent a run from ending.
 //! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.
 //! - No project hook or filter runs while a workspace is created.
 //!
 //! # Limitations
 //!
-//! - A command started at a terminal reads its input line by line from a pipe, since its process group is in the background.
-//! - On systems without process groups (Windows), only the command itself is killed, and its children may continue.
+//! - On systems without process groups (Windows), only the command itself is killed, and its children may continue. At a
+//!   terminal of a system other than Linux, so may a process whose parent has exited.
+//! - A program that a command finds in an ignored folder of the project, such as one in `PATH`, is not the workspace's.
 //! - Files that need a filter, such as Git LFS files, appear in a workspace in their stored form.
 
 mod capture;

@@ -3,7 +3,9 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use crate::base::platform::command;
 
 /// Returns the program and arguments that start a command in the sandbox, with `folder` as the working folder. The command
 /// can write only to `writable`, and to a private `/tmp` and `/dev`.
@@ -23,7 +25,7 @@ pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
 /// Returns the reason why the sandbox is unavailable, for people.
 pub fn try_sandbox(folder: &Path) -> Result<(), String> {
     let starter = sandbox(folder, folder);
-    let tried = Command::new(&starter[0]).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();
+    let tried = command(&starter[0], folder).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();
     match tried {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!(

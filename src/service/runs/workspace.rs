@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::platform::CALLERS;
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::run::ProjectState;
 use crate::service::project::Project;
@@ -36,6 +37,8 @@ pub fn project_state(
 pub struct Workspace<'a> {
     git: &'a GitProgram,
     folder: TemporaryFolder,
+    /// The paths of the project's own work trees, also those by which the user's shell knows them.
+    names: Vec<String>,
     /// The work trees, each with its repository. The first is the project's own.
     worktrees: Vec<(PathBuf, PathBuf)>,
 }
@@ -55,7 +58,7 @@ impl<'a> Workspace<'a> {
         let failed = |error: RemoteError| one_line(&causes(&error));
         let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)
             .map_err(|error| format!("can't create a temporary folder: {error}"))?;
-        let mut workspace = Workspace { git, folder, worktrees: Vec::new() };
+        let mut workspace = Workspace { git, folder, names: names(git, root), worktrees: Vec::new() };
         let place = workspace.root();
         workspace.check_out(root, &place, commit, DEPTH)?;
         if let Some(patch) = patch {
@@ -67,6 +70,40 @@ impl<'a> Workspace<'a> {
     /// Returns the root of the work tree.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join(NAME)
+    }
+
+    /// Returns a command in which each path of the project is one of the work tree.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason, for people, if the work tree does not contain the program.
+    pub fn command(&self, words: &[String]) -> Result<Vec<String>, String> {
+        let place = self.root().to_string_lossy().into_owned();
+        let words_here: Vec<String> =
+            words.iter().map(|word| moved(word, &self.names, &place, |_| true)).collect();
+        match (words.first(), words_here.first()) {
+            (Some(named), Some(program)) if named != program && !Path::new(program).exists() => Err(format!(
+                "the program {} of the project is not in the work tree: commit it, or rerun with --at here",
+                one_line(named)
+            )),
+            _ => Ok(words_here),
+        }
+    }
+
+    /// Returns the environment variables that name files of the project, with the paths of those in the work tree. Others,
+    /// such as the ignored folder of an installed tool, keep their paths.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let place = self.root();
+        let text = place.to_string_lossy();
+        let is_here = |path: &str| place.join(path).exists();
+        let all = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        all.filter(|(name, _)| !UNMOVED.iter().chain(&CALLERS).any(|it| it == name))
+            .filter_map(|(name, value)| {
+                let there = moved(&value, &self.names, &text, is_here);
+                (there != value).then_some((name, there))
+            })
+            .collect()
     }
 
     fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {
@@ -100,6 +137,44 @@ impl Drop for Workspace<'_> {
     }
 }
 
+/// The variables that stay as they are: the home folder, even of someone whose home folder is the project, and `PWD`,
+/// which follows the command's folder.
+const UNMOVED: [&str; 3] = ["HOME", "PWD", "USERPROFILE"];
+
+/// Returns the paths of the project's work trees.
+fn names(git: &GitProgram, root: &Path) -> Vec<String> {
+    let shell = std::env::var_os("PWD").map(PathBuf::from).unwrap_or_default();
+    let is_root = |path: &&Path| fs::canonicalize(path).is_ok_and(|path| path == root);
+    let shell = shell.ancestors().filter(|path| path.is_absolute()).find(is_root).map(Path::to_owned);
+    let known = git.worktrees(root).unwrap_or_default().into_iter().chain([root.to_owned()]).chain(shell);
+    known.filter(|path| path.parent().is_some()).map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// Returns a text with each path that begins with one of `from` moved to the folder `to`, if `is_there` returns true for the
+/// rest of the path. Pure.
+fn moved(text: &str, from: &[String], to: &str, is_there: impl Fn(&str) -> bool) -> String {
+    let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
+    let (mut result, mut kept) = (String::new(), 0);
+    for (at, _) in text.char_indices() {
+        // Before the path, the word may only have an option, such as `-I`.
+        let before = text[..at].rsplit(|c| is_end(c) && !")}".contains(c)).next().unwrap_or_default();
+        let begins =
+            before.is_empty() || before == "//" || before.starts_with('-') && !before.contains(['/', '\\']);
+        let found = from.iter().filter(|name| begins && at >= kept && text[at..].starts_with(name.as_str()));
+        let found = found.filter_map(|name| {
+            let rest = text[at + name.len()..].split(is_end).next().unwrap_or_default();
+            let is_whole = rest.is_empty() || rest.starts_with(['/', '\\']);
+            (is_whole && is_there(rest.trim_start_matches(['/', '\\']))).then_some(name.len())
+        });
+        if let Some(length) = found.max() {
+            result.push_str(&text[kept..at]);
+            result.push_str(to);
+            kept = at + length;
+        }
+    }
+    result + &text[kept..]
+}
+
 /// Resolves the folder of a run relative to a root. Returns `None` if it does not exist or is outside the root.
 pub fn folder_in(root: &Path, folder: Option<&str>) -> Option<PathBuf> {
     let root = fs::canonicalize(root).ok()?;
@@ -117,5 +192,40 @@ pub fn remove_leftovers(git: &GitProgram, root: &Path) {
     };
     for place in git.worktrees(root).unwrap_or_default().iter().filter(is_ours) {
         let _ = git.remove_worktree(root, place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_path_of_the_project_becomes_one_of_the_work_tree_and_no_other() {
+        let from = ["/home/me/proj".to_owned(), "/home/me/proj/wt".to_owned()];
+        let moved = |text: &str| moved(text, &from, "/t", |rest| rest != "missing");
+        for (before, after) in [
+            ("/home/me/proj", "/t"),
+            ("/home/me/proj/wt/s.sh", "/t/s.sh"),
+            ("-I/home/me/proj/include", "-I/t/include"),
+            ("--out=/home/me/proj/x", "--out=/t/x"),
+            ("file:///home/me/proj/x", "file:///t/x"),
+            ("/home/me/proj:/work:ro", "/t:/work:ro"),
+            ("cd '/home/me/proj' && rm -rf /home/me/proj/build; ls", "cd '/t' && rm -rf /t/build; ls"),
+            ("/usr/bin:/home/me/proj/bin:/home/me/proj/missing", "/usr/bin:/t/bin:/home/me/proj/missing"),
+        ] {
+            assert_eq!(moved(before), after);
+        }
+        for other in [
+            "/home/me/proj2",
+            "/home/me/proj.old/x",
+            "/home/me/projé",
+            "/mnt/home/me/proj/x",
+            "$X/home/me/proj",
+            "${X}/home/me/proj",
+            "$(pwd)/home/me/proj",
+            "https://example.org/home/me/proj",
+        ] {
+            assert_eq!(moved(other), other);
+        }
     }
 }

@@ -22,6 +22,7 @@ use super::refuse::refuse_link;
 use super::tree::Leaf;
 use super::worktree::optional_metadata;
 use super::{CommitId, Git, Head, JOURNAL_FILE};
+use crate::base::platform::check_writable;
 use crate::format::FileChange;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -98,6 +99,41 @@ impl GitWriter<'_> {
             Ok(whole)
         })?;
         Ok((ids, published))
+    }
+
+    /// Checks that `changes` could be committed on top of `expected`: no operation is in progress, the locks are free and
+    /// the folders are writable. The disk may still fill up, and access to single files is not checked.
+    pub fn rehearse(&self, expected: CommitId, changes: &[FileChange]) -> StoreResult<()> {
+        let git = self.git;
+        git.refuse_in_progress()?;
+        let references = head_references(&self.head);
+        let mut journal = Journal::begin(&git.git_dir, &[expected.0], &references, &[])?;
+        let mut lock = || -> StoreResult<()> {
+            if git.work_dir.is_some() {
+                journal.note(&IndexLock::take(&git.git_dir)?)?;
+            }
+            let edit = RefEdit::update(
+                git.reference_name("HEAD".to_owned())?,
+                expected.0,
+                PreviousValue::MustExistAndMatch(Target::Object(expected.0)),
+                gix::reference::log::message("commit", BStr::new(""), 1),
+            );
+            let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
+            let prepared = git.repository.refs.transaction().prepare(Some(edit.with_deref(true)), wait, wait);
+            prepared.map(drop).map_err(|source| git.reference_error("move the head", &references, source))
+        };
+        let locked = lock();
+        journal.finish();
+        locked?;
+        let branch = references.iter().map(|name| git.git_dir.join(name));
+        let logs = references.iter().map(|name| git.git_dir.join("logs").join(name));
+        let files = changes.iter().filter_map(|change| Some(git.work_dir.as_ref()?.join(&change.path)));
+        let objects = git.objects.path().join("object");
+        for file in branch.chain(logs).chain(files).chain([objects]) {
+            let Some(folder) = file.ancestors().skip(1).find(|folder| folder.is_dir()) else { continue };
+            check_writable(folder).map_err(io_error("write to", folder))?;
+        }
+        Ok(())
     }
 
     /// Publishes the commit returned by `draft`, a child of `expected`, if there is one.

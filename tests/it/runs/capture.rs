@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use tree_of_thoughts::domain::Run;
 use tree_of_thoughts::domain::run::Ended;
 
 use super::{World, is_alive};
@@ -264,17 +265,16 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
 }
 
 #[test]
-fn what_can_not_be_stored_is_said_and_the_status_is_that_of_the_command() {
+fn a_run_that_can_not_be_stored_is_refused_before_it_starts_or_kept() {
     let world = World::new();
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let secret = format!("echo {token}; exit 7");
     // In the name of an untracked file, in a patch, and in a patch of a binary file.
     for (name, text, stored) in
         [(token.as_str(), "x", 0), ("value", token.as_str(), 0), ("value", &format!("\0{token}"), 1)]
     {
         world.write(name, text);
         let said = world.run(&["--reject-secrets"], "exit 7");
-        assert_eq!((said.status, world.runs().len()), (7, stored), "{said:?}");
+        assert_eq!((said.status, world.runs().len()), (if stored == 0 { 1 } else { 7 }, stored), "{said:?}");
         assert!(
             stored == 0 || said.err.contains("not stored, and missing in a rerun: 1 changed file (value)")
         );
@@ -282,16 +282,65 @@ fn what_can_not_be_stored_is_said_and_the_status_is_that_of_the_command() {
         world.git(&["clean", "-qf"]);
     }
     let world = World::new();
-    let said = world.run(&["--reject-secrets"], &secret);
+    let secret = format!("echo {token}");
+    let said = world.run(&["--reject-secrets"], &format!("touch ran; {secret}"));
+    assert_eq!((said.status, world.project.join("ran").exists()), (1, false), "{said:?}");
+    let secret = secret.replace("ghp_", "gh''p_") + "; exit 7";
+    let secret = secret.as_str();
+    let said = world.run(&["--reject-secrets"], secret);
     assert_eq!((said.status, world.runs().len()), (7, 0), "{said:?}");
     assert!(said.err.contains("nothing was stored"), "{said:?}");
-    let said = world.run(&[], &secret);
+    let said = world.run(&[], secret);
     assert_eq!((said.status, world.runs().len()), (7, 1));
     assert!(said.err.contains("tot run: warning: ") && said.err.contains("stored as"), "{said:?}");
+    let git = world.repository().join(".git");
+    for blocker in ["MERGE_HEAD", "rebase-merge", "index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        fs::write(git.join(blocker), "").unwrap();
+        for said in [world.run(&[], "touch ran"), world.tot(&["rerun", "--all", "--yes", "--at", "here"])] {
+            assert_eq!((said.status, said.out.as_str()), (1, ""), "{blocker}: {said:?}");
+            assert!(said.err.contains("start") && !world.project.join("ran").exists(), "{blocker}: {said:?}");
+        }
+        fs::remove_file(git.join(blocker)).unwrap();
+    }
+    // What happens while it runs can't be known before.
     let root = world.sandbox.root();
-    let said = world.run(&[], &format!("mv {0} {0}-gone; exit 5", root.display()));
-    assert_eq!(said.status, 5);
-    assert!(said.err.contains("nothing was stored"), "{said:?}");
+    let said = world.run(&["--attach", ".git"], &format!("echo 6; mv {0} {0}-gone; exit 5", root.display()));
+    assert_eq!(said.status, 125);
+    let kept = said.err.split_once("--captured '").unwrap().1.split('\'').next().unwrap();
+    fs::rename(format!("{}-gone", root.display()), root).unwrap();
+    assert_eq!(world.tot(&["run", &world.id, "R1.A", "--captured", kept]).status, 0);
+    let is_kept = |run: &Run| {
+        run.ran().is_some_and(|ran| (ran.output.text.as_str(), &ran.ended) == ("6\n", &Ended::Exit(5)))
+    };
+    assert!(world.runs().iter().any(is_kept));
+    // A file that can't be attached does not cost the run.
+    world.write(".hidden", "");
+    let said = world.run(&["--attach", ".hidden"], "true");
+    assert!(said.err.contains("stored without the attachment") && said.err.contains("stored as"), "{said:?}");
+}
+
+/// In a background process group, it was stopped when it read the terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_asks_at_the_terminal_and_ends_by_its_keys_with_all_that_it_has_started() {
+    let world = World::new();
+    let asks = "read x </dev/tty && stty -echo </dev/tty; stty echo </dev/tty; echo $x.";
+    let said =
+        world.at_terminal(&format!("run R1.A --timeout 5 -- sh -c '{asks}'"), "sleep 0.5; echo 1; sleep 1");
+    assert!(said.status == 0 && said.out.contains("\n1.\r\n"), "{said:?}");
+    let said = world.at_terminal("rerun --all --yes --timeout 5", "sleep 0.5; echo 1; sleep 1");
+    assert!(said.out.contains("1 of 1 same"), "{said:?}");
+    let said =
+        world.at_terminal("run R1.A -- sh -c 'read x; stty -a | head -1'", "sleep 0.5; echo 1; sleep 1");
+    assert!(said.status == 0 && said.out.contains("baud"), "{said:?}");
+    for (keys, status) in [(r"printf '\034'", 128 + 3), (r"printf '\003'", 128 + 2), ("true", 124)] {
+        let (hang, before) = ("sh -c '(sleep 600 & echo $! >pid); exec sleep 600'", world.runs().len());
+        let hang = format!("run R1.A --timeout 3 -- {hang}");
+        let said = world.at_terminal(&hang, &format!("sleep 1; {keys}; sleep 3"));
+        assert_eq!((said.status, world.runs().len()), (status, before + 1), "{said:?}");
+        let process = fs::read_to_string(world.project.join("pid")).unwrap();
+        eventually("its end", || !is_alive(&process));
+    }
 }
 
 #[test]

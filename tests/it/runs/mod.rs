@@ -80,6 +80,14 @@ impl World {
         self.tot_in(&self.project, arguments).output().unwrap().into()
     }
 
+    /// Runs `tot` at a terminal at which these commands of a shell type.
+    fn at_terminal(&self, arguments: &str, keys: &str) -> Said {
+        let mut command = self.sandbox.command("sh");
+        command.args(["-c", &format!("{{ {keys}; }} | script -q -e -c \"$LINE\" /dev/null")]);
+        command.env("LINE", format!("{TOT} {arguments}")).env("TERM", "xterm").env("SHELL", "/bin/sh");
+        command.env("TOT_ROOT", self.sandbox.root()).current_dir(&self.project).output().unwrap().into()
+    }
+
     /// Runs a shell script as evidence for `R1.A`.
     fn run(&self, options: &[&str], script: &str) -> Said {
         self.tot(&[&["run", "R1.A"], options, &["--", "sh", "-c", script]].concat())

@@ -10,7 +10,7 @@ use tree_of_thoughts::domain::{Run, RunKind};
 use tree_of_thoughts::format::run_file;
 
 use super::{World, is_alive};
-use crate::support::{Said, TOT, eventually, node, result};
+use crate::support::{Said, eventually, node, result};
 
 impl World {
     /// Returns the reruns, oldest first: the run that each repeats, where it ran, and how the results compare.
@@ -222,10 +222,7 @@ fn each_command_is_asked_for_at_a_terminal() {
     let log = world.sandbox.path("log");
     let keys = |keys: &str| {
         fs::write(&log, "").unwrap();
-        let line = format!("printf '{keys}' | script -q -e -c '{TOT} rerun --all --at here' /dev/null");
-        let mut command = world.sandbox.command("sh");
-        command.args(["-c", &line]).current_dir(&world.project).env("TERM", "xterm");
-        let said = Said::from(command.env("TOT_ROOT", world.sandbox.root()).output().unwrap());
+        let said = world.at_terminal("rerun --all --at here", &format!("printf '{keys}'"));
         assert_eq!(said.status, 0, "{said:?}");
         (fs::read_to_string(&log).unwrap(), said.out.matches("[r]un [s]kip").count())
     };
@@ -284,6 +281,56 @@ fn more_changes_than_are_stored_are_named_and_nothing_is_run_without_them() {
     let said = world.again(&["--all"]);
     assert!(said.out.contains("not stored in the run: 1 changed file (value)"), "{said:?}");
     assert_eq!(said.status, 1);
+}
+
+/// A rerun in a git hook committed to the user's repository; `make`, node and an absolute path read the user's files.
+#[test]
+fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
+    let world = World::new();
+    let script =
+        r#"cat "$PWD/../value" "$1" "$LIBRARY/value"; echo 1 >"$2/new"; git add -A .. && git status -s"#;
+    world.write_program("sub/tool", script);
+    world.commit();
+    let (sub, root) = (world.project.join("sub"), world.project.to_str().unwrap());
+    let tool = format!("{root}/sub/tool");
+    let value = format!("{root}/value");
+    let in_hook = |arguments: &[&str]| {
+        let mut command = world.tot_in(&sub, arguments);
+        command.env("LIBRARY", root).env("PWD", &sub).env("OLDPWD", root).env("INIT_CWD", root);
+        for (name, place) in [("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index")] {
+            command.env(name, world.project.join(place));
+        }
+        Said::from(command.output().unwrap())
+    };
+    let said = in_hook(&["run", "R1.A", "--", &tool, &value, root]);
+    assert!(said.status == 0 && said.out.starts_with("1\n1\n1\nA  "), "{said:?}");
+    assert_eq!(world.captured().command, ["./tool", value.as_str(), root]);
+    world.git(&["rm", "-qf", "new"]);
+    world.write("value", "2\n");
+    world.commit();
+    world.write("value", "3\n");
+    let before = world.state();
+    let again = |at: &str| {
+        let said = in_hook(&["rerun", "--all", "--yes", "--no-store", "--json", "--at", at]);
+        let mut said: serde_json::Value =
+            serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+        said["runs"][0].take()
+    };
+    for program in ["../sub/tool", tool.as_str()] {
+        world.edit(|ran| ran.command[0] = program.to_owned());
+        let run = again("HEAD");
+        assert!(run["output"]["text"].as_str().unwrap().starts_with("2\n2\n2\nA  "), "{run}");
+    }
+    world.assert_tidy(&before);
+    world.write_program("untracked", "cat value");
+    world.edit(|ran| ran.command = vec![format!("{root}/untracked")]);
+    let run = again("HEAD");
+    assert!(run["reasons"][0].as_str().unwrap().contains("commit it, or rerun with --at here"), "{run}");
+    // In place, the folder is that of the command, too.
+    world.edit(|ran| {
+        (ran.command, ran.folder) = (["sh", "-c", "echo $PWD"].map(str::to_owned).to_vec(), None)
+    });
+    assert_eq!(again("here")["output"]["text"], format!("{root}\n"));
 }
 
 #[test]
