@@ -13,6 +13,7 @@ use crate::report::{ReadOptions, ReportInput, export};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::sync::SyncError;
+use crate::store::Store;
 use crate::text::made_visible;
 
 /// Export an investigation as one file, or to standard output. `tot import` reads bundles. Nodes listed in withheld.yaml are left
@@ -91,8 +92,10 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
 
 fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
     let git = GitProgram::find(false)?;
-    let branch = git.references(folder)?.branch;
-    let branch = branch.ok_or_else(|| SyncError::Detached { path: folder.to_owned() })?;
+    let Some(branch) = git.references(folder)?.branch else {
+        Store::new(folder).refuse_in_progress(folder)?;
+        return Err(SyncError::NoRemote { path: folder.to_owned(), branch: "HEAD".to_owned() });
+    };
     Ok(git.bundle(folder, &branch)?)
 }
 

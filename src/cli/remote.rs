@@ -104,8 +104,8 @@ fn remotes(git: &GitProgram, folders: &[PathBuf]) -> Result<Vec<RemoteEntry>, re
 
 fn entries(git: &GitProgram, path: &Path) -> Result<Vec<RemoteEntry>, remote::RemoteError> {
     let settings = git.settings(path)?;
-    let branch = git.references(path)?.branch;
-    let upstream = branch.and_then(|branch| settings.upstream(&branch));
+    let here = git.references(path)?;
+    let upstream = settings.own_branch(&here).and_then(|branch| settings.upstream(branch));
     let entry = |(name, url): (&str, &str)| {
         let synced = upstream.as_ref().filter(|upstream| upstream.remote == name);
         let place = synced.map(|upstream| upstream.place.clone()).or_else(|| settings.place(name));
@@ -170,10 +170,14 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
 }
 
 fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> Result<(), SyncError> {
-    let branch = git.references(path)?.branch.ok_or_else(|| SyncError::Detached { path: path.to_owned() })?;
+    let (here, settings) = (git.references(path)?, git.settings(path)?);
+    let Some(branch) = settings.own_branch(&here).or(here.branch.as_deref()) else {
+        store.refuse_in_progress(path)?;
+        return Ok(());
+    };
     let place = match add.own {
         true => remote::RemotePlace::own("main"),
         false => remote::RemotePlace::in_hub(&add.prefix, store.load(path)?.investigation.meta().id),
     };
-    Ok(git.add_remote(path, &branch, &add.name, &add.url, &place)?)
+    Ok(git.add_remote(path, branch, &add.name, &add.url, &place)?)
 }

@@ -577,7 +577,7 @@ impl From<FindError> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error.kind {
-            StoreErrorKind::InProgress => Code::OperationInProgress,
+            StoreErrorKind::InProgress | StoreErrorKind::Detached => Code::OperationInProgress,
             StoreErrorKind::Busy | StoreErrorKind::Held => Code::Busy,
             StoreErrorKind::NotAnInvestigation => Code::InvalidInvestigation,
             StoreErrorKind::ReadOnly => Code::ReadOnly,

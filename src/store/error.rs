@@ -70,6 +70,8 @@ pub enum StoreErrorKind {
     HeadMoved,
     /// A git operation started by the user is in progress, and a commit would become part of it.
     InProgress,
+    /// HEAD is detached, and no branch would have a commit.
+    Detached,
     /// Every attempt failed because other processes kept committing.
     Busy,
     /// Another writer did not release the lock in time.

@@ -17,9 +17,9 @@
 //! # Manual changes
 //!
 //! - Modified and staged files are left alone and never become part of a commit. An unmerged file stays unmerged.
-//! - Commits are added on top of the current HEAD, even if it is detached.
-//! - While a merge, a rebase or a similar operation is in progress, reads still work, but writes are refused with a
-//!   hint.
+//! - Commits are added to the current branch.
+//! - While a merge, a rebase or a similar operation is in progress, or HEAD is detached, reads still work, but writes are
+//!   refused with a hint.
 //! - Hooks are not run, and commits are not signed.
 //! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
 //!   reachable from any branch.
@@ -647,12 +647,12 @@ impl Store {
         Ok((after, commits))
     }
 
-    /// Fails while a merge, a rebase or a similar operation is in progress.
+    /// Fails while a merge, a rebase or a similar operation is in progress, or if HEAD is detached. Writes then fail with
+    /// the same error.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreErrorKind::InProgress`] while an operation is in progress, and an error if `path` is not a
-    /// repository.
+    /// Returns [`StoreErrorKind::InProgress`] or [`StoreErrorKind::Detached`], or an error if `path` is not a repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
         self.open(path)?.refuse_in_progress()
     }

@@ -71,7 +71,7 @@ codes! {
     DuplicateInBatch "DUPLICATE_IN_BATCH" "the call names an id twice"
     SecretSuspected "SECRET_SUSPECTED" "text may contain a credential"
     ReadOnly "READ_ONLY" "this server only reads"
-    OperationInProgress "OPERATION_IN_PROGRESS" "a merge or rebase is in progress"
+    OperationInProgress "OPERATION_IN_PROGRESS" "a merge or rebase is in progress, or HEAD is detached"
     InvalidRuleset "INVALID_RULESET" "the pinned ruleset can't be used"
     InvalidInvestigation "INVALID_INVESTIGATION" "a git repository without an investigation"
     InvestigationFull "INVESTIGATION_FULL" "over the size limit: end it and start another"

@@ -1,11 +1,12 @@
 //! The user's editor and pager, chosen in the same way as by git. The editor is taken from `GIT_EDITOR`, `core.editor`,
 //! `VISUAL` or `EDITOR`, and the pager from `GIT_PAGER`, `core.pager` or `PAGER`. Otherwise, git's own defaults apply.
+//! The settings of a repository are not read, because a stranger may have made it.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::process::GitProgram;
+use super::process::{GitCall, GitProgram};
 use super::{RemoteError, Result};
 use crate::base::platform::command;
 
@@ -17,7 +18,7 @@ impl GitProgram {
     /// Returns an error if there is no editor, as on a dumb terminal, or if the editor fails, which is how users
     /// cancel.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
-        let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
+        let editor = self.variable(folder, "GIT_EDITOR")?;
         // The setting may contain arguments. git runs the editor in the same way.
         let mut command = command("sh", Path::new("."));
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
@@ -37,8 +38,7 @@ impl GitProgram {
     ///
     /// Returns an error if the pager can't be started.
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
-        // A folder in a cloned investigation may look like a bare repository with a stranger's configuration.
-        let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
+        let pager = self.variable(folder, "GIT_PAGER")?;
         let mut command = command("sh", Path::new("."));
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
@@ -54,7 +54,8 @@ impl GitProgram {
         child.wait().map(drop).map_err(failed)
     }
 
-    fn variable(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
-        Ok(self.here(folder, arguments)?.succeeded()?.text().trim().to_owned())
+    fn variable(&self, folder: &Path, name: &str) -> Result<String> {
+        let call = GitCall { is_outside: true, ..GitCall::default() };
+        Ok(self.start(folder, &["var", name], call, &[])?.succeeded()?.text().trim().to_owned())
     }
 }

@@ -13,15 +13,17 @@
 //! - A push counts only if the remote confirms it, reference by reference.
 //! - Password prompts appear only if a person is present. A child that exceeds its time limit is ended with all its
 //!   children.
-//! - Data from a remote never starts a program: no hook runs on a fetch, and no address runs a command.
-//! - A repository cannot choose the programs that sign and check signatures, or the allowed keys.
+//! - Data from a remote never starts a program: no hook runs on a fetch, no address runs a command, and no filter runs
+//!   because a file names it.
+//! - A repository cannot choose programs: neither those that sign and check signatures, nor filters, the editor or the
+//!   pager. If its configuration names one that an exchange would start, the exchange is refused.
+//! - Errors don't contain user names and passwords from addresses.
 //! - Errors contain the remote's own words, without control characters or git's advice to force.
 //!
 //! # Limitations
 //!
-//! - A repository's configuration is trusted as much as git trusts it, including `core.sshCommand`, credential helpers
-//!   and the `pre-push` hook. Unpacking a stranger's `.git` folder gives the stranger control over git commands run
-//!   there.
+//! - Git commands that the user runs in a stranger's `.git` folder start what its configuration names. So do hooks of a
+//!   remote that is a folder on this machine, which run as the user.
 //! - There is no time limit if a person is at the terminal, because git may wait for a password. Ctrl-C ends
 //!   everything.
 //! - On systems without process groups (Windows), only git itself is ended at the time limit. Its children may remain.
@@ -39,7 +41,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{LocalReferences, SEEN, TextPlace};
+pub use objects::{KEPT, LocalReferences, SEEN, TextPlace};
 pub use place::{RemotePlace, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
@@ -113,6 +115,14 @@ pub enum RemoteError {
         /// The messages from git and the remote.
         said: String,
     },
+    /// A program would be started that only the configuration of the repository names.
+    #[error("{folder} names a program that you have not chosen, in {named}; nothing was started")]
+    StrangeProgram {
+        /// The repository.
+        folder: String,
+        /// The key, or the path of a hook in the repository.
+        named: String,
+    },
     /// git printed unexpected output.
     #[error("{what} printed an unexpected answer: {answer}")]
     Unreadable {
@@ -144,6 +154,19 @@ impl RemoteError {
                 return Some(format!(
                     "Choose another name, or change that remote with `git remote set-url {name}`"
                 ));
+            }
+            RemoteError::StrangeProgram { named, .. } => {
+                return Some(match named.contains('/') {
+                    true => {
+                        "To run hooks, name their folder with `git config --global core.hooksPath FOLDER`; \
+                             otherwise remove the file"
+                            .to_owned()
+                    }
+                    false => format!(
+                        "If you trust it, set the same value with `git config --global {named}`; otherwise remove it \
+                         there with `git config --unset-all {named}`"
+                    ),
+                });
             }
             RemoteError::TimedOut { .. } => {
                 return Some("Nothing changed here. Try again, or run `git fetch` there".to_owned());

@@ -1,6 +1,6 @@
 //! Local references, and queries about commits and files that are needed only for exchanges with remotes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -29,6 +29,12 @@ impl LocalReferences {
         self.refs.iter().filter_map(|(name, object)| Some((name.strip_prefix("refs/tags/")?, object)))
     }
 
+    /// Returns the local branches by their short names, without those that keep commits.
+    pub fn branches(&self) -> impl Iterator<Item = &str> {
+        let branches = self.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
+        branches.filter(|name| name.split('/').next() != Some(KEPT))
+    }
+
     /// Returns the commit of a branch or a remote branch.
     pub fn commit(&self, reference: &str) -> Option<CommitId> {
         self.refs.get(reference)?.commit()
@@ -45,6 +51,9 @@ pub enum TextPlace {
     /// The message in a tag object that contains this tag name.
     Tag(String),
 }
+
+/// The prefix of branches that keep otherwise unreachable commits.
+pub const KEPT: &str = "tot-kept";
 
 /// The reference to the last commit that a reviewer has seen. See [`GitProgram::mark_seen`].
 pub const SEEN: &str = "refs/tot/seen";
@@ -83,6 +92,17 @@ impl GitProgram {
             here.refs.insert(name.to_owned(), object);
         }
         Ok(here)
+    }
+
+    /// Returns the full names of the tags whose commits are in the history of `tip`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn tags_within(&self, repository: &Path, tip: CommitId) -> Result<BTreeSet<String>> {
+        let merged = format!("--merged={tip}");
+        let ran = self.here(repository, &["for-each-ref", "--format=%(refname)", &merged, "refs/tags"])?;
+        Ok(ran.succeeded()?.text().lines().map(str::to_owned).collect())
     }
 
     /// Returns whether the repository contains a commit.
@@ -270,8 +290,11 @@ impl GitProgram {
     pub fn both_changes(&self, repository: &Path, theirs: CommitId, files: &[&str]) -> Result<[String; 2]> {
         let theirs = theirs.to_string();
         let changes = |from: &str, to: &str| -> Result<String> {
-            let arguments =
-                [&["diff", "--no-color", "--no-ext-diff", "--merge-base", from, to, "--"], files].concat();
+            let arguments = [
+                &["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--merge-base", from, to, "--"],
+                files,
+            ]
+            .concat();
             Ok(self.here(repository, &arguments)?.succeeded()?.text())
         };
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
@@ -311,7 +334,8 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn changed_files(&self, repository: &Path) -> Result<Vec<String>> {
-        let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
+        // A submodule has settings of its own.
+        let arguments = ["diff-index", "-z", "--name-only", "--ignore-submodules=all", "HEAD", "--"];
         // Otherwise a file with a new timestamp counts as changed.
         self.here(repository, &["update-index", "-q", "--refresh"])?;
         let text = self.here(repository, &arguments)?.succeeded()?.text();

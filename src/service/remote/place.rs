@@ -89,16 +89,47 @@ pub fn is_address(address: &str) -> Result<()> {
     Err(RemoteError::Address { address: shown_address(address), reason })
 }
 
-/// Returns the address for display, without a password.
+/// Returns the address for display, without credentials.
 pub fn shown_address(address: &str) -> String {
-    let shown = || {
-        let (scheme, rest) = address.split_once("://")?;
-        let (user, place) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
-        let (name, _) = user.split_once(':')?;
-        let path = &rest[user.len() + 1 + place.len()..];
-        Some(format!("{scheme}://{name}:…@{place}{path}"))
-    };
-    crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
+    crate::text::one_line(&without_credentials(address))
+}
+
+/// Removes passwords from the addresses in a text. A user name is removed too, since it may be a token, except for ssh,
+/// which never sends one. A query is removed for the same reason.
+pub(super) fn without_credentials(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let scheme = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c)).next();
+        let is_ssh = scheme.is_some_and(|scheme| scheme.to_ascii_lowercase().contains("ssh"));
+        let end = |text: &str, ends: &str| {
+            text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())
+        };
+        let (mut host, path) = after.split_at(end(after, "/?#'\"`<>"));
+        shown.extend([before, "://"]);
+        if let Some((user, place)) = host.rsplit_once('@') {
+            let name = user.split(':').next().filter(|_| is_ssh).unwrap_or_default();
+            shown.extend([
+                name,
+                if name == user {
+                    "@"
+                } else if name.is_empty() {
+                    "…@"
+                } else {
+                    ":…@"
+                },
+            ]);
+            host = place;
+        }
+        let (path, after) = path.split_at(end(path, "?'\"`<>"));
+        shown.extend([host, path]);
+        rest = after;
+        if let Some(query) = after.strip_prefix('?') {
+            shown.push_str("?…");
+            rest = &query[end(query, "'\"`<>")..];
+        }
+    }
+    shown + rest
 }
 
 /// Returns an address that is valid in any folder. Relative paths become absolute, since git resolves them from the
@@ -147,13 +178,22 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
+    fn neither_a_password_nor_a_token_is_shown() {
         for (address, shown) in [
-            ("https://me:secret@example.org/x.git?a=b", "https://me:…@example.org/x.git?a=b"),
-            ("https://me:se@cret@example.org:8080", "https://me:…@example.org:8080"),
-            ("https://me@example.org/x:y@z", "https://me@example.org/x:y@z"),
+            ("https://me:secret@example.org/x.git?a=b", "https://…@example.org/x.git?…"),
+            ("https://me:se@cret@example.org:8080", "https://…@example.org:8080"),
+            ("HTTPS://ghp_token@example.org/x:y@z", "HTTPS://…@example.org/x:y@z"),
+            ("https://token:x-oauth-basic@example.org/x", "https://…@example.org/x"),
+            ("https://example.org?private_token=x", "https://example.org?…"),
+            ("ssh://git@example.org/x", "ssh://git@example.org/x"),
+            ("git+ssh://me:secret@example.org/x", "git+ssh://me:…@example.org/x"),
             ("git@example.org:x", "git@example.org:x"),
             ("", ""),
+            // As git says it, also with two addresses.
+            (
+                "fatal: could not read Password for 'https://token@example.org': a http://b@c/d?e 'x'",
+                "fatal: could not read Password for 'https://…@example.org': a http://…@c/d?… 'x'",
+            ),
         ] {
             assert_eq!(shown_address(address), shown);
         }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::place::without_credentials;
 use super::{RemoteError, Result, Settings};
 use crate::base::platform;
 use crate::text::{shorten, visible};
@@ -36,13 +37,15 @@ const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2_000;
 
 /// The settings for every call, which override the configuration.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
     "core.fsmonitor=false",
     "submodule.recurse=false",
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
+    // Otherwise `git log` starts the program that checks signatures.
+    "log.showSignature=false",
 ];
 /// Additional settings for every call except [`GitProgram::maintain`], since nobody waits for it.
 const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
@@ -96,8 +99,12 @@ pub(super) struct GitCall<'a> {
     pub exchange: bool,
     /// True if the call may prompt for the passphrase of a key.
     pub asks: bool,
-    /// True if the call runs the user's hooks.
-    pub hooks: bool,
+    /// The hook that the call may run, from a folder that the user has chosen.
+    pub hook: Option<&'a str>,
+    /// True in the user's own project, whose settings are the user's own.
+    pub is_project: bool,
+    /// True if git must not read a repository.
+    pub is_outside: bool,
     /// True if the call may start repository maintenance.
     pub upkeep: bool,
     /// The maximum number of bytes of output, if below the usual limit.
@@ -161,7 +168,7 @@ impl GitProgram {
         if let Some(known) = VERSION.get() {
             return Ok(known);
         }
-        let text = self.here(Path::new("."), &["version"])?.text();
+        let text = self.start(Path::new("."), &["version"], GitCall::default(), &[])?.text();
         let found = clean(text.trim().trim_start_matches("git version "));
         match version(&found) >= version(LEAST_VERSION) {
             true => Ok(VERSION.get_or_init(|| found)),
@@ -195,10 +202,13 @@ impl GitProgram {
     ///
     /// Returns an error if git can't be started.
     pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
-        let Some(first) = folders.first() else { return Ok(()) };
         // Users can prevent maintenance with the `pre-auto-gc` hook.
-        let mut command = self.command(first, &GitCall { hooks: true, upkeep: true, ..GitCall::default() });
-        for folder in folders {
+        let call = GitCall { hook: Some("pre-auto-gc"), upkeep: true, ..GitCall::default() };
+        let allowed = |folder: &PathBuf| Some((folder.clone(), self.restrictions(folder, &call).ok()?));
+        let folders: Vec<(PathBuf, _)> = folders.iter().filter_map(allowed).collect();
+        let Some((first, settings)) = folders.first() else { return Ok(()) };
+        let mut command = self.command(first, &call, settings);
+        for (folder, _) in &folders {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             let mut setting = OsString::from(format!("{FOLDERS}="));
             setting.push(folder);
@@ -227,11 +237,23 @@ impl GitProgram {
         arguments: &[impl AsRef<str>],
         call: GitCall<'_>,
     ) -> Result<GitOutput> {
+        let settings = if call.is_project { Vec::new() } else { self.restrictions(folder, &call)? };
+        self.start(folder, arguments, call, &settings)
+    }
+
+    /// Runs git with these settings, which take precedence over those in files.
+    pub(super) fn start(
+        &self,
+        folder: &Path,
+        arguments: &[impl AsRef<str>],
+        call: GitCall<'_>,
+        settings: &[(String, String)],
+    ) -> Result<GitOutput> {
         let what = match call.what {
             "" => format!("git {}", subcommand(arguments)),
             what => what.to_owned(),
         };
-        let mut command = self.command(folder, &call);
+        let mut command = self.command(folder, &call, settings);
         if call.exchange && !self.person && !self.has_ssh_command(folder) {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
@@ -254,7 +276,7 @@ impl GitProgram {
             || self.settings(folder).is_ok_and(|settings| settings.last("core.sshcommand").is_some())
     }
 
-    fn command(&self, folder: &Path, call: &GitCall<'_>) -> Command {
+    fn command(&self, folder: &Path, call: &GitCall<'_>, settings: &[(String, String)]) -> Command {
         let mut command = platform::command("git", folder);
         command.env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
         // gix reads only these formats. Older git versions ignore the variables.
@@ -265,14 +287,24 @@ impl GitProgram {
         if let Some(folder) = call.temporary {
             command.env("TMPDIR", folder);
         }
+        if call.is_outside {
+            command.env("GIT_DIR", "/dev/null");
+        }
         // An id must refer to the object stored under it, not to a replacement created by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
         for setting in SETTINGS.iter().chain(no_upkeep) {
             command.args(["-c", setting]);
         }
-        if !call.hooks {
+        if call.hook.is_none() {
             command.args(["-c", "core.hooksPath=/dev/null"]);
+        }
+        // A key may contain `=`, so `-c` does not fit.
+        let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+        for (number, (key, value)) in (given..).zip(settings) {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+            command.env("GIT_CONFIG_COUNT", format!("{}", number + 1));
         }
         if !self.person {
             command.args(["-c", "credential.interactive=false"]);
@@ -429,14 +461,16 @@ impl PipeReader {
     }
 }
 
-/// Cleans messages from git and the remote for display. Removes control characters, progress output and git's advice.
+/// Cleans messages from git and the remote for display. Removes control characters, credentials in addresses, progress
+/// output and git's advice.
 fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";
     let mut lines: Vec<&str> = lines.filter(is_said).collect();
     let left_out = lines.len().saturating_sub(SHOWN_LINES);
     lines.drain(..left_out);
-    let text: String = lines.join("\n").chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    let text = without_credentials(&lines.join("\n"));
+    let text: String = text.chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
     let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN_BYTES).unwrap_or(text.len());
     text[..end].to_owned()
 }

@@ -1,13 +1,20 @@
 //! A repository's remotes, configured so that plain `git pull` and `git push` commands transfer the same references as
-//! a sync.
+//! a sync. Only tags are not fetched by a plain `git pull`, because pruning would delete those that were not sent yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::place::{shown_address, whole_address};
 use super::process::GitCall;
-use super::{GitProgram, RemoteError, RemotePlace, Result, is_address};
+use super::{GitProgram, LocalReferences, RemoteError, RemotePlace, Result, is_address};
+
+/// The branch that each investigation begins with.
+const MAIN: &str = "main";
+/// The refspec that keeps tags out of a plain fetch. No fetch can then delete one that is not on the remote yet.
+const NO_TAGS: &str = "^refs/tags/*";
+/// The setting that protects tags from pruning by remotes that the user has added.
+const PRUNE_NO_TAGS: [&str; 2] = ["fetch.pruneTags", "false"];
 
 /// The effective configuration of a folder, as git reads it from all configuration files.
 #[derive(Debug, Default)]
@@ -93,6 +100,24 @@ impl Settings {
         })
     }
 
+    /// Returns the branch that is synced, or `None` if it is not certain. Another branch, such as an experiment, is the
+    /// user's own. It may track the same branch on the remote.
+    pub fn own_branch<'a>(&self, here: &'a LocalReferences) -> Option<&'a str> {
+        let upstream = |branch: &str| self.upstream(branch).map(|it| (it.remote, it.place));
+        let current = here.branch.as_deref().and_then(upstream);
+        let mut candidates: Vec<&str> = here.branches().filter(|branch| upstream(branch).is_some()).collect();
+        match current {
+            Some(current) => candidates.retain(|branch| upstream(branch).as_ref() == Some(&current)),
+            None if candidates.is_empty() => candidates.extend(here.branches()),
+            None => {}
+        }
+        // The second is the branch of a plain `git clone`.
+        let is_named = |branch: &&&str| upstream(branch).is_some_and(|(_, place)| place.branch == ***branch);
+        let named = candidates.iter().find(|branch| **branch == MAIN);
+        let named = named.or_else(|| candidates.iter().find(is_named));
+        named.or(candidates.first().filter(|_| candidates.len() == 1)).copied()
+    }
+
     /// Returns the place of an investigation on the remote, as defined by the push settings.
     pub fn place(&self, remote: &str) -> Option<RemotePlace> {
         let key = format!("remote.{remote}.push");
@@ -101,14 +126,102 @@ impl Settings {
         Some(RemotePlace::of_branch(branch))
     }
 
-    /// Returns whether a remote is a promisor, from which git fetches objects on demand.
+    /// Returns whether a remote may be a promisor, from which git fetches objects on demand.
     pub fn is_partial(&self) -> bool {
-        let is_promisor = |key: &str| key.starts_with("remote.") && key.ends_with(".promisor");
-        self.entries.iter().any(|entry| is_promisor(&entry.key) && self.last(&entry.key) == Some("true"))
+        let is_promisor = |key: &str| key == "extensions.partialclone" || key.ends_with(".promisor");
+        self.entries.iter().any(|entry| is_promisor(&entry.key))
+    }
+
+    /// Returns the first key for a program that only the repository's configuration names.
+    fn strange_program(&self) -> Option<&str> {
+        let is_own = |strange: &Setting| {
+            let own = |entry: &Setting| entry.key == strange.key && entry.value == strange.value;
+            self.entries.iter().any(|entry| !entry.is_local && own(entry))
+        };
+        let is_strange = |entry: &&Setting| {
+            let is_set = entry.value.as_ref().is_some_and(|value| !value.is_empty());
+            entry.is_local && is_set && names_program(&entry.key) && !is_own(entry)
+        };
+        self.entries.iter().find(is_strange).map(|entry| entry.key.as_str())
+    }
+
+    /// Returns the folder of the user's hooks. A relative one would be in the investigation.
+    fn hooks_path(&self) -> Option<&str> {
+        self.users_own().filter(|(key, ..)| *key == "core.hookspath").last().map(|(_, value, _)| value)
+    }
+
+    /// Returns the settings that turn off all filters, or the name of one that can't be turned off. Attributes in a tree
+    /// can name the user's own filters too.
+    fn without_filters(&self) -> std::result::Result<Vec<(String, String)>, &str> {
+        let mut off = Vec::new();
+        for key in
+            self.entries.iter().map(|entry| entry.key.as_str()).filter(|key| key.starts_with("filter."))
+        {
+            if key.contains('\u{fffd}') {
+                return Err(key);
+            }
+            let value = match key.rsplit_once('.').map_or("", |(_, name)| name) {
+                "clean" | "smudge" | "process" => "",
+                "required" => "false",
+                _ => continue,
+            };
+            off.push((key.to_owned(), value.to_owned()));
+        }
+        Ok(off)
     }
 }
 
+/// Returns whether an exchange with a remote, or maintenance, starts a program that the key names.
+fn names_program(key: &str) -> bool {
+    let section = key.split('.').next().unwrap_or_default();
+    let name = key.rsplit('.').next().unwrap_or_default();
+    matches!(
+        (section, name),
+        ("core", "alternaterefscommand" | "askpass" | "gitproxy" | "hookspath" | "sshcommand")
+            | ("credential", "helper")
+            | ("gc", "recentobjectshook")
+            | ("remote", "receivepack" | "uploadpack" | "vcs")
+    )
+}
+
+/// Returns whether git resolves the path in the same way in every folder.
+pub(super) fn is_whole(path: &str) -> bool {
+    path.starts_with(['~', '%']) || Path::new(path).is_absolute()
+}
+
 impl GitProgram {
+    /// Returns settings that keep git from starting programs that the user has not chosen: those that files from others
+    /// name in attributes, and those that only the configuration of the repository names.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call can't do without such a program.
+    pub(super) fn restrictions(&self, folder: &Path, call: &GitCall<'_>) -> Result<Vec<(String, String)>> {
+        let settings = self.settings(folder)?;
+        let strange = |named: &str| RemoteError::StrangeProgram {
+            folder: folder.display().to_string(),
+            named: crate::text::one_line(named),
+        };
+        // In a partial clone, any call may fetch.
+        if (call.exchange || call.upkeep || settings.is_partial())
+            && let Some(key) = settings.strange_program()
+        {
+            return Err(strange(key));
+        }
+        let mut restrictions = settings.without_filters().map_err(strange)?;
+        if let Some(hook) = call.hook {
+            let users_own = settings.hooks_path();
+            let git_dir = if folder.join(".git").exists() { ".git/" } else { "" };
+            let hook = format!("{git_dir}hooks/{hook}");
+            if users_own.is_none() && folder.join(&hook).exists() {
+                return Err(strange(&hook));
+            }
+            let path = users_own.filter(|path| is_whole(path)).unwrap_or("/dev/null");
+            restrictions.push(("core.hooksPath".to_owned(), path.to_owned()));
+        }
+        Ok(restrictions)
+    }
+
     /// Returns the configuration of the folder. It is cached until this program or one of its clones changes the
     /// configuration.
     ///
@@ -120,7 +233,7 @@ impl GitProgram {
             return Ok(Arc::clone(known));
         }
         let arguments = ["config", "--null", "--show-scope", "--show-origin", "--list"];
-        let ran = self.here(folder, &arguments)?.succeeded()?;
+        let ran = self.start(folder, &arguments, GitCall::default(), &[])?.succeeded()?;
         let settings = Arc::new(Settings::read(&ran.text()));
         self.known().insert(folder.to_owned(), Arc::clone(&settings));
         Ok(settings)
@@ -169,11 +282,12 @@ impl GitProgram {
         let mut entries = vec![
             (key("url"), address),
             (fetch.clone(), format!("{there}:refs/remotes/{name}/{branch}")),
-            (fetch, format!("{there_tags}:{here_tags}")),
+            (fetch, NO_TAGS.to_owned()),
             (push.clone(), format!("{here}:{there}")),
             (push, format!("{here_tags}:{there_tags}")),
             // Otherwise the tags of other investigations would also be fetched.
             (key("tagOpt"), "--no-tags".to_owned()),
+            PRUNE_NO_TAGS.map(str::to_owned).into(),
             // Acknowledged commits keep their ids, regardless of the user's setting.
             ("pull.rebase".to_owned(), "false".to_owned()),
             // A plain merge must not mistake one proposal for another with similar text.
@@ -194,11 +308,39 @@ impl GitProgram {
         Ok(())
     }
 
+    /// Keeps fetches with `--prune` from deleting tags that are not on the remote yet. Earlier versions of this program
+    /// fetched tags by a refspec, to which pruning applies.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn protect_tags(&self, repository: &Path) -> Result<()> {
+        let settings = self.settings(repository)?;
+        let local = settings.entries.iter().filter(|entry| entry.is_local);
+        let is_of_tags = |entry: &&Setting| {
+            let value = entry.value.as_deref().unwrap_or_default();
+            entry.key.ends_with(".fetch") && value.ends_with(":refs/tags/*")
+        };
+        let remotes: BTreeSet<&str> =
+            local.clone().filter(is_of_tags).map(|entry| entry.key.as_str()).collect();
+        for key in remotes {
+            self.configure(repository, &["--replace-all", key, NO_TAGS, r":refs/tags/\*$"])?;
+        }
+        let [key, value] = PRUNE_NO_TAGS;
+        let is_set =
+            |entry: &Setting| entry.key.eq_ignore_ascii_case(key) && entry.value.as_deref() == Some(value);
+        if !local.clone().any(is_set) {
+            self.configure(repository, &["--replace-all", key, value])?;
+        }
+        Ok(())
+    }
+
     fn configure(&self, folder: &Path, arguments: &[&str]) -> Result<()> {
         let arguments = [&["config", "--local"], arguments].concat();
         let call = GitCall { what: "writing git's configuration", ..GitCall::default() };
+        let ran = self.start(folder, &arguments, call, &[]);
         self.known().remove(folder);
-        self.run(folder, &arguments, call)?.succeeded().map(drop)
+        ran?.succeeded().map(drop)
     }
 
     /// Checks names against git's rules.

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::process::GitCall;
+use super::settings::is_whole;
 use super::{GitProgram, RemoteError, Result};
 use crate::base::temporary::TemporaryFolder;
 use crate::store::CommitId;
@@ -66,6 +67,7 @@ impl GitProgram {
     /// Returns an error if there is no signing key, the name is in use, or git fails.
     pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
         let commit = tag.commit.to_string();
+        self.protect_tags(repository)?;
         let mut arguments = self.users_own(repository, None)?;
         let sign = if tag.is_signed { "--sign" } else { "--no-sign" };
         let tagging = ["tag", "--annotate", sign, "--cleanup=verbatim", "--file=-", "--", tag.name, &commit];
@@ -136,7 +138,7 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
     let is_file = key.ends_with("file");
     // A bare program name is looked up on the PATH.
     let is_way = (is_file || value.starts_with('.')) && !value.is_empty();
-    if !is_way || value.starts_with(['~', '%']) || Path::new(value).is_absolute() {
+    if !is_way || is_whole(value) {
         return value.to_owned();
     }
     let folder = origin.strip_prefix("file:").and_then(|file| Path::new(file).parent());

@@ -151,7 +151,7 @@ impl GitProgram {
         ];
         let specs: Vec<String> = refs.iter().map(|(there, object)| format!("{object}:{there}")).collect();
         arguments.extend(specs.iter().map(String::as_str));
-        let call = GitCall { what: &what, exchange: true, hooks: true, ..GitCall::default() };
+        let call = GitCall { what: &what, exchange: true, hook: Some("pre-push"), ..GitCall::default() };
         let ran = self.run(repository, &arguments, call)?;
         let text = ran.text();
         // The fields are flag, both names, and status. The flag `=` marks an unchanged reference.

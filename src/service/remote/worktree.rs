@@ -47,7 +47,8 @@ impl GitProgram {
         if !["no", "false"].contains(&hides.trim()) {
             status.push("--untracked-files=all");
         }
-        let status = self.here(root, &status)?.succeeded()?.text();
+        let call = GitCall { is_project: true, ..GitCall::default() };
+        let status = self.run(root, &status, call)?.succeeded()?.text();
         // A path that ends with a slash is a separate repository, such as an investigation.
         let entries = status.split('\0').filter_map(|entry| entry.split_at_checked(3));
         let entries: Vec<_> = entries.filter(|(_, path)| !path.ends_with('/')).collect();
@@ -63,7 +64,7 @@ impl GitProgram {
         let announced =
             entries.iter().filter(|(state, path)| *state == " A " && !named.iter().any(|name| name == path));
         self.copy_index(root, index, named, announced.map(|(_, path)| *path).collect())?;
-        let most = |most| GitCall { index: Some(index), most, ..GitCall::default() };
+        let most = |most| GitCall { index: Some(index), most, is_project: true, ..GitCall::default() };
         let names = self.run(root, &[&DIFF[..], &["--name-only", "-z"]].concat(), most(None))?;
         let mut changed: Vec<String> =
             names.succeeded()?.text().split_terminator('\0').map(str::to_owned).collect();
@@ -104,7 +105,7 @@ impl GitProgram {
         for (arguments, paths) in [(remove, announced), (add, named)] {
             if !paths.is_empty() {
                 let input = Some(paths.join("\0").into_bytes());
-                let call = GitCall { input, index: Some(index), ..GitCall::default() };
+                let call = GitCall { input, index: Some(index), is_project: true, ..GitCall::default() };
                 self.run(root, arguments, call)?.succeeded()?;
             }
         }
@@ -129,16 +130,10 @@ impl GitProgram {
     ///
     /// Returns an error if git fails.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
-        let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
-        let names = self.here(root, &names)?.text();
-        let off =
-            names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
-        let off: Vec<String> = off.flat_map(|setting| ["-c".to_owned(), setting]).collect();
         let folder = folder.to_string_lossy();
-        let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];
-        let arguments: Vec<&str> = off.iter().map(String::as_str).chain(add).collect();
-        let call = GitCall { what: "git worktree add", ..GitCall::default() };
-        self.run(root, &arguments, call)?.succeeded().map(drop)
+        self.here(root, &["worktree", "add", "--quiet", "--detach", "--force", &folder, commit])?
+            .succeeded()
+            .map(drop)
     }
 
     /// Unregisters a work tree. Its folder may be missing.

@@ -8,7 +8,9 @@ use std::{fs, io, process};
 
 use super::{DEFAULT_NAME, SyncError, at_once};
 use crate::domain::SessionId;
-use crate::service::remote::{Advertised, GitProgram, RemoteError, RemotePlace, whole_address};
+use crate::service::remote::{
+    Advertised, GitProgram, RemoteError, RemotePlace, shown_address, whole_address,
+};
 use crate::store::{self, FindError, LeftOut, Store};
 
 /// The local branch.
@@ -49,7 +51,7 @@ pub fn clone(
 ) -> Result<Vec<Cloned>, SyncError> {
     let address = &whole_address(address);
     store.prepare()?;
-    tell(&format!("reading {}", crate::service::remote::shown_address(address)));
+    tell(&format!("reading {}", shown_address(address)));
     let (advertised, places) = listed(store, git, address, ids)?;
     Ok(at_once(&places, |place| {
         tell(&format!("cloning {}", place.branch));
@@ -164,7 +166,9 @@ pub(super) fn build(
     git.fetch(&aside, &remote, &wanted)?;
     let Some(tip) = git.references(&aside)?.commit(&tracking) else {
         let said = format!("the remote did not send the branch {}", place.branch);
-        return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
+        return Err(
+            RemoteError::Failed { what: format!("fetch from {}", shown_address(address)), said }.into()
+        );
     };
     let id = store.inspect(&aside, tip)?.investigation.meta().id;
     // Otherwise, an investigation could replace another one by using its name.

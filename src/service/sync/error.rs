@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::SessionId;
 use crate::service::remote::RemoteError;
-use crate::store::{LeftOut, StoreError};
+use crate::store::{LeftOut, StoreError, StoreErrorKind};
 
 /// An error that prevented an investigation from being synced. Nothing is lost, and the local state is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -45,11 +45,15 @@ pub enum SyncError {
         /// The id of the investigation in the branch.
         id: SessionId,
     },
-    /// HEAD is detached.
-    #[error("HEAD of {path} is detached")]
-    Detached {
+    /// HEAD is on another branch than the investigation's own, which alone is shared.
+    #[error("{path} is on the branch {branch}, which is not synced{}", only(.own))]
+    NotOwnBranch {
         /// The folder.
         path: PathBuf,
+        /// The branch of HEAD.
+        branch: String,
+        /// The branch that is synced, if it is certain.
+        own: Option<String>,
     },
     /// The remote's current history lacks earlier commits.
     #[error("{remote} was rewritten: {missing}. Nothing changed here")]
@@ -131,6 +135,10 @@ fn seems(tags: &[String]) -> String {
     }
 }
 
+fn only(own: &Option<String>) -> String {
+    own.as_ref().map_or_else(String::new, |own| format!(": its own branch is {own}"))
+}
+
 fn of(id: &str) -> String {
     if id.is_empty() { String::new() } else { format!(" {id}") }
 }
@@ -154,7 +162,8 @@ impl SyncError {
             SyncError::NoRemote { .. } => "NO_REMOTE",
             SyncError::NotThere { .. } => "NOT_THERE",
             SyncError::AnotherBranch { .. } | SyncError::Misnamed { .. } => "ANOTHER_BRANCH",
-            SyncError::Detached { .. } => "DETACHED_HEAD",
+            SyncError::NotOwnBranch { .. } => "NOT_OWN_BRANCH",
+            SyncError::Store(error) if error.kind == StoreErrorKind::Detached => "DETACHED_HEAD",
             SyncError::Rewritten { .. } => "REMOTE_REWRITTEN",
             SyncError::Refused { .. } => "PUSH_REFUSED",
             SyncError::LostRaces { .. } => "LOST_RACES",
@@ -178,7 +187,13 @@ impl SyncError {
             SyncError::Misnamed { .. } => {
                 "Nothing was fetched. Ask its author to push it under its own id".to_owned()
             }
-            SyncError::Detached { .. } => "Switch back to its branch with `git switch main`".to_owned(),
+            SyncError::NotOwnBranch { branch, own: Some(own), .. } => format!(
+                "Nothing was sent. `git switch {own}` goes back to its own branch, and `git merge {branch}` there adds \
+                 the commits of {branch}"
+            ),
+            SyncError::NotOwnBranch { .. } => {
+                "Nothing was sent. On its own branch, `git branch -m main` makes it known".to_owned()
+            }
             SyncError::Rewritten { .. } => {
                 "Find out who rewrote it and why. `tot sync --rejoin` merges both sides"
                     .to_owned()

@@ -27,7 +27,9 @@ pub use notice::{Notice, NoticeKind};
 use crate::base::parallel;
 use crate::base::world::World;
 use crate::domain::SessionId;
-use crate::service::remote::{Advertised, GitProgram, LocalReferences, RemoteError, RemotePlace, Upstream};
+use crate::service::remote::{
+    Advertised, GitProgram, KEPT, LocalReferences, RemoteError, RemotePlace, Upstream,
+};
 use crate::store::{CommitId, LeftOut, Store, StoreError};
 
 /// The number of parallel syncs. Hosts refuse more than about ten connections per user.
@@ -116,7 +118,8 @@ impl Done {
 }
 
 impl Syncing<'_> {
-    /// Syncs the investigations in these folders. If `all` is true, skips investigations without a remote. Reports
+    /// Syncs the investigations in these folders, each on its own branch. If `all` is true, skips investigations without
+    /// a remote. Reports
     /// progress to `tell`. Returns the outcomes in the order of the folders.
     pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<SyncOutcome> {
         tell("reading the investigations");
@@ -156,21 +159,36 @@ impl Syncing<'_> {
         at_once(&pairs, |(path, subject)| outcome((path, subject))).into_iter().flatten().collect()
     }
 
-    /// Returns the remote of the investigation, or `None` if it has no remote and `all` is set.
+    /// Returns the remote of the investigation, or `None` if it has no remote and `all` is set. Only its own branch is
+    /// synced.
     fn subject(&self, path: &Path, all: bool) -> Result<Option<SyncSubject>, SyncError> {
         let here = self.git.references(path)?;
-        let Some(branch) = here.branch.clone() else {
-            // During a rebase, HEAD is detached, and git refuses to switch branches.
-            self.store.refuse_in_progress(path)?;
-            return Err(SyncError::Detached { path: path.to_owned() });
-        };
         let mut settings = self.git.settings(path)?;
-        if settings.upstream(&branch).is_none()
-            && !self.options.dry_run
-            && settings.last(REMOTE_SETTING) != Some("")
-            && let Some(remote) = default_remote(self.git, self.store.root())?
-        {
-            remote.add_to(self.git, path, &branch, self.id(path)?)?;
+        // An empty value keeps an investigation from getting one.
+        let default = match settings.last(REMOTE_SETTING) {
+            Some("") => None,
+            _ => default_remote(self.git, self.store.root())?,
+        };
+        let is_shared =
+            default.is_some() || here.branches().any(|branch| settings.upstream(branch).is_some());
+        if all && !is_shared {
+            return Ok(None);
+        }
+        let branch = here.branch.clone().unwrap_or_default();
+        let own = settings.own_branch(&here);
+        if own.is_none_or(|own| own != branch) {
+            // A detached HEAD is on no branch.
+            self.store.refuse_in_progress(path)?;
+            let own = own.map(str::to_owned);
+            return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch, own });
+        }
+        if !self.options.dry_run {
+            self.git.protect_tags(path)?;
+            if settings.upstream(&branch).is_none()
+                && let Some(remote) = default
+            {
+                remote.add_to(self.git, path, &branch, self.id(path)?)?;
+            }
             settings = self.git.settings(path)?;
         }
         match settings.upstream(&branch) {
@@ -205,9 +223,6 @@ fn ask(git: &GitProgram, group: &[&SyncSubject]) -> Result<Advertised, SyncError
 pub fn note(left_out: &LeftOut) -> String {
     format!("{} is left out of the work tree: {}", left_out.file, left_out.reason)
 }
-
-/// The prefix of branches that keep otherwise unreachable commits.
-const KEPT: &str = "tot-kept";
 
 /// Creates a branch at the commit, named after today's date, and returns its name. If a branch at the commit already
 /// exists, reuses it.

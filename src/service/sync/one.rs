@@ -72,7 +72,8 @@ impl Syncing<'_> {
             let theirs = self.take_in(subject, &advertised, &here, done)?;
             here = self.git.references(path)?;
             let Some(ours) = here.commit(&branch) else {
-                return Err(SyncError::Detached { path: path.clone() });
+                let (path, branch) = (path.clone(), subject.branch.clone());
+                return Err(SyncError::NotOwnBranch { path, branch, own: None });
             };
             if theirs != Some(ours) {
                 self.guard(subject, ours, theirs, &known(subject, &advertised, &here, theirs))?;
@@ -254,7 +255,7 @@ impl Syncing<'_> {
         branch: CommitId,
         done: &mut Done,
     ) -> Result<(), SyncError> {
-        let (new, suspected) = self.tags_to_push(subject, advertised, here, branch)?;
+        let (new, suspected) = self.tags_to_push(subject, advertised, here, branch, done)?;
         if !new.is_empty() {
             let place = &subject.upstream.place;
             let refs: Vec<_> =
@@ -267,14 +268,15 @@ impl Syncing<'_> {
         suspected.map_or(Ok(()), Err)
     }
 
-    /// Returns the tags that the remote lacks after the branch is pushed. Tags that must not be shared are left out and
-    /// named in the error.
+    /// Returns the tags that the remote lacks after the branch is pushed. Tags of commits that are not on the branch are
+    /// left out. Tags that must not be shared are left out and named in the error.
     fn tags_to_push<'h>(
         &self,
         subject: &SyncSubject,
         advertised: &Advertised,
         here: &'h LocalReferences,
         branch: CommitId,
+        done: &mut Done,
     ) -> Result<(Tags<'h>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
         let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
@@ -284,6 +286,12 @@ impl Syncing<'_> {
         if new.is_empty() {
             return Ok((new, None));
         }
+        let within = self.git.tags_within(&subject.path, branch)?;
+        let is_within = |(tag, _): &(&str, &ObjectName)| within.contains(&format!("refs/tags/{tag}"));
+        let (new, others): (Vec<_>, Vec<_>) = new.into_iter().partition(is_within);
+        let left_out =
+            |(tag, _)| format!("the tag {tag} is not sent: its commit is not on {}", subject.branch);
+        done.notes.extend(others.into_iter().map(left_out));
         let known = known(subject, advertised, here, Some(branch));
         let all: Vec<ObjectName> = new.iter().map(|(_, object)| (*object).clone()).collect();
         match self.refuse_secrets(subject, &all, &known) {
@@ -330,7 +338,7 @@ impl Syncing<'_> {
                 done.notes.push(causes(&error));
             }
         }
-        let (tags, suspected) = self.tags_to_push(subject, advertised, here, ours)?;
+        let (tags, suspected) = self.tags_to_push(subject, advertised, here, ours, done)?;
         done.tags_went.extend(tags.into_iter().map(|(tag, _)| tag.to_owned()));
         done.notes.extend(suspected.map(|error| causes(&error)));
         Ok(())

@@ -1,11 +1,14 @@
-//! Detects unfinished git operations, such as merges and rebases. Nothing is committed while one is in progress.
+//! Detects unfinished git operations, such as merges and rebases, and a detached HEAD. Nothing is committed then.
 
 use std::fs;
 use std::io::ErrorKind;
 
 use super::error::{StoreResult, io_error};
-use super::{CommitId, Git};
+use super::{CommitId, Descent, Git, Head};
 use crate::store::{StoreError, StoreErrorKind};
+
+/// The branch that each investigation begins with.
+const MAIN: &str = "main";
 
 /// The file in which git lists the commits being merged, one per line.
 const MERGE: &str = "MERGE_HEAD";
@@ -38,7 +41,7 @@ const REBASE: &str = "Abort it with `git rebase --abort` (`tot sync` merges both
                       ids), or finish it with `git rebase --continue`";
 
 impl Git {
-    /// Fails while a git operation is in progress.
+    /// Fails while a git operation is in progress, or if HEAD is detached.
     pub fn refuse_in_progress(&self) -> StoreResult<()> {
         self.refuse_all_but("")
     }
@@ -58,7 +61,7 @@ impl Git {
     fn refuse_all_but(&self, accepted: &str) -> StoreResult<()> {
         let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
         match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
-            None => Ok(()),
+            None => self.refuse_detached(),
             Some((_, what, hint)) => {
                 let path = self.location();
                 let message = format!(
@@ -69,5 +72,22 @@ impl Git {
                 Err(error.hinting(format!("{hint}, then try again")))
             }
         }
+    }
+
+    /// Fails if HEAD is detached, because a commit would then be on no branch. The hint never leaves commits behind.
+    fn refuse_detached(&self) -> StoreResult<()> {
+        let Head { branch: None, commit: Some(commit) } = self.head()? else { return Ok(()) };
+        let mut branches = self.references_under(&["refs/heads/"])?;
+        branches.sort_by_key(|(name, _)| name != MAIN);
+        let has = |tip| matches!(self.descent(commit, CommitId(tip)), Ok(Descent::Yes));
+        let hint = match branches.into_iter().find(|(_, tip)| has(*tip)) {
+            Some((name, _)) => format!("Go back to its branch with `git switch {name}`"),
+            None => format!("No branch has this commit yet. Keep it with `git switch -c kept-{commit:.8}`"),
+        };
+        let message = format!(
+            "HEAD of {} is detached at {commit:.10}: a commit now would be on no branch",
+            self.location().display()
+        );
+        Err(StoreError::new(StoreErrorKind::Detached, message).hinting(hint))
     }
 }

@@ -126,11 +126,12 @@ pub(super) fn build_in(
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
     // A plain `git pull` must merge, because rebasing would change the ids of acknowledged commits. A plain merge must
-    // not treat two proposals with similar text as a rename. (`merge.renames` has no effect before git 2.50.)
+    // not treat two proposals with similar text as a rename. (`merge.renames` has no effect before git 2.50.) A fetch
+    // must not delete tags that are not on a remote yet, such as sign-offs.
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
     file.and_then(|mut file| {
-        file.write_all(b"[pull]\n\trebase = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
+        file.write_all(b"[pull]\n\trebase = false\n[fetch]\n\tpruneTags = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
     })
     .map_err(io_error("write", &config))?;
     // All files are synced together at the end.

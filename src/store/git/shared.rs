@@ -26,8 +26,10 @@ impl Git {
     /// points to.
     pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<TrackedRemote> {
         let config = self.repository.config_snapshot();
+        let remote_of = |branch: &str| config.string(format!("branch.{branch}.remote").as_str());
         let branch = branch.strip_prefix("refs/heads/")?;
-        let remote = config.string(format!("branch.{branch}.remote").as_str())?;
+        // Another branch is not synced, and the outcome of the last sync says so.
+        let remote = remote_of(branch).or_else(|| remote_of("main"))?;
         let address = config.string(format!("remote.{remote}.url").as_str())?;
         let seen = self.resolve(&format!("refs/remotes/{remote}/{branch}")).ok().flatten();
         let apart = seen.and_then(|seen| self.ahead_behind(commit, seen).ok());

@@ -1045,14 +1045,29 @@ fn an_object_that_git_has_pruned_is_written_again() {
 }
 
 #[test]
-fn a_detached_head_and_another_branch_are_followed() {
+fn a_detached_head_is_refused_and_another_branch_is_followed() {
     let bench = Bench::new();
     bench.run(&["checkout", "-q", "--detach"]);
-    let detached = bench.commit(&[change("a", "1\n")]);
-    assert_eq!(bench.git.head().unwrap(), Head { branch: None, commit: Some(detached) });
-    assert_eq!(bench.run(&["rev-parse", "main"]).trim(), bench.first.to_string());
-    bench.assert_clean();
-    bench.run(&["checkout", "-q", "-b", "side/branch"]);
+    let refused = |hint: &str| {
+        let head = bench.git.head().unwrap();
+        assert_eq!(head.branch, None);
+        let error = bench.git.commit_now(head.commit.unwrap(), &[], "x", AT).unwrap_err();
+        assert_eq!(
+            (&error.kind, error.hint().as_deref()),
+            (&StoreErrorKind::Detached, Some(hint)),
+            "{error}"
+        );
+        assert_eq!(bench.git.head().unwrap(), head);
+        bench.assert_clean();
+    };
+    refused("Go back to its branch with `git switch main`");
+    // No command in the hint leaves this commit behind.
+    bench.run(&["commit", "-q", "--allow-empty", "-m", "By hand"]);
+    let kept = bench.run(&["rev-parse", "HEAD"]);
+    refused(&format!("No branch has this commit yet. Keep it with `git switch -c kept-{:.8}`", kept.trim()));
+    bench.run(&["branch", "-f", "other"]);
+    refused("Go back to its branch with `git switch other`");
+    bench.run(&["checkout", "-q", "-b", "side/branch", "main"]);
     let side = bench.commit(&[change("a", "2\n")]);
     assert_eq!(bench.run(&["rev-parse", "side/branch"]).trim(), side.to_string());
     bench.assert_clean();

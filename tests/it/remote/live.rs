@@ -162,6 +162,23 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
     one.assert_sound(&id);
 }
 
+#[test]
+fn a_server_names_another_branch_and_does_not_send_it() {
+    let sandbox = Sandbox::new();
+    let (hub, one, _, id) = team(&sandbox);
+    let before = hub.state();
+    sandbox.configure("tot.remote", &hub.address);
+    one.git(&id, &["switch", "-q", "-c", "experiment"]);
+    let mut server = one.live();
+    grow(&sandbox, &mut server, &id, &["R2.A1"]);
+    eventually("its error", || {
+        let error = &sync_of(&mut server, &id)["error"];
+        error.as_str().is_some_and(|error| error.contains("experiment, which is not synced"))
+    });
+    server.finish();
+    assert_eq!(hub.state(), before);
+}
+
 /// A server whose hub never answers, with an investigation, and the file with the process id of the connection.
 fn hanging<'a>(machine: &Machine<'a>) -> (Server, String, PathBuf) {
     let note = machine.sandbox.path("process");

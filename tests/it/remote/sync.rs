@@ -5,7 +5,7 @@ use std::{fs, thread};
 
 use serde_json::json;
 
-use super::{Machine, bare, branch, hub, settle, team, token, two};
+use super::{Machine, assert_says, bare, branch, hub, settle, team, token, two};
 use crate::support::memory::Memory;
 use crate::support::{Said, Sandbox, TOT};
 
@@ -43,7 +43,7 @@ fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
     assert_eq!(hub.refs(), [branch(&id), format!("refs/tags/tot/{id}/ended/7")]);
     other.git(&id, &["pull", "-q"]);
     assert_eq!(one.head(&id), other.head(&id));
-    assert_eq!(other.git(&id, &["tag"]), "ended/7");
+    assert_eq!(other.synced()["tagsCame"], json!(["ended/7"]), "a plain pull fetches none");
     let status = other.git(&id, &["status", "-sb"]);
     assert!(status.starts_with("## main...origin/main") && status.lines().count() == 1, "{status}");
     // Work on both sides is merged, also for a user who usually rebases.
@@ -240,8 +240,8 @@ fn no_message_and_no_tag_takes_a_secret_along() {
     let commit = format!("the message of commit {:.10}, line 3", one.head(&id));
     one.fails("SECRET_SUSPECTED", &[&commit]);
     assert_eq!(hub.state(), before);
-    // In the message of a tag that another one names, in a file outside the commits, and in a commit that the branch has
-    // left behind.
+    // In the message of a tag that another one names. A file outside the commits, and a commit that the branch has left
+    // behind, are not sent at all.
     git(&["tag", "left"]);
     git(&["reset", "-q", "--hard", "HEAD~1"]);
     git(&["tag", "-a", "inner", "-m", &message]);
@@ -250,16 +250,14 @@ fn no_message_and_no_tag_takes_a_secret_along() {
     one.write(&id, ".git/secret", &token());
     git(&["tag", "blob", &git(&["hash-object", "-w", ".git/secret"])]);
     let dry = one.sync(&["--dry-run"])["notes"].to_string();
-    assert!(dry.contains("seem to contain a GitHub token"), "{dry}");
+    assert_says(&dry, &["the tag outer seems to contain a GitHub token", "the tag left is not sent"]);
     // Everything else is pushed.
     git(&["tag", "noted"]);
     one.grow(&id, &["R2.A1"]);
-    let places = ["the tags blob, left, outer seem", &commit, "the message of the tag inner, line 3"];
-    for (tag, place) in ["blob", "left", "outer"].into_iter().zip(places) {
-        one.fails("SECRET_SUSPECTED", &[place, &format!("`git tag -d {tag}"), "--allow-secrets"]);
-        git(&["tag", "-d", tag]);
-    }
-    one.synced();
+    let parts = ["the tag outer seems", "the tag inner, line 3", "`git tag -d outer`", "--allow-secrets"];
+    one.fails("SECRET_SUSPECTED", &parts);
+    git(&["tag", "-d", "outer"]);
+    assert_says(&one.synced()["notes"].to_string(), &["the tag blob is not", "the tag left is not"]);
     assert_eq!(hub.refs(), [branch(&id), format!("refs/tags/tot/{id}/noted")]);
     assert_eq!(other.synced()["tagsCame"], json!(["noted"]));
 }
@@ -337,6 +335,110 @@ fn settings_that_prune_force_sign_or_push_more_change_nothing() {
     settle(&[&one, &other], &id);
     assert_eq!(one.git(&id, &["tag"]), "mine");
     assert_eq!(hub.refs(), [branch(&id), format!("refs/tags/tot/{id}/mine")]);
+}
+
+#[test]
+fn no_prune_deletes_a_sign_off_that_was_not_sent_yet() {
+    let sandbox = Sandbox::new();
+    let (_, one, _, id) = team(&sandbox);
+    let prune = |tags: &str| {
+        for command in [
+            "fetch -q --prune",
+            "fetch -q --prune --tags",
+            "fetch -q --prune --prune-tags",
+            "-c fetch.prune=true -c fetch.pruneTags=true pull -q",
+            "-c remote.origin.prune=true -c remote.origin.pruneTags=true fetch -q",
+            "remote prune origin",
+            "remote update --prune",
+        ] {
+            one.git(&id, &command.split(' ').collect::<Vec<_>>());
+            assert_eq!(one.git(&id, &["tag"]), tags, "{command}");
+        }
+    };
+    // The settings of earlier versions are corrected by a sign-off and by a sync.
+    let earlier = format!("refs/tags/tot/{id}/*:refs/tags/*");
+    let go_back = || one.git(&id, &["config", "--replace-all", "remote.origin.fetch", &earlier, "refs/tags"]);
+    go_back();
+    let signed = one.json(&["approve", "--unsigned", "-m", "Read"])["tag"].as_str().unwrap().to_owned();
+    prune(&signed);
+    go_back();
+    assert_eq!(one.synced()["tagsWent"], json!([signed]));
+    one.git(&id, &["tag", "ended/1"]);
+    prune(&format!("{signed}\nended/1"));
+    // A remote that the user adds is configured otherwise.
+    one.git(&id, &["remote", "add", "mine", one.repository(&id).to_str().unwrap()]);
+    one.git(&id, &["-c", "fetch.prune=true", "fetch", "-q", "mine"]);
+    assert_eq!(one.git(&id, &["config", "--local", "fetch.pruneTags"]), "false");
+}
+
+#[test]
+fn only_its_own_branch_is_sent() {
+    let sandbox = Sandbox::new();
+    let (hub, one, _, id) = team(&sandbox);
+    let before = hub.state();
+    let settings = || one.git(&id, &["config", "--local", "--get-regexp", r"^remote\.|^branch\.main\."]);
+    let configured = settings();
+    for (number, switch) in ["-c one", "-c two --track origin/main", "-c three"].into_iter().enumerate() {
+        one.git(&id, &[&["switch", "-q"], &switch.split(' ').collect::<Vec<_>>()[..]].concat());
+        one.grow(&id, &[&format!("R2.A{number}")]);
+        one.git(&id, &["tag", &format!("wip/{number}")]);
+        let name = one.git(&id, &["branch", "--show-current"]);
+        let parts = ["its own branch is main", "`git switch main`", &format!("`git merge {name}`")];
+        one.fails("NOT_OWN_BRANCH", &parts);
+        one.refuses(&["sync", "--dry-run"], &["which is not synced"]);
+        one.ok(&["remote", "add", "origin", &hub.address]);
+        assert_eq!((hub.state(), settings()), (before.clone(), configured.clone()), "{switch}");
+        one.git(&id, &["switch", "-q", "main"]);
+        // New investigations get the remote too, and so does one that has none.
+        sandbox.configure("tot.remote", &hub.address);
+    }
+    // Neither does a tag take their commits along.
+    let notes = one.synced()["notes"].to_string();
+    assert_says(&notes, &["wip/0 is not sent: its commit is not on main", "wip/1", "wip/2"]);
+    assert_eq!(hub.state(), before);
+    one.git(&id, &["merge", "-q", "one"]);
+    assert_eq!(one.synced()["tagsWent"], json!(["wip/0"]));
+    // A detached HEAD is on no branch.
+    one.git(&id, &["switch", "-q", "--detach", "main~1"]);
+    one.fails("DETACHED_HEAD", &["`git switch main`"]);
+    // The branch may have another name.
+    one.git(&id, &["switch", "-q", "main"]);
+    one.git(&id, &["branch", "-q", "-m", "trunk"]);
+    one.synced();
+}
+
+#[test]
+fn files_from_others_start_no_program() {
+    let sandbox = Sandbox::new();
+    let (hub, one, _, id) = team(&sandbox);
+    let mark = sandbox.path("mark");
+    let touch = format!("touch {}", mark.display());
+    sandbox.configure("filter.lfs.clean", "cat");
+    sandbox.configure("filter.lfs.smudge", &format!("{touch}; cat"));
+    sandbox.configure("filter.lfs.required", "true");
+    sandbox.script(&format!("{}/.hooks/pre-push", one.repository(&id).display()), &touch);
+    one.write(&id, ".gitattributes", "* filter=lfs\n");
+    one.commit_all(&id);
+    one.synced();
+    sandbox.configure("core.hooksPath", ".hooks");
+    let [cloned, imported] = ["cloned", "imported"].map(|name| Machine::new(&sandbox, name));
+    cloned.ok(&["clone", &hub.address]);
+    assert!(!mark.exists(), "the filter ran");
+    let bundle = sandbox.path("it.bundle");
+    one.ok(&["export", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
+    imported.ok(&["import", bundle.to_str().unwrap()]);
+    cloned.grow(&id, &["R2.A1"]);
+    cloned.synced();
+    cloned.ok(&["approve", "--unsigned", "-m", "Read"]);
+    assert!(!mark.exists(), "a filter or a hook ran");
+    // A hook from a folder that the user has chosen does run. One of the repository is named.
+    sandbox.configure("core.hooksPath", one.repository(&id).join(".hooks").to_str().unwrap());
+    cloned.synced();
+    assert!(mark.exists());
+    sandbox.git(&cloned.root, &["config", "--global", "--unset", "core.hooksPath"]);
+    sandbox.script(&format!("{}/.git/hooks/pre-push", cloned.repository(&id).display()), "exit 0");
+    cloned.grow(&id, &["R2.A2"]);
+    cloned.fails("REMOTE_FAILED", &[".git/hooks/pre-push", "core.hooksPath FOLDER"]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn changed_and_staged_files_stay_so_and_are_not_committed() {
 }
 
 #[test]
-fn commits_go_to_whatever_head_is_at() {
+fn commits_go_to_the_branch_that_is_checked_out() {
     let sandbox = Sandbox::new();
     let mut session = begun(&sandbox);
     let commit_of = |session: &Session, rev: &str| session.git(&["rev-parse", rev]);
@@ -74,12 +74,6 @@ fn commits_go_to_whatever_head_is_at() {
     // Another branch is another state: the checked-out branch is shown.
     session.git(&["checkout", "-q", "main"]);
     assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 0);
-    // Detached: the commit becomes HEAD and is in its reflog, and no branch moves.
-    session.git(&["checkout", "-q", "--detach", "main"]);
-    session.ok("tot_reclassify", dead());
-    assert_eq!([commit_of(&session, "main"), commit_of(&session, "HEAD~1")], [main.clone(), main]);
-    assert_eq!(commit_of(&session, "HEAD@{0}"), commit_of(&session, "HEAD"));
-    sandbox.assert_sound(&session.repository());
 }
 
 #[test]
@@ -99,6 +93,8 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
         (&["cherry-pick", "theirs"], "A cherry-pick", &["cherry-pick", "--abort"]),
         (&["revert", "HEAD~1", "theirs"], "A revert", &["revert", "--abort"]),
         (&["bisect", "start"], "A bisect", &["bisect", "reset"]),
+        // No branch would have the commit.
+        (&["checkout", "-q", "HEAD~1"], "HEAD", &["switch", "main"]),
     ] {
         sandbox.try_git(&repository, command);
         let state = |session: &Session| {
@@ -109,9 +105,9 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
         assert_eq!(session.ok("tot_status", json!({}))["status"], "OK", "reading goes on");
         for (tool, arguments) in [("tot_reclassify", dead()), ("tot_propose", proposal())] {
             let message = error(&session.call(tool, arguments), "OPERATION_IN_PROGRESS");
-            let expected = format!("{name} is in progress in ");
+            let expected = if name == "HEAD" { "HEAD of " } else { &format!("{name} is in progress in ") };
             assert!(
-                message.starts_with(&expected) && message.contains(&end.join(" ")),
+                message.starts_with(expected) && message.contains(&end.join(" ")),
                 "{command:?}: {message}"
             );
         }

@@ -13,7 +13,7 @@ use tree_of_thoughts::service::check::{self, Objects};
 use tree_of_thoughts::store::{HistoryEntry, Store};
 
 use super::{fed, load, store};
-use crate::support::{Sandbox, Session, TOT, TOT_MCP, TOT_REPORT, files};
+use crate::support::{Said, Sandbox, Session, TOT, TOT_MCP, TOT_REPORT, files};
 
 /// An investigation of three nodes, whose committed tree is made odd.
 struct Stranger<'a> {
@@ -412,7 +412,7 @@ fn nothing_that_a_configuration_names_is_executed() {
     fs::create_dir_all(&hooks).unwrap();
     for hook in names(
         "pre-commit post-commit prepare-commit-msg commit-msg reference-transaction post-checkout \
-         post-index-change fsmonitor-watchman post-rewrite pre-auto-gc",
+         post-index-change fsmonitor-watchman post-rewrite pre-auto-gc pre-push",
     ) {
         fs::copy(&script, hooks.join(hook)).unwrap();
     }
@@ -425,6 +425,8 @@ fn nothing_that_a_configuration_names_is_executed() {
     ) {
         set(key, script.to_str().unwrap());
     }
+    // Such a name doesn't fit into an option of git.
+    set("filter.a=b.clean", script.to_str().unwrap());
     for key in names("commit.gpgSign tag.gpgSign filter.evil.required remote.origin.promisor") {
         set(key, "true");
     }
@@ -433,6 +435,8 @@ fn nothing_that_a_configuration_names_is_executed() {
     set("remote.origin.url", "ext::sh -c x");
     set("remote.origin.partialCloneFilter", "blob:none");
     set("extensions.partialClone", "origin");
+    set("branch.main.remote", "origin");
+    set("branch.main.merge", "refs/heads/main");
     let _ = fs::remove_file(&canary);
 
     assert_eq!(stranger.status()["status"], "OK");
@@ -442,11 +446,53 @@ fn nothing_that_a_configuration_names_is_executed() {
     stranger.session.server = sandbox.server();
     stranger.session.grow(&[("R3.A1a", Some("R2.A1")), ("R3.A2a", Some("R2.A2"))], "DEAD");
     stranger.session.ok("tot_end", json!({"conclusion": "Done."}));
-    assert!(!canary.exists(), "executed: {}", fs::read_to_string(&canary).unwrap_or_default());
+    let assert_idle =
+        || assert!(!canary.exists(), "executed: {}", fs::read_to_string(&canary).unwrap_or_default());
+    assert_idle();
     let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/nowhere"];
     let git = |arguments: &[&str]| stranger.git(&[&quiet[..], arguments].concat());
     assert_eq!(git(&["rev-list", "--count", &format!("{before}..HEAD")]), "3\n");
     assert!(!git(&["cat-file", "commit", "HEAD"]).contains("gpgsig"));
+    // Nor does the user's git, in commands that start it.
+    let tot = |arguments: &[&str]| {
+        let folder = stranger.repository();
+        let mut command = sandbox.command(TOT);
+        command.current_dir(&folder).args(arguments).stdin(std::process::Stdio::null());
+        let ran = Said::from(command.output().unwrap());
+        assert_idle();
+        (ran.status, ran.err)
+    };
+    assert_eq!(tot(&["approve", "--unsigned", "-m", "Read"]).0, 1, "a partial clone may fetch");
+    git(&["config", "remote.origin.url", "git@localhost:x"]);
+    git(&["config", "--unset", "extensions.partialClone"]);
+    git(&["config", "--unset", "remote.origin.promisor"]);
+    let text = git(&["show", "HEAD:.gitattributes"]);
+    fs::write(stranger.repository().join(".gitattributes"), text).unwrap();
+    let node = stranger.repository().join("nodes/R1/R1.A.yaml");
+    for attributes in ["* filter=evil", "* filter=a=b"] {
+        fs::write(stranger.repository().join(".git/info/attributes"), attributes).unwrap();
+        // With another timestamp, git compares the content.
+        let file = fs::File::options().write(true).open(&node).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let ran = tot(&["approve", "--unsigned", "-m", "Read"]);
+        assert_eq!(ran.0, 0, "{ran:?}");
+    }
+    // An exchange is refused for each, one after the other.
+    for key in names(
+        "core.hooksPath core.sshCommand core.askPass core.gitProxy core.alternateRefsCommand \
+         credential.helper",
+    ) {
+        for more in [&["sync"][..], &["sync", "--dry-run"]] {
+            let (status, error) = tot(more);
+            assert!(status == 1 && error.contains("git config --global"), "{key}: {error}");
+        }
+        git(&["config", "--unset", key]);
+    }
+    for key in names("receivepack uploadpack vcs").map(|key| format!("remote.origin.{key}")) {
+        git(&["config", &key, script.to_str().unwrap()]);
+        assert!(tot(&["sync"]).1.contains(&key));
+        git(&["config", "--unset", &key]);
+    }
 }
 
 #[cfg(unix)]
