@@ -163,6 +163,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.root.place()?;
     let path = place.folder(id)?;
+    // The command may take hours, and its run must then be stored.
+    place.store.refuse_in_progress(&path)?;
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock.world();
     let started_at = world.now()?;

@@ -233,7 +233,9 @@ impl GitProgram {
             return Ok(Arc::clone(known));
         }
         let arguments = ["config", "--null", "--show-scope", "--show-origin", "--list"];
-        let ran = self.start(folder, &arguments, GitCall::default(), &[])?.succeeded()?;
+        // No hook runs, and the user's own setting for hooks must be in the list.
+        let call = GitCall { hook: Some(""), ..GitCall::default() };
+        let ran = self.start(folder, &arguments, call, &[])?.succeeded()?;
         let settings = Arc::new(Settings::read(&ran.text()));
         self.known().insert(folder.to_owned(), Arc::clone(&settings));
         Ok(settings)

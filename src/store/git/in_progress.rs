@@ -80,12 +80,13 @@ impl Git {
         let mut branches = self.references_under(&["refs/heads/"])?;
         branches.sort_by_key(|(name, _)| name != MAIN);
         let has = |tip| matches!(self.descent(commit, CommitId(tip)), Ok(Descent::Yes));
+        let short = commit.to_string()[..10].to_owned();
         let hint = match branches.into_iter().find(|(_, tip)| has(*tip)) {
             Some((name, _)) => format!("Go back to its branch with `git switch {name}`"),
-            None => format!("No branch has this commit yet. Keep it with `git switch -c kept-{commit:.8}`"),
+            None => format!("No branch has this commit yet. Keep it with `git switch -c kept-{short}`"),
         };
         let message = format!(
-            "HEAD of {} is detached at {commit:.10}: a commit now would be on no branch",
+            "HEAD of {} is detached at {short}: a commit now would be on no branch",
             self.location().display()
         );
         Err(StoreError::new(StoreErrorKind::Detached, message).hinting(hint))

@@ -1064,7 +1064,7 @@ fn a_detached_head_is_refused_and_another_branch_is_followed() {
     // No command in the hint leaves this commit behind.
     bench.run(&["commit", "-q", "--allow-empty", "-m", "By hand"]);
     let kept = bench.run(&["rev-parse", "HEAD"]);
-    refused(&format!("No branch has this commit yet. Keep it with `git switch -c kept-{:.8}`", kept.trim()));
+    refused(&format!("No branch has this commit yet. Keep it with `git switch -c kept-{:.10}`", kept.trim()));
     bench.run(&["branch", "-f", "other"]);
     refused("Go back to its branch with `git switch other`");
     bench.run(&["checkout", "-q", "-b", "side/branch", "main"]);

@@ -1,5 +1,6 @@
 //! `tot sync`: each guarantee by its name, over paths and over ssh.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::{fs, thread};
 
@@ -376,7 +377,10 @@ fn only_its_own_branch_is_sent() {
     let sandbox = Sandbox::new();
     let (hub, one, _, id) = team(&sandbox);
     let before = hub.state();
-    let settings = || one.git(&id, &["config", "--local", "--get-regexp", r"^remote\.|^branch\.main\."]);
+    let settings = || {
+        let all = one.git(&id, &["config", "--local", "--get-regexp", r"^remote\.|^branch\.main\."]);
+        all.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
     let configured = settings();
     for (number, switch) in ["-c one", "-c two --track origin/main", "-c three"].into_iter().enumerate() {
         one.git(&id, &[&["switch", "-q"], &switch.split(' ').collect::<Vec<_>>()[..]].concat());
@@ -401,9 +405,11 @@ fn only_its_own_branch_is_sent() {
     // A detached HEAD is on no branch.
     one.git(&id, &["switch", "-q", "--detach", "main~1"]);
     one.fails("DETACHED_HEAD", &["`git switch main`"]);
-    // The branch may have another name.
+    // The branch may have another name, if it is the only one that could be meant.
     one.git(&id, &["switch", "-q", "main"]);
     one.git(&id, &["branch", "-q", "-m", "trunk"]);
+    one.fails("NOT_OWN_BRANCH", &["`git branch -m main`"]);
+    one.git(&id, &["branch", "-q", "--unset-upstream", "two"]);
     one.synced();
 }
 

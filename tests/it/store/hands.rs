@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Session, TOT_MCP, codes, node};
+use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node};
 
 /// An investigation with a root and two children.
 fn begun(sandbox: &Sandbox) -> Session<'_> {
@@ -111,6 +111,11 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
                 "{command:?}: {message}"
             );
         }
+        // A command whose run could not be stored does not start.
+        let (ran, root) = (sandbox.path("ran"), sandbox.root());
+        let touch = ["run", "--root", root.to_str().unwrap(), "--", "touch", ran.to_str().unwrap()];
+        assert!(sandbox.run(TOT, &touch).err.contains(end[1]), "{command:?}");
+        assert!(!ran.exists(), "{command:?}");
         assert_eq!(state(&session), before, "{command:?}");
         session.git(end);
         sandbox.assert_sound(&repository);
