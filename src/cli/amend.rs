@@ -55,7 +55,7 @@ After `Reason:`, state what was wrong and correct the text. Fields that you leav
 Everything below this line is ignored. If unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
-    let (id, rest) = id_and_rest(&arguments.what);
+    let (id, rest) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot amend", &arguments.work)?.subject(id)?;
     let call = match rest {
         [] if arguments.conclusion && arguments.binding.is_given() => ToolArguments::default(),

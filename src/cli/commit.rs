@@ -49,7 +49,7 @@ confirmation did not try), refutes, commands, references, links, attachments, st
 tot_commit is also accepted, and can contain several results.";
 
 pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
-    let (id, rest) = id_and_rest(&arguments.what);
+    let (id, rest) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot commit", &arguments.work)?.subject(id)?;
     let (named, files) = match rest.split_first() {
         Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),

@@ -46,6 +46,11 @@ pub(super) enum DraftError {
     /// The head contains the field that the text below it already supplies.
     #[error("`{0}` is in the head, but the text below the head is the same field: give only one of them")]
     Twice(&'static str),
+    /// YAML reads a part of a line as a comment, a tag or an anchor.
+    #[error(
+        "line {0}: YAML would drop part of this text, from a `#`, `!` or `&` after a space: put the text in quotes"
+    )]
+    Cut(usize),
     /// YAML converted a string, so its original form is lost.
     #[error("YAML reads `{0}` as {1}: put the text in quotes")]
     NoText(String, String),
@@ -255,20 +260,24 @@ pub(super) fn single(text: &str, body: &'static str) -> Result<ToolArguments, Dr
     }
 }
 
-/// Parses YAML or JSON and rejects strings that YAML converted.
+/// Parses YAML or JSON and rejects strings that YAML converted or cut.
 fn read(text: &str) -> Result<Value, DraftError> {
     let value: Value = yaml::from_text(text)?;
     texts_in("", &value)?;
-    Ok(value)
+    match cut_line(text, &value) {
+        Some(line) => Err(DraftError::Cut(line)),
+        None => Ok(value),
+    }
 }
 
-/// Rejects values that YAML rounded or converted, such as the version `1.10` or the word `No`. Draft fields never contain
-/// fractions, and few contain booleans.
+/// Rejects values that YAML rounded or converted, such as the version `1.10`, the number `0606` or the word `No`. Few draft
+/// fields contain numbers or booleans.
 fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
-    /// The boolean tool arguments.
+    /// The boolean tool arguments, and the numbers.
     const YES_OR_NO: [&str; 2] = ["refutes", "claimed"];
+    const NUMBERS: [&str; 3] = ["exitCode", "line", "lines"];
     match value {
-        Value::Number(number) if number.is_f64() => {
+        Value::Number(number) if number.is_f64() || !NUMBERS.contains(&key) => {
             Err(DraftError::NoText(key.to_owned(), format!("the number {number}")))
         }
         Value::Bool(truth) if !YES_OR_NO.contains(&key) => {
@@ -277,6 +286,58 @@ fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
         Value::Array(values) => values.iter().try_for_each(|value| texts_in(key, value)),
         Value::Object(fields) => fields.iter().try_for_each(|(key, value)| texts_in(key, value)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+/// Returns the first line of which YAML dropped a part, such as ` #12 is the cause` after a title. A comment below or after
+/// a field of one word is none: the line is read again with letters in place of the marks, and no text may be longer then.
+fn cut_line(text: &str, value: &Value) -> Option<usize> {
+    /// A character that YAML takes for a letter.
+    const LETTER: char = '\u{E000}';
+    let unmarked = |line: &str| {
+        let mut before = ' ';
+        let letter = |c: char| {
+            let is_mark = "#!&".contains(c) && before.is_whitespace();
+            before = c;
+            if is_mark { LETTER } else { c }
+        };
+        line.chars().map(letter).collect::<String>()
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let with =
+        |number: usize, line: &str| [&lines[..number], &[line], &lines[number + 1..]].concat().concat();
+    let is_other = |text: &str| {
+        let read = yaml::from_text::<Value>(text);
+        read.map(|other| is_longer("", value, &other))
+    };
+    // Without this, a long text would be read once for each of its lines.
+    if is_other(&lines.iter().map(|line| unmarked(line)).collect::<String>()) == Ok(false) {
+        return None;
+    }
+    let is_cut = |(number, line): (usize, String)| {
+        let at = line.find(LETTER)?;
+        let is_cut = is_other(&with(number, &line));
+        // What follows the mark may be no YAML.
+        let is_cut = is_cut.or_else(|_| is_other(&with(number, &format!("{}{LETTER}\n", &line[..at]))));
+        (is_cut == Ok(true)).then_some(number + 1)
+    };
+    lines.iter().map(|line| unmarked(line)).enumerate().find_map(is_cut)
+}
+
+/// Returns whether a text in the second value differs from the first, except in fields whose text has no spaces.
+fn is_longer(key: &str, value: &Value, other: &Value) -> bool {
+    const WORDS: [&str; 6] = ["id", "nodeId", "parent", "state", "refutes", "exitCode"];
+    match (value, other) {
+        (Value::Array(values), Value::Array(others)) if values.len() == others.len() => {
+            values.iter().zip(others).any(|(value, other)| is_longer(key, value, other))
+        }
+        (Value::Object(fields), Value::Object(others)) if fields.len() == others.len() => {
+            fields.iter().any(|(key, value)| others.get(key).is_none_or(|other| is_longer(key, value, other)))
+        }
+        (Value::String(_) | Value::Null, Value::String(other)) if !WORDS.contains(&key) => {
+            value.as_str().unwrap_or_default().chars().count() != other.chars().count()
+        }
+        _ => !WORDS.contains(&key) && value != other,
     }
 }
 
@@ -344,6 +405,7 @@ mod tests {
         for (line, key) in [
             ("headline: 1.10", "headline"),
             ("headline: 1e3", "headline"),
+            ("headline: 0606", "headline"),
             ("evidence: No", "evidence"),
             ("alternativesConsidered: [1.10, b]", "alternativesConsidered"),
         ] {
@@ -353,6 +415,28 @@ mod tests {
         let kept = "---\nheadline: '1.10'\nrefutes: true\ncommands: [{command: ls, exitCode: 0}]\n---\n";
         let read =
             json!({"headline": "1.10", "refutes": true, "commands": [{"command": "ls", "exitCode": 0}]});
+        assert_eq!(results(kept).unwrap(), json!({"results": [read]}));
+    }
+
+    #[test]
+    fn yaml_cuts_no_text_in_silence() {
+        for (line, number) in [
+            ("headline: Issue #12 causes it", 3),
+            ("headline: #12 causes it", 3),
+            ("headline: see #12: it stalls", 3),
+            ("headline: &anchor or not", 3),
+            ("headline: !important", 3),
+            ("headline: It stalls\n  with #12 and\n  #13", 4),
+            ("caveats: # two\n- Port C # to Rust", 4),
+            ("caveats: [Port C #\n  , b]", 3),
+        ] {
+            let error = results(&format!("---\nstate: OPEN # for now\n{line}\n---\nText.\n")).unwrap_err();
+            assert!(error.starts_with(&format!("line {number}: YAML would drop")), "{line}: {error}");
+        }
+        let kept = "---\n# of #12\nstate: OPEN # for now\nheadline: 'Issue #12: \"it\"'\nevidence: | # a log\n  a # b\n\
+                    caveats: # two\n  # the first\n- \"C # and # D\" # said\n- C# ! & d\ncommands: [{command: 'ls #', exitCode: 0}] # one\n---\n";
+        let read = json!({"state": "OPEN", "headline": "Issue #12: \"it\"", "evidence": "a # b\n",
+            "caveats": ["C # and # D", "C# ! & d"], "commands": [{"command": "ls #", "exitCode": 0}]});
         assert_eq!(results(kept).unwrap(), json!({"results": [read]}));
     }
 

@@ -79,7 +79,7 @@ impl Edited {
         let ran =
             left_to_another(|| GitProgram::find(is_person()).and_then(|git| git.edit(folder, &self.file)));
         let unread = |error| format!("cannot read the edited text in {}: {error}", self.file.display());
-        Ok((above(&fs::read_to_string(&self.file).map_err(unread)?), ran))
+        Ok((above(&fs::read_to_string(&self.file).map_err(unread)?, &reason), ran))
     }
 }
 
@@ -116,9 +116,10 @@ pub(super) fn write(
     }
 }
 
-/// Returns the text between the reasons and the last scissors line. Any line endings are accepted.
-fn above(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with(REASON)).collect();
+/// Returns the text between the reason's lines and the last scissors line. Any line endings are accepted.
+fn above(text: &str, reason: &str) -> String {
+    let is_reason = |line: &&str| reason.lines().any(|reason| reason.trim_end() == line.trim_end());
+    let lines: Vec<&str> = text.lines().skip_while(is_reason).collect();
     let mark = lines.iter().rposition(|line| line.trim_end() == SCISSORS);
     let above = lines[..mark.unwrap_or(lines.len())].join("\n");
     above.trim().to_owned()
@@ -150,13 +151,18 @@ mod tests {
 
     #[test]
     fn the_text_is_what_stands_above_the_last_mark() {
-        assert_eq!(above(&format!("# A heading\n\nText.\n\n{SCISSORS}\n# help\n")), "# A heading\n\nText.");
+        assert_eq!(
+            above(&format!("# A heading\n\nText.\n\n{SCISSORS}\n# help\n"), ""),
+            "# A heading\n\nText."
+        );
         let cited = format!("A mark:\n{SCISSORS}\nText.");
-        assert_eq!(above(&format!("{cited}\n\n{SCISSORS}\n# help\n")), cited);
-        assert_eq!(above("no mark\n"), "no mark");
-        assert_eq!(above(&format!("Text.\r\n\r\n{SCISSORS}\r\n# help\r\n")), "Text.");
-        assert_eq!(above(&format!("\r\n{SCISSORS}\r\n# help\r\n")), "");
-        assert_eq!(above(&format!("#! a reason\r\n#! another\r\nText.\r\n\r\n{SCISSORS}\r\n")), "Text.");
+        assert_eq!(above(&format!("{cited}\n\n{SCISSORS}\n# help\n"), ""), cited);
+        assert_eq!(above("no mark\n", ""), "no mark");
+        assert_eq!(above(&format!("Text.\r\n\r\n{SCISSORS}\r\n# help\r\n"), ""), "Text.");
+        assert_eq!(above(&format!("\r\n{SCISSORS}\r\n# help\r\n"), ""), "");
+        let reasons = "#! a reason\r\n#! another\r\n#! is a shebang\r\n\r\n";
+        let text = above(&format!("{reasons}{SCISSORS}\r\n"), "#! a reason\n#! another\n");
+        assert_eq!(text, "#! is a shebang");
     }
 
     #[test]

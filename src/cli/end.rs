@@ -87,7 +87,7 @@ enum ReasonArgument {
 }
 
 pub(super) fn run(arguments: &EndArguments) -> ExitResult {
-    let (id, files) = id_and_rest(&arguments.what);
+    let (id, files) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot end", &arguments.work)?.subject(id)?;
     let stopped = arguments.stopped.map(|reason| {
         json!(fields([("reason", json!(value_name(reason))), ("note", json!(arguments.note))]))

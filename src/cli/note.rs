@@ -48,9 +48,13 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
         [id, text, node] => (Some(id.as_str()), text, Some(node)),
         _ => return Err(misused("give a finding, and optionally a node")),
     };
-    let text = if text == "-" { work::read("-")? } else { text.clone() };
+    let tools = LocalTools::new("tot note", &arguments.work)?;
+    if id.is_none() && tools.place.names_one(text, "a finding")? {
+        return Err(misused("give a finding after the id"));
+    }
+    let text = work::text(text)?;
     let named = named.map(|node| super::place::node(node)).transpose()?;
-    let subject = LocalTools::new("tot note", &arguments.work)?.subject(id)?;
+    let subject = tools.subject(id)?;
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let proposed = match (&named, pending.as_slice()) {
@@ -74,9 +78,9 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
         None => meant(&subject, parent.as_ref())?,
     };
     // The first line becomes the title of a new node, or the headline of a pending one.
-    let line =
-        shorten(&one_line(text.trim().lines().next().unwrap_or_default().trim_start_matches('#')), 120);
-    let line = line.trim();
+    let line = one_line(text.trim().lines().next().unwrap_or_default());
+    let heading = line.trim_start_matches('#').strip_prefix(' ');
+    let line = &shorten(heading.unwrap_or(&line), 120);
     let id = match proposed {
         Some(node) => node.id.clone(),
         None => super::propose::fresh(&subject, &mut Ids::new(investigation), parent.as_ref())?,

@@ -8,7 +8,7 @@ use super::print::tell;
 use super::root::{self, Root};
 use super::{CommandResult, Misused};
 use crate::base::world::World;
-use crate::domain::{IdError, NodeId};
+use crate::domain::{IdError, NodeId, SessionId};
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store, WorkTree};
 use crate::text::{one_line, shorten};
 
@@ -134,6 +134,26 @@ impl Location {
     pub(super) fn short<'a>(&self, id: &'a str) -> &'a str {
         let is_only = |part: &&str| self.store.find(part).is_ok();
         (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
+    }
+
+    /// Returns whether the first of several words is an investigation's id where it could also be `what`, such as a title: the
+    /// whole id, or a part that has a digit and is long enough to be no number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a word that could be either.
+    pub(super) fn names_one(&self, word: &str, what: &str) -> Result<bool, Misused> {
+        let is_part = word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+        let is_found = is_part && !matches!(self.store.find(word), Err(FindError::NotFound { .. }));
+        let is_certain = is_found && has_digit && word.len() >= LEAST && !Path::new(word).is_file();
+        match is_part && (is_found || has_digit) && !is_certain && word.parse::<SessionId>().is_err() {
+            true => Err(Misused(format!(
+                "`{word}` could be an id or {what}: `tot list` shows the ids, of which to give at least {LEAST} characters; to be \
+                 {what}, it needs another word"
+            ))),
+            false => Ok(is_certain || word.parse::<SessionId>().is_ok()),
+        }
     }
 
     /// Returns the store if the root exists. A missing root indicates a mistyped name or the wrong current folder.

@@ -1,15 +1,19 @@
 //! `tot propose`: proposes or withdraws nodes to research.
 
+use std::path::Path;
+
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::draft::{self, ToolArguments};
 use super::editor::Unchanged;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, is_file, list, piped, word};
-use super::{CommandResult, ExitResult, misused};
+use super::place::is_node;
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, piped, word};
+use super::{CommandResult, ExitResult, Misused, misused};
 use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
+use crate::text::one_line;
 
 /// Propose nodes to research, or withdraw proposals. Everything is stored in one commit, or nothing is.
 ///
@@ -57,22 +61,19 @@ One node per line, ID optional; its task is indented below. R1.A is a root, R2.A
 a child of R2.A1. Everything below this line is ignored. If unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
-    let is_id =
-        |word: &str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    let nothing_else = arguments.next || !arguments.withdraw.is_empty();
+    let tools = LocalTools::new("tot propose", &arguments.work)?;
     let (id, rest) = match arguments.what.split_first() {
-        Some((first, rest)) if is_id(first) || (nothing_else && !is_file(first)) => {
+        Some((first, rest)) if arguments.next || tools.place.names_one(first, "a title")? => {
             (Some(first.as_str()), rest)
         }
         _ => (None, arguments.what.as_slice()),
     };
-    let subject = LocalTools::new("tot propose", &arguments.work)?.subject(id)?;
+    let files = rest.iter().map(|word| is_draft(word)).collect::<Result<Vec<bool>, _>>()?;
+    let subject = tools.subject(id)?;
     let mut call = match rest {
         [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
-        [file] if is_file(file) => of_text(&work::read(file)?)?,
-        several if several.iter().any(|word| is_file(word)) => {
-            return Err(misused("give titles, or one file"));
-        }
+        [file] if files == [true] => of_text(&work::read(file)?)?,
+        [_, ..] if files.contains(&true) => return Err(misused("give titles, or one file")),
         [_, ..] => {
             let titles = rest.iter().map(|title| json!({"title": title}));
             fields([("nodes", json!(titles.collect::<Vec<_>>()))])
@@ -94,6 +95,40 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
     let withdrawn: Vec<&str> = arguments.withdraw.iter().map(NodeId::as_str).collect();
     call.extend(fields([("withdraw", json!(withdrawn))]));
     subject.call("tot_propose", call, lines)
+}
+
+/// Returns whether a word is a file of proposals, and not a title.
+///
+/// # Errors
+///
+/// Returns an error for a word that could be either, or that is a node id.
+fn is_draft(word: &str) -> Result<bool, Misused> {
+    let path = Path::new(word);
+    let is_there = path.exists() && !path.is_dir();
+    let is_path =
+        path.is_absolute() || ["./", "../", ".\\", "..\\", "~/"].iter().any(|start| word.starts_with(start));
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let is_named =
+        ending.is_some_and(|ending| ["yaml", "yml", "json", "md", "txt"].iter().any(|it| ending == *it));
+    if is_node(word) {
+        return Err(Misused(format!(
+            "`{word}` is a node id, not a title: `--below {word}` proposes below it; a file or your editor gives the new node this id"
+        )));
+    }
+    match (is_there, is_path || is_named) {
+        _ if word == "-" => Ok(true),
+        (true, true) => Ok(true),
+        (true, false) => Err(Misused(format!(
+            "`{}` could be a title or the file of that name: write ./ before the file, or more words for the title",
+            one_line(word)
+        ))),
+        // A title in a script without spaces may end in a file name.
+        (false, _) => match !word.contains(char::is_whitespace) && (is_path || (is_named && word.is_ascii()))
+        {
+            true => Err(Misused(format!("there is no file `{word}`; to be a title, it needs another word"))),
+            false => Ok(false),
+        },
+    }
 }
 
 fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {

@@ -67,8 +67,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
         ruleset => ruleset.clone(),
     };
     let (query, edited) = match (&arguments.query, piped) {
-        (Some(query), _) if query == "-" => (work::read("-")?, None),
-        (Some(query), _) => (query.clone(), None),
+        (Some(query), _) => (work::text(query)?, None),
         (None, piped) => match piped()? {
             Some(text) => (text, None),
             None => {

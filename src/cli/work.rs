@@ -20,7 +20,7 @@ use super::editor::{self, Edited};
 use super::place::{ClockArgument, Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
-use super::{CommandResult, ExitResult};
+use super::{CommandResult, ExitResult, Misused, misused};
 use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
 use crate::format::layout;
@@ -242,15 +242,36 @@ impl WorkTarget {
     }
 }
 
-/// Splits the arguments into an investigation's id and the rest, such as a node or files.
-pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
-    split_id(what, |word| is_node(word) || is_file(word))
+/// Splits the arguments into an investigation's id and the rest, a node or files.
+///
+/// # Errors
+///
+/// Returns an error if the first could be an id or a file.
+pub(super) fn id_and_rest(what: &[String]) -> Result<(Option<&str>, &[String]), Misused> {
+    let is_both = |word: &&String| word.bytes().all(|byte| byte.is_ascii_hexdigit()) && is_file(word);
+    match what.first().filter(is_both) {
+        Some(word) => Err(Misused(format!(
+            "`{word}` could be an id or the file of that name: write ./{word} for the file, or more of the id"
+        ))),
+        None => Ok(split_id(what, |word| is_node(word) || is_file(word))),
+    }
 }
 
-/// Returns whether a word names a file, existing or not. A sentence such as "It was fast." does not.
-pub(super) fn is_file(word: &str) -> bool {
-    let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
-    word == "-" || is_path || Path::new(word).is_file()
+/// Returns whether a word that is no title names a file, existing or not.
+fn is_file(word: &str) -> bool {
+    word == "-" || word.contains(['.', '/', '\\']) || Path::new(word).is_file()
+}
+
+/// Returns a text from the command line, or standard input for `-`.
+///
+/// # Errors
+///
+/// Returns an error if the text is the name of a file, which is meant to be read.
+pub(super) fn text(text: &str) -> CommandResult<String> {
+    if text != "-" && Path::new(text).is_file() {
+        return Err(misused(&format!("`{0}` is a file: `- <{0}` in its place reads it", one_line(text))));
+    }
+    if text == "-" { Ok(read(text)?) } else { Ok(text.to_owned()) }
 }
 
 /// Reads a file, or standard input for `-`. Windows line endings are converted.

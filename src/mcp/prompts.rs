@@ -236,6 +236,6 @@ fn question(standing: &Standing) -> String {
 }
 
 /// Formats text as a Markdown quotation.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     text.trim().lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

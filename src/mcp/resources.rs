@@ -11,13 +11,13 @@ use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
 use super::address::ResourceAddress;
-use super::prompts::quoted;
 use super::tools::list::verdict;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::decide::standing::{blockers, outlook};
 use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
+use crate::markdown::{self, Reader, code_span};
 use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, StoreErrorKind};
@@ -165,10 +165,10 @@ fn investigations(service: &Service) -> Result<String, StoreError> {
 
 fn entry_line(service: &Service, entry: &ListEntry) -> String {
     let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let title = entry.facts.as_ref().map_or(name, |facts| one_line(&facts.title));
+    let title = entry.facts.as_ref().map_or(name, |facts| facts.title.clone());
     let mut text = match entry.id {
-        Some(id) => format!("- [{}]({})", label(&title), ResourceAddress::Overview(id.to_string())),
-        None => format!("- {title}"),
+        Some(id) => format!("- [{}]({})", literal(&title), ResourceAddress::Overview(id.to_string())),
+        None => format!("- {}", literal(&title)),
     };
     if let Some(facts) = &entry.facts {
         let _ = write!(
@@ -185,7 +185,7 @@ fn entry_line(service: &Service, entry: &ListEntry) -> String {
         let _ = write!(text, ". {verdict}");
     }
     if let Some(fault) = &entry.fault {
-        let _ = write!(text, " (error: {})", one_line(fault));
+        let _ = write!(text, " (error: {})", literal(fault));
     }
     text.push('\n');
     text
@@ -219,7 +219,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let id = meta.id.to_string();
-    let mut text = format!("# {}\n\n{}\n\n", one_line(&meta.title), quoted(&meta.query));
+    let mut text = format!("# {}\n\n{}\n", literal(&meta.title), quoted(&meta.query));
     let committed = investigation.committed().count();
     let _ = writeln!(
         text,
@@ -249,11 +249,15 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     match (standing, &snapshot.ruleset) {
         (Some(standing), _) => write_judgments(&mut text, standing, links),
         (None, Err(fault)) => {
-            let _ = write!(text, "\n## Not evaluated\n\nIts rules are unusable: {fault}.\n");
+            let _ = write!(
+                text,
+                "\n## Not evaluated\n\nIts rules are unusable: {}.\n",
+                literal(&fault.to_string())
+            );
         }
         (None, Ok(_)) => {}
     }
-    listing(&mut text, "Errors", snapshot.faults.iter().map(|fault| one_line(&fault.to_string())));
+    listing(&mut text, "Errors", snapshot.faults.iter().map(|fault| literal(&fault.to_string())));
     tree(&mut text, investigation, links);
     text
 }
@@ -263,38 +267,38 @@ fn ended(text: &mut String, end: &Conclusion) {
     let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
     if let Some(stopped) = &end.stopped {
-        let note = stopped.note.as_deref().map(|note| format!(" {}", one_line(note))).unwrap_or_default();
+        let note = stopped.note.as_deref().map(|note| format!(" {}", literal(note))).unwrap_or_default();
         let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
     }
     if let Some(asked) = &end.asked {
-        let _ = write!(text, "\n{}\n", one_line(&asked_line(asked)));
+        let _ = write!(text, "\n{}\n", literal(&asked_line(asked)));
     }
     match (&end.conclusion, end.concluded_at) {
         (None, _) => text.push_str("\nEnded without a conclusion.\n"),
         (Some(conclusion), None) => {
-            let _ = write!(text, "\n{}\n", conclusion.trim());
+            let _ = write!(text, "\n{}", quoted(conclusion));
         }
         (Some(conclusion), Some(at)) => {
-            let _ = write!(text, "\nConcluded after ending, {at}:\n\n{}\n", conclusion.trim());
+            let _ = write!(text, "\nConcluded after ending, {at}:\n\n{}", quoted(conclusion));
         }
     }
     for amended in &end.amended {
-        let line = one_line(&AmendedConclusionView::new(amended).line());
+        let line = literal(&AmendedConclusionView::new(amended).line());
         let _ = write!(text, "\nAmended {line}\n");
         if let Some(before) = &amended.conclusion {
-            let _ = write!(text, "\nConclusion before:\n\n{}\n", before.trim());
+            let _ = write!(text, "\nConclusion before:\n\n{}", quoted(before));
         }
     }
     for other in &end.other_conclusions {
         let by = by(other.agent_id.as_deref(), Some(&other.caller));
         let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
-        let _ = write!(text, "\nAlso ended elsewhere, {}{by}:\n\n{}\n", other.ended_at, said.trim());
+        let _ = write!(text, "\nAlso ended elsewhere, {}{by}:\n\n{}", other.ended_at, quoted(said));
     }
 }
 
 /// Returns the author with a leading space, or an empty string if the author is unknown.
 fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
-    let line = one_line(&by_line(agent, caller));
+    let line = literal(&by_line(agent, caller));
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
@@ -311,18 +315,18 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
             true => String::new(),
             false => format!("; {}", assessment.evidence_words(answer)),
         };
-        format!("{node}: {}, {}{by}{evidence}", one_line(answer.node.name()), answer.words())
+        format!("{node}: {}, {}{by}{evidence}", literal(answer.node.name()), answer.words())
     };
     if let Some(words) = assessment.words() {
         let _ = write!(text, "\nVerdict: {words}.\n");
     }
     if let Some(evidence) = assessment.whole_evidence().filter(|_| assessment.runs().next().is_some()) {
-        let _ = write!(text, "\nEvidence: {evidence}.\n");
+        let _ = write!(text, "\nEvidence: {}.\n", literal(&evidence));
     }
     for bound in assessment.bound() {
         let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
     }
-    listing(text, "Limits", assessment.limits().iter().map(|limit| one_line(&limit.to_string())));
+    listing(text, "Limits", assessment.limits().iter().map(|limit| literal(&limit.to_string())));
     listing(text, "Answers", assessment.answers.iter().map(told));
     listing(text, "Refuted", assessment.refuted.iter().map(told));
     if investigation.conclusion().is_some() {
@@ -331,7 +335,7 @@ fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     let outlook = outlook(investigation, &rules);
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_step.wording(None).agent());
     let blockers = blockers(investigation, &rules);
-    let said = blockers.iter().map(|blocker| one_line(blocker.message.agent()));
+    let said = blockers.iter().map(|blocker| literal(blocker.message.agent()));
     listing(text, "Blockers of the end", said);
 }
 
@@ -350,14 +354,14 @@ fn tree(text: &mut String, investigation: &Investigation, links: Links) {
 
 fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String {
     let state = node.state().map_or("proposed".to_owned(), ToString::to_string);
-    format!("{} {state}: {}", link(investigation, &node.id, links), one_line(node.name()))
+    format!("{} {state}: {}", link(investigation, &node.id, links), literal(node.name()))
 }
 
 /// Writes a node.
 fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let investigation = assessment.investigation;
     let view = NodeView::new(investigation, None, node);
-    let mut text = format!("# {} {}\n\n", view.id, one_line(&view.title));
+    let mut text = format!("# {} {}\n\n", view.id, literal(&view.title));
     let below = match view.parent {
         Some(parent) => format!("below {}", link(investigation, parent, links)),
         None => "a root".to_owned(),
@@ -379,20 +383,20 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let _ = write!(text, "; {below}");
     if links == Links::Addresses {
         let session = ResourceAddress::Overview(investigation.meta().id.to_string());
-        let _ = write!(text, ", in [{}]({session})", label(&one_line(&investigation.meta().title)));
+        let _ = write!(text, ", in [{}]({session})", literal(&investigation.meta().title));
     }
     text.push_str(".\n");
     if let (Some(true), Some(parent)) = (view.refutes, view.parent) {
         let _ = write!(text, "\nIt refutes {}.\n", link(investigation, parent, links));
     }
     if !view.covers.is_empty() {
-        let _ = write!(text, "\nCovers {}.\n", one_line(&view.covers.join(", ")));
+        let _ = write!(text, "\nCovers {}.\n", literal(&view.covers.join(", ")));
     }
     if let Some(old) = view.renamed_from {
         let _ = write!(text, "\nIt was proposed as {old} and renamed in a merge.\n");
     }
     if let Some(claim) = &view.claim {
-        let _ = write!(text, "\nClaimed by {}.\n", one_line(&claim.line()));
+        let _ = write!(text, "\nClaimed by {}.\n", literal(&claim.line()));
     }
     if view.contested.is_some() {
         text.push_str(
@@ -406,7 +410,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         match backing.body {
             TextBody::One(body) => section(&mut text, backing.heading, body.unwrap_or_default()),
             TextBody::List(entries) => {
-                let lines = entries.iter().map(|entry| one_line(entry));
+                let lines = entries.iter().map(|entry| literal(entry));
                 listing(&mut text, backing.heading, lines);
             }
         }
@@ -425,7 +429,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     listing(&mut text, view::LINKS, linked);
     let changes = view.reclassified.iter();
     let later = changes.clone().flat_map(|change| change.warnings);
-    let warnings = view.warnings.iter().chain(later).map(|warning| one_line(&warning.line()));
+    let warnings = view.warnings.iter().chain(later).map(|warning| literal(&warning.line()));
     listing(&mut text, "Warnings", warnings);
     let changes = changes.map(|change| {
         let by = match &change.by {
@@ -435,11 +439,11 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
             Some(ChangeOrigin::Caller(caller)) => by(change.agent_id.as_deref(), Some(caller)),
             None => by(change.agent_id.as_deref(), None),
         };
-        let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+        let why = change.reason.as_deref().map(|why| format!(": {}", literal(why))).unwrap_or_default();
         let mut line = format!("{} {} → {}{by}{why}", change.at, change.from, change.to);
         for backing in change.texts.iter() {
             for entry in backing.entries() {
-                let _ = write!(line, " {}: {}", backing.heading, one_line(entry));
+                let _ = write!(line, " {}: {}", backing.heading, literal(entry));
             }
         }
         line
@@ -447,18 +451,18 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     listing(&mut text, view::CHANGES_OF_STATE, changes);
     let files = investigation.attachments_of(&node.id).iter();
     let files = files.map(|(name, bytes)| {
-        format!("{} ({})", layout::attachment(&node.id, name), counted(*bytes as usize, "byte"))
+        format!("{} ({})", literal(&layout::attachment(&node.id, name)), counted(*bytes as usize, "byte"))
     });
     listing(&mut text, "Attachments", files);
     let open = objections::open(investigation);
     let lines = investigation.comments_on(&node.id).map(|comment| {
         let is_open = open.iter().any(|objection| objection.comment.id == comment.id);
         let open = if is_open { " (open)" } else { "" };
-        let (kind, by) = (comment.kind.label(), one_line(comment.author.label()));
-        format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, one_line(&comment.text))
+        let (kind, by) = (comment.kind.label(), literal(comment.author.label()));
+        format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, literal(&comment.text))
     });
     listing(&mut text, "Comments", lines);
-    let amended = view.amended.iter().map(|amendment| one_line(&amendment.line()));
+    let amended = view.amended.iter().map(|amendment| literal(&amendment.line()));
     listing(&mut text, view::CHANGES_OF_TEXTS, amended);
     for other in &view.other_results {
         section(&mut text, view::OTHER_RESULTS, &indented(&other.text()));
@@ -482,26 +486,27 @@ fn ran(run: &RunEntry) -> String {
     let lacks = not_stored.iter().map(|files| format!("not stored, and missing in a rerun: {files}"));
     let more =
         note.iter().cloned().chain(lacks).chain(expected).chain(repetitions.iter().cloned()).chain(printed);
-    let head = format!("`{}` ({ended}): {standing}; captured by {by} as {id}", command.replace('`', "'"));
-    std::iter::once(head).chain(more).collect::<Vec<_>>().join("; ")
+    let more: String = more.map(|it| format!("; {it}")).collect();
+    let about = literal(&format!("({ended}): {standing}; captured by {by} as {id}{more}"));
+    format!("{} {about}", code_span(command))
 }
 
 fn history(service: &Service, snapshot: &Snapshot) -> Result<String, StoreError> {
     let meta = snapshot.investigation.meta();
     let entries = service.store().history(snapshot)?;
-    let mut text = format!("# History of {}\n\n", one_line(&meta.title));
+    let mut text = format!("# History of {}\n\n", literal(&meta.title));
     for entry in entries.iter().take(LINES) {
-        let tags =
-            if entry.tags.is_empty() { String::new() } else { format!(" ({})", entry.tags.join(", ")) };
+        let tags = literal(&entry.tags.join(", "));
+        let tags = if tags.is_empty() { tags } else { format!(" ({tags})") };
         let commit: String = entry.commit.to_string().chars().take(10).collect();
-        let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, one_line(entry.subject()));
+        let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, literal(entry.subject()));
         for gap in &entry.gaps {
-            let _ = writeln!(text, "  - {}", one_line(gap));
+            let _ = writeln!(text, "  - {}", literal(gap));
         }
     }
     more(&mut text, entries.len().saturating_sub(LINES));
     for gap in entries.iter().skip(LINES).last().iter().flat_map(|first| &first.gaps) {
-        let _ = write!(text, "\n{}\n", one_line(gap));
+        let _ = write!(text, "\n{}\n", literal(gap));
     }
     Ok(text)
 }
@@ -514,7 +519,7 @@ fn indented(text: &str) -> String {
 /// Writes a section under a heading, unless it is blank.
 fn section(text: &mut String, heading: &str, body: &str) {
     if !body.trim().is_empty() {
-        let _ = write!(text, "\n## {heading}\n\n{}\n", body.trim_end());
+        let _ = write!(text, "\n## {heading}\n\n{}", quoted(body));
     }
 }
 
@@ -546,7 +551,11 @@ fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
     }
 }
 
-/// Escapes text for use between `[` and `]`.
-fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+/// Puts untrusted text on one line, as text without Markdown.
+fn literal(text: &str) -> String {
+    markdown::literal(text, usize::MAX, Reader::Page)
+}
+
+fn quoted(text: &str) -> String {
+    markdown::quoted(text, usize::MAX, Reader::Page)
 }

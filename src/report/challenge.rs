@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::address::{BaseUrl, IssueUrl};
 use super::model::{Card, Header};
+use crate::markdown::{Reader, literal};
 use crate::text::{one_line, shorten};
 
 /// The maximum length of a title or an excerpt, in characters.
@@ -34,23 +35,26 @@ pub(super) fn challenge(
     let (session, id) = (&header.facts.id, &card.id);
     let title = short(&card.title);
     let page = base.map(|(base, folder)| format!("Page: {}\n", base.of(&format!("{folder}{}", card.href))));
-    let facts = format!(
-        "Investigation: {} ({session})\nNode: {id}, {}: {title}\nCommit: {}\n{}",
-        short(&header.facts.title),
-        card.state.name,
-        header.head,
-        page.unwrap_or_default()
-    );
+    let page = page.unwrap_or_default();
+    let facts = |quote: &dyn Fn(&str) -> String| {
+        let (of, title) = (quote(&header.facts.title), quote(&card.title));
+        let (state, commit) = (&card.state.name, &header.head);
+        format!("Investigation: {of} ({session})\nNode: {id}, {state}: {title}\nCommit: {commit}\n{page}")
+    };
     let text = format!(
-        "Try to show that this result is wrong.\n\n{facts}Objection: (what seems wrong, and why)\n\n\
+        "Try to show that this result is wrong.\n\n{}Objection: (what seems wrong, and why)\n\n\
          1. Read the node with tot_read, the path to it and its confirmations.\n\
          2. Check its sources, rerun its commands, and look for a case it does not cover.\n\
          3. If it does not hold, call tot_comment with sessionId {session}, nodeId {id}, kind objection and what you found. \
-         If it holds, say what you tried, with kind comment.\n"
+         If it holds, say what you tried, with kind comment.\n",
+        facts(&short)
     );
-    let (subject, objection) =
-        (format!("Objection to {id}: {title}"), format!("{facts}\nWhat seems wrong, and why:\n\n"));
-    let issue = issues.map(|issues| issues.of(&subject, &objection));
+    let subject = format!("Objection to {id}: {title}");
+    let message = |quote| format!("{}\nWhat seems wrong, and why:\n\n", facts(quote));
+    let objection = message(&short);
+    // A title in an issue notifies nobody.
+    let issue =
+        issues.map(|issues| issues.of(&subject, &message(&|text| literal(text, TITLE, Reader::Comment))));
     let mail = if issue.is_none() { IssueUrl::mail(&subject, &objection) } else { None };
     Challenge { objection, issue, mail, text }
 }

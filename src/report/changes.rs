@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff};
 use super::history::verb_of;
 use crate::domain::Happening;
-use crate::format::readme::{inline, quoted};
+use crate::markdown::{Reader, literal, quoted};
 use crate::ruleset::effective::list;
 
 /// The maximum number of lines under each heading. Forges accept comments of about 65,000 characters.
@@ -56,6 +56,11 @@ pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     page
 }
 
+/// Puts untrusted text on one line, as text that links to nothing and notifies nobody.
+fn inline(text: &str, most: usize) -> String {
+    literal(text, most, Reader::Comment)
+}
+
 fn line(happening: &Happening) -> String {
     if let Some((node, name)) = happening.attachment() {
         return format!(
@@ -104,18 +109,15 @@ fn end(diff: &Diff<'_>) -> Vec<String> {
     }
     let conclusion = diff.after.investigation.conclusion().and_then(|end| end.conclusion.as_deref());
     let is_told = |field: &&FieldDiff| !field.after.is_empty() && !UNTOLD.contains(&field.name);
-    let fields = end
-        .fields
-        .iter()
-        .filter(is_told)
-        .map(|it| format!("- {}: {}\n", it.name, inline(&it.after.replace('\n', " "), LENGTH)));
-    std::iter::once(quoted(conclusion.unwrap_or("No conclusion given."), 4_000) + "\n")
+    let fields =
+        end.fields.iter().filter(is_told).map(|it| format!("- {}: {}\n", it.name, inline(&it.after, LENGTH)));
+    std::iter::once(quoted(conclusion.unwrap_or("No conclusion given."), 4_000, Reader::Comment) + "\n")
         .chain(fields)
         .collect()
 }
 
 fn field(field: &FieldDiff) -> String {
-    let [before, after] = [&field.before, &field.after].map(|text| inline(&text.replace('\n', " "), LENGTH));
+    let [before, after] = [&field.before, &field.after].map(|text| inline(text, LENGTH));
     format!("- {}: {before} → {after}\n", field.name)
 }
 

@@ -11,9 +11,10 @@ use super::{FileChange, layout};
 use crate::assess::{Answer, Assessment, differs};
 use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
 use crate::graph;
+use crate::markdown::{Reader, literal, quoted};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::verification::Confirming;
-use crate::text::{counted, made_visible, one_line, shorten};
+use crate::text::counted;
 
 /// The last line, which identifies a README written by this program.
 const MARK: &str = "<!-- tot writes this page from the facts; what is changed here by hand is not kept. -->";
@@ -46,7 +47,8 @@ pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRu
 /// Renders the page.
 pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let meta = investigation.meta();
-    let mut page = format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION));
+    let mut page =
+        format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION, Reader::Page));
     match investigation.conclusion() {
         None => page.push_str(
             "This is an investigation in git: every finding is a file, every step a commit. It is under \
@@ -82,7 +84,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
-    let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER));
+    let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER, Reader::Page));
     let limits = assessment.limits();
     for limit in &limits {
         let _ = writeln!(page, "- {}: {}", limit.label(), inline(limit.text, 300));
@@ -222,27 +224,7 @@ fn link(id: &NodeId) -> String {
     format!("[{id}](<{}>)", layout::node(id))
 }
 
-/// Puts untrusted text on one line and escapes all Markdown.
-pub fn inline(text: &str, most: usize) -> String {
-    let mut escaped = String::new();
-    for c in shorten(&one_line(text), most).chars() {
-        if "\\`*_{}[]<>#|~$&!".contains(c) {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
-}
-
-/// Quotes untrusted Markdown, so that no construct opened in it extends beyond the quotation.
-pub fn quoted(text: &str, most: usize) -> String {
-    let mut quoted = String::new();
-    let cut: String = text.trim().chars().take(most).collect();
-    for line in cut.lines() {
-        let _ = writeln!(quoted, "{}", format!("> {}", made_visible(line)).trim_end());
-    }
-    if text.trim().chars().nth(most).is_some() {
-        quoted.push_str(">\n> …\n");
-    }
-    quoted
+/// Puts untrusted text on one line, as text without Markdown.
+fn inline(text: &str, most: usize) -> String {
+    literal(text, most, Reader::Page)
 }

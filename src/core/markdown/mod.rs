@@ -32,6 +32,7 @@
 mod excerpt;
 mod html;
 mod parse;
+mod quote;
 mod reference;
 mod sanitize;
 mod terminal;
@@ -42,5 +43,6 @@ mod text;
 pub use excerpt::{excerpt, plain_text};
 pub use html::HtmlOptions;
 pub use parse::Parsed;
+pub use quote::{Reader, code_span, literal, quoted};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
 pub use terminal::to_terminal;

@@ -15,6 +15,7 @@ use crate::assess::{Answer, Assessment, Verdict};
 use crate::domain::run::{Ended as RunEnded, Output, Ran, RunVerdict, Seconds, System};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
+use crate::markdown::{Reader, literal};
 use crate::merge::{self, Trees};
 use crate::report::model::Report;
 use crate::report::review;
@@ -800,7 +801,7 @@ fn page_for_forges(case: &Case<'_>) -> Read {
     }
     if case.assessment.end().is_some() {
         let evidence = case.assessment.whole_evidence().filter(|_| case.assessment.runs().next().is_some());
-        let evidence = evidence.map(|words| format!("\nEvidence: {}.\n", readme::inline(&words, 400)));
+        let evidence = evidence.map(|words| format!("\nEvidence: {}.\n", literal(&words, 400, Reader::Page)));
         prop_assert!(evidence.is_none_or(|line| page.contains(&line)), "{page}");
         for answer in &case.assessment.answers {
             let row = between(&page, &format!("| [{}](<", answer.node.id), "\n");
