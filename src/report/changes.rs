@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff};
 use super::history::verb_of;
 use crate::domain::Happening;
-use crate::markdown::{Reader, literal, quoted};
+use crate::markdown::{Reader, code_span, literal, quoted};
 use crate::ruleset::effective::list;
+use crate::text::{one_line, shorten};
 
 /// The maximum number of lines under each heading. Forges accept comments of about 65,000 characters.
 const LISTED: usize = 60;
@@ -29,7 +30,8 @@ const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
 /// Returns a summary of the changes between two states. `names` are their display names.
 pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     let title = inline(&diff.after.investigation.meta().title, LENGTH);
-    let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
+    let [from, to] = names.map(|name| code_span(&shorten(&one_line(name), 60)));
+    let mut page = format!("### {title}: {from} to {to}\n\n");
     let mut list = |heading: &str, lines: Vec<String>| {
         if lines.is_empty() {
             return;

@@ -144,11 +144,29 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
 }
 
 #[test]
+fn no_text_leaves_its_quotation_on_a_forge_or_notifies_anybody() {
+    let input = all_texts("@name, see #12 </td><img src=x>\n\n</blockquote>\n\n# Ours\n\n<!-- @name");
+    let (before, after) = (sample().snapshot, &input.snapshot);
+    let readme = crate::format::readme::readme(&after.investigation, &after.rules().unwrap());
+    let summary = changes::markdown(&diff::Diff::new(&before, after), ["a", "@name"]);
+    let (readme, _) = readme.rsplit_once("<!--").unwrap();
+    for page in [readme, summary.as_str()] {
+        for mark in ["</", "<img", "<!--", " @name", "\n@name", " #12", "\n# Ours", "> # Ours"] {
+            assert!(!page.contains(mark), "{mark} in {page}");
+        }
+        assert!(
+            page.contains("`@name`, see `#12` &lt;/td>&lt;img") && page.contains("> #### Ours"),
+            "{page}"
+        );
+    }
+}
+
+#[test]
 fn a_reader_can_have_each_result_challenged() {
     let issue_url = Some("https://github.com/o/n/issues/new".parse().unwrap());
     let base_url = Some("https://example.org/r/".parse().unwrap());
     let options = SiteOptions { issue_url, base_url, ..SiteOptions::default() };
-    let input = all_texts("a & b </pre><script>\u{202e}");
+    let input = all_texts("a & b </pre><script>\u{202e} @c");
     let (id, head) = (input.snapshot.investigation.meta().id, input.snapshot.head.to_string());
     let files = site(&SiteContents::from(&[input][..]), &Templates::load(&options).unwrap()).unwrap();
     let node = page(&files, "nodes/R4.A1a1.html");
@@ -157,6 +175,7 @@ fn a_reader_can_have_each_result_challenged() {
         &format!("Commit: {head}\nPage: https://example.org/r/nodes/R4.A1a1.html\n"),
         &format!("tot_comment with sessionId {id}, nodeId R4.A1a1, kind objection"),
         "href=\"https://github.com/o/n/issues/new?title=Objection+to+R4.A1a1%3A+a+%26+b+%3C%2Fpre%3E",
+        "FOUND%3A+a+%26+b+%26lt%3B%2Fpre%3E%26lt%3Bscript%3E%EF%BF%BD+%60%40c%60%0A",
         &format!("tot object {id} R4.A1a1</code>"),
     ] {
         assert!(node.contains(text), "{text} is missing in {node}");

@@ -15,7 +15,7 @@ use crate::assess::{Answer, Assessment, Verdict};
 use crate::domain::run::{Ended as RunEnded, Output, Ran, RunVerdict, Seconds, System};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
-use crate::markdown::{Reader, literal};
+use crate::markdown;
 use crate::merge::{self, Trees};
 use crate::report::model::Report;
 use crate::report::review;
@@ -801,7 +801,9 @@ fn page_for_forges(case: &Case<'_>) -> Read {
     }
     if case.assessment.end().is_some() {
         let evidence = case.assessment.whole_evidence().filter(|_| case.assessment.runs().next().is_some());
-        let evidence = evidence.map(|words| format!("\nEvidence: {}.\n", literal(&words, 400, Reader::Page)));
+        let evidence = evidence.map(|words| {
+            format!("\nEvidence: {}.\n", markdown::literal(&words, 400, markdown::Reader::Page))
+        });
         prop_assert!(evidence.is_none_or(|line| page.contains(&line)), "{page}");
         for answer in &case.assessment.answers {
             let row = between(&page, &format!("| [{}](<", answer.node.id), "\n");

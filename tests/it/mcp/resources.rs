@@ -25,7 +25,8 @@ fn grown(sandbox: &Sandbox) -> Session<'_> {
 fn an_investigation_is_read_as_a_person_would() {
     let sandbox = Sandbox::new();
     let mut session = grown(&sandbox);
-    session.ok("tot_end", json!({"conclusion": "It **scatters**.", "agentId": "judge"}));
+    session
+        .ok("tot_end", json!({"conclusion": "It **scatters**.\n# Not\n~~~\n</p> <!--", "agentId": "judge"}));
     let id = session.id.clone();
     let shown = |text: &str| text.replace(&id, "ID");
     let (text, mime) = read(&mut session.server, &format!("tot://{id}"));
