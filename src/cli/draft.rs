@@ -289,8 +289,8 @@ fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
     }
 }
 
-/// Returns the first line of which YAML dropped a part, such as ` #12 is the cause` after a title. A comment below or after
-/// a field of one word is none: the line is read again with letters in place of the marks, and no text may be longer then.
+/// Returns the first line of which YAML dropped a part, such as ` #12 is the cause` after a title: with letters in place of the
+/// marks, a text is longer. A comment on a line of its own, or after a field of one word, is accepted.
 fn cut_line(text: &str, value: &Value) -> Option<usize> {
     /// A character that YAML takes for a letter.
     const LETTER: char = '\u{E000}';
