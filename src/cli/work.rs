@@ -257,9 +257,10 @@ pub(super) fn id_and_rest(what: &[String]) -> Result<(Option<&str>, &[String]), 
     }
 }
 
-/// Returns whether a word that is no title names a file, existing or not.
+/// Returns whether a word names a file, existing or not. A sentence such as "It was fast." does not.
 fn is_file(word: &str) -> bool {
-    word == "-" || word.contains(['.', '/', '\\']) || Path::new(word).is_file()
+    let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
+    word == "-" || is_path || Path::new(word).is_file()
 }
 
 /// Returns a text from the command line, or standard input for `-`.
