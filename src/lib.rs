@@ -57,8 +57,8 @@
 //! - `cli::client_config`, `cli::screen`, `service::signoff::judge`, `service::signoff::statement`: pure too.
 //! - The time of day and randomness are read only in `base::world`. All other code receives them as values.
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
-//! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), `service::runs` (the
-//!   commands of `tot run` and `tot rerun`) and `cli::demo` (our own server).
+//! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), and
+//!   `service::runs` (the commands of `tot run` and `tot rerun`).
 //! - `cfg` of a system: only `base::platform` distinguishes systems.
 //! - Only `assess` decides how certain an answer is, and how to say so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed on every load.

@@ -12,7 +12,7 @@ pub enum World {
     /// The system clock, and random numbers from the operating system.
     Machine,
     /// A file that contains the time. Ids are derived from the time, so the commits of replays and tests are
-    /// reproducible. Only a server's operator can choose this source, never a client.
+    /// reproducible.
     File(PathBuf),
 }
 
@@ -33,6 +33,13 @@ pub enum WorldError {
 }
 
 impl World {
+    /// Returns the machine's world. In a debug build, which the tests run, the variable `TOT_CLOCK` names a file that
+    /// contains the time.
+    pub fn here() -> World {
+        let file = std::env::var_os("TOT_CLOCK").filter(|_| cfg!(debug_assertions));
+        file.map_or(World::Machine, |file| World::File(file.into()))
+    }
+
     /// Returns the current time.
     ///
     /// # Errors

@@ -156,7 +156,7 @@ fn lines(reply: &Value) -> String {
     };
     let tag = reply["tag"].as_str().map(|tag| format!(", tag {tag}")).unwrap_or_default();
     let verdict = reply["verdict"].as_str().unwrap_or("ended");
-    let ended = one_line(&format!("conclusion {verdict}\nended{tag}")) + "\n";
+    let ended = format!("conclusion {}\nended{}\n", one_line(verdict), one_line(&tag));
     answers("solutions", "answer ")
         + &answers("refuted", "refuted")
         + &answers("theories", "theory ")

@@ -6,7 +6,7 @@
 //!    tool could also use belongs in [`crate::service`].
 //! 2. `src/cli/mod.rs`: declare the module, and add the variant and its call.
 //! 3. `src/cli/help.rs`: the group in which `tot help` lists it.
-//! 4. `tests/it/sessions/each_command_says_what_it_did.md`: a call in the session that runs every command.
+//! 4. `tests/it/sessions/all__each_command.md`: a call in the session that runs every command.
 
 mod amend;
 mod approve;
@@ -70,12 +70,13 @@ use std::time::{Duration, Instant};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use place::{ClockArgument, RootArgument};
+use place::RootArgument;
 use print::say;
 use ruleset::{RulesetArguments, RulesetFolder};
 use serde_json::json;
 use serving::{HttpArguments, LogOptions};
 
+use crate::base::world::World;
 use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
 use crate::report::{ReportError, ReportReadError};
@@ -234,8 +235,6 @@ struct McpArguments {
     log: LogOptions,
     #[command(flatten)]
     http: HttpArguments,
-    #[command(flatten)]
-    clock: ClockArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -501,7 +500,7 @@ fn run_mcp(arguments: McpArguments) -> CommandResult {
     let log = arguments.log.log();
     let http = arguments.http.options(&log)?;
     log.take_panics();
-    let world = arguments.clock.world();
+    let world = World::here();
     let durability = match arguments.durability {
         DurabilityArgument::Disk => Durability::Disk,
         DurabilityArgument::Git => Durability::Git,

@@ -7,7 +7,6 @@ use clap::Args;
 use super::print::tell;
 use super::root::{self, Root};
 use super::{CommandResult, Misused};
-use crate::base::world::World;
 use crate::domain::{IdError, NodeId, SessionId};
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store, WorkTree};
 use crate::text::{one_line, shorten};
@@ -57,20 +56,6 @@ impl RootArgument {
         let (told, note) = if inside.is_some() { (note, None) } else { (None, note) };
         told.iter().for_each(|note| tell(&format!("tot: {note}")));
         Ok(Location { store: Store::new(folder), inside, note })
-    }
-}
-
-/// The option for another clock.
-#[derive(Args)]
-pub(super) struct ClockArgument {
-    /// Read the time from this file instead of the clock, for replays and tests
-    #[arg(long, value_name = "FILE", hide = true)]
-    clock_file: Option<PathBuf>,
-}
-
-impl ClockArgument {
-    pub(super) fn world(&self) -> World {
-        self.clock_file.clone().map_or(World::Machine, World::File)
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{ClockArgument, Common, id_and_nodes};
+use super::place::{Common, id_and_nodes};
 use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
@@ -96,8 +96,6 @@ pub(super) struct RerunArguments {
     message: Option<String>,
     #[command(flatten)]
     common: Common,
-    #[command(flatten)]
-    clock: ClockArgument,
 }
 
 const EXAMPLES: &str = "\
@@ -143,7 +141,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         place.store.refuse_in_progress(&path)?;
     }
     let session = place.store.id(&path)?.to_string();
-    let world = arguments.clock.world();
+    let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;
     let record = |runs, known: &[RunId]| -> CommandResult<String> {

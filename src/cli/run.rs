@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use clap::Args;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{ClockArgument, RootArgument, id_and_node};
+use super::place::{RootArgument, id_and_node};
 use super::print::{tell, warn};
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
 use crate::base::temporary::TemporaryFolder;
+use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -55,7 +56,7 @@ pub(super) struct RunArguments {
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     /// Program and its arguments, after --
-    #[arg(value_name = "COMMAND", last = true, required_unless_present = "captured")]
+    #[arg(value_name = "COMMAND", last = true, required = true)]
     command: Vec<String>,
     /// Regular expression that a line of the output must match; with 'REGEX in LOW..HIGH', the number that the group in
     /// REGEX captures from the last matching line must be in the range
@@ -82,11 +83,6 @@ pub(super) struct RunArguments {
     reject_secrets: bool,
     #[command(flatten)]
     root: RootArgument,
-    #[command(flatten)]
-    clock: ClockArgument,
-    /// Run nothing, and store the run that this file describes, in the format of `ran` in a run file, for replays
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "include", "attach"])]
-    captured: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -99,10 +95,6 @@ Examples:
 
 pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     let (prepared, expected) = prepare(arguments)?;
-    if let Some(file) = &arguments.captured {
-        prepared.replay(arguments, file)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let request = CaptureRequest {
         command: &prepared.command,
@@ -166,7 +158,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     // The command may take hours, and its run must then be stored.
     place.store.refuse_in_progress(&path)?;
     let session = place.store.id(&path)?.to_string();
-    let world = arguments.clock.world();
+    let world = World::here();
     let started_at = world.now()?;
     // The command may remove the current folder.
     let root = std::path::absolute(place.store.root())?;
@@ -199,18 +191,13 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let signals = Passed::watch()?;
     let prepared =
         Prepared { session, caller, service, command, root, node, folder, project, started_at, signals };
-    if arguments.captured.is_none() {
-        let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
-        let rehearsed = prepared.service.rehearse(
-            &prepared.session,
-            prepared.request(arguments, outcome),
-            &prepared.caller,
-        );
-        rehearsed.map_err(|refusal| {
-            tell("tot run: the command did not start, because the run could not be stored");
-            refused(refusal)
-        })?;
-    }
+    let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
+    let rehearsed =
+        prepared.service.rehearse(&prepared.session, prepared.request(arguments, outcome), &prepared.caller);
+    rehearsed.map_err(|refusal| {
+        tell("tot run: the command did not start, because the run could not be stored");
+        refused(refusal)
+    })?;
     Ok((prepared, expected))
 }
 
@@ -290,12 +277,6 @@ impl Prepared {
         NewRuns { runs: vec![run], attachments: Vec::new() }
     }
 
-    /// Stores the run that a file describes.
-    fn replay(&self, arguments: &RunArguments, file: &Path) -> CommandResult {
-        let ran = yaml::from_text(&fs::read_to_string(file)?)?;
-        self.record(self.request(arguments, ran)).map_err(refused)
-    }
-
     fn record(&self, request: NewRuns) -> Result<(), Refusal> {
         let written = self.service.record(&self.session, request, &self.caller)?;
         warn("tot run", &written);
@@ -309,8 +290,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Writes a run that could not be stored to a file that only the user can read, and tells how to store it. If no
-    /// folder can be written, prints the run.
+    /// Writes a run that could not be stored to a file that only the user can read, and tells how to attach it. If
+    /// no folder can be written, prints the run.
     fn keep(&self, ran: &Ran) {
         let text = yaml::to_text(ran).unwrap_or_default();
         let write = |parent: &Path| -> io::Result<PathBuf> {
@@ -323,10 +304,10 @@ impl Prepared {
         };
         match [std::env::temp_dir(), self.folder.clone()].iter().find_map(|parent| write(parent).ok()) {
             Some(file) => {
-                let node = self.node.as_ref().map(|node| format!(" {node}")).unwrap_or_default();
+                let node = self.node.as_ref().map_or("NODE", NodeId::as_str);
                 let file = file.display();
                 tell(&format!("tot run: the run is kept in {file}"));
-                tell(&format!("tot run: store it later: tot run {}{node} --captured '{file}'", self.session));
+                tell(&format!("tot run: attach it later: tot attach {} {node} '{file}'", self.session));
             }
             None => tell(&format!("tot run: the run, which could not be kept either:\n{text}")),
         }

@@ -17,10 +17,11 @@ use serde_json::{Map, Value, json};
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
-use super::place::{ClockArgument, Common, Location, is_node, split_id};
+use super::place::{Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
 use super::{CommandResult, ExitResult, Misused, misused};
+use crate::base::world::World;
 use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
 use crate::format::layout;
@@ -39,8 +40,6 @@ pub(super) struct WorkArguments {
     /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long)]
     no_project: bool,
-    #[command(flatten)]
-    clock: ClockArgument,
 }
 
 /// Access to the tools in this process.
@@ -81,7 +80,7 @@ impl LocalTools {
         with: impl FnOnce(Service, Option<String>) -> Service,
     ) -> CommandResult<LocalTools> {
         let place = arguments.common.place()?;
-        let service = Service::new(place.store.root().to_owned(), arguments.clock.world(), None);
+        let service = Service::new(place.store.root().to_owned(), World::here(), None);
         let service = with(service, place.note.clone());
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();

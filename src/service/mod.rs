@@ -171,6 +171,11 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
+    /// Sets the author of all commits, whatever git's configuration says.
+    pub fn with_author(self, name: &'static str, email: &'static str) -> Self {
+        Service { store: self.store.with_author(name, email), ..self }
+    }
+
     /// Makes the store read-only if `read_only` is true. A read-only store does not even repair damage left by a killed
     /// writer.
     pub fn reading_only(self, read_only: bool) -> Self {

@@ -163,6 +163,11 @@ impl Store {
         Store { options: GitOptions { durability, ..self.options }, ..self }
     }
 
+    /// Sets the author of all commits, whatever git's configuration says.
+    pub fn with_author(self, name: &'static str, email: &'static str) -> Self {
+        Store { options: GitOptions { author: Some((name, email)), ..self.options }, ..self }
+    }
+
     /// Disables all writes if `read_only` is true, including commits, locks and recovery.
     pub fn reading_only(self, read_only: bool) -> Self {
         Store { read_only, ..self }

@@ -127,7 +127,7 @@ impl Contest {
     /// Opens the repository for each commit, as the store does.
     fn ours(&self, changes: &[FileChange]) {
         let durability = if self.durable { Durability::Disk } else { Durability::Git };
-        let options = GitOptions { configuration: Configuration::Isolated, durability };
+        let options = GitOptions { durability, ..GitOptions::ISOLATED };
         let git = Git::open(&self.place("ours"), options).unwrap();
         let head = git.head().unwrap().commit.unwrap();
         let commit = CommitText { changes, message: MESSAGE, at: AT };

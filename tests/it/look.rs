@@ -33,7 +33,7 @@ const WITHOUT_JSON: [&str; 7] = ["export", "report", "ruleset", "setup", "demo",
 
 #[test]
 fn each_command_prints_one_document() {
-    let session = sessions::read("each_command_says_what_it_did");
+    let session = sessions::read("all__each_command");
     let as_json = |line: &str| match line.strip_prefix("$ tot ") {
         Some(command) if WITHOUT_JSON.iter().any(|name| command.starts_with(name)) => String::new(),
         Some(command) => format!("$ tot {} --json\n", command.split(" | ").next().unwrap()),

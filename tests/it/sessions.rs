@@ -1,5 +1,5 @@
-//! Sessions: what people type and what they read. Each Markdown file in `sessions/` is a test. It runs the commands of the file in
-//! one shell and compares what they print now with the file. `TOT_WRITE_SESSION=1` rewrites the files.
+//! Sessions: what people type and what they read. Each Markdown file in `sessions/` is a test, named after the command that it
+//! is about (`all` for several). It runs the commands of the file in one shell and compares what they print now with the file. `TOT_WRITE_SESSION=1` rewrites the files.
 //!
 //! In a block of code, `$ ` begins a command and `> ` continues it. Its output follows, then its standard error behind `! `, and its
 //! exit status in brackets unless it is 0. The commands below `BIN` help.
@@ -20,7 +20,7 @@ start | next | propose | commit | note | reclassify | amend | end | run | rerun)
 esac
 command=$1
 shift
-"$TOT" "$command" --clock-file "$CLOCK" "$@"
+TOT_CLOCK=$CLOCK "$TOT" "$command" "$@"
 status=$?
 minute=$(($(cat "$CLOCK.minute") + 1))
 echo $minute >"$CLOCK.minute"
@@ -190,7 +190,7 @@ fn picture(session: &str) -> String {
 
 #[test]
 fn the_picture_in_the_readme_shows_the_session() {
-    let session = read("the_session_in_the_readme_is_what_the_commands_print");
+    let session = read("all__the_session_in_the_readme");
     let block = session.split("```console\n").nth(2).unwrap().split("\n```").next().unwrap();
     let shown = block.replace("\n$ ", "\n\n$ ").replace("/here/", "/home/ada/");
     compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/session.svg"), picture(&shown));
@@ -200,6 +200,7 @@ macro_rules! sessions {
     ($($(#[$only:meta])* $name:ident)*) => {
         $($(#[$only])*
         #[test]
+        #[allow(non_snake_case, reason = "the underscores separate the command from what the session is about")]
         fn $name() {
             let name = stringify!($name);
             compare(&file(name), played(&read(name)));
@@ -215,97 +216,97 @@ macro_rules! sessions {
 }
 
 sessions! {
-    a_clone_is_of_a_whole_hub_or_of_parts_of_it
+    all__a_person_without_an_agent
+    all__a_small_investigation
+    all__colour
+    all__commands_and_not_tools
     #[cfg(target_os = "linux")]
-    a_comment_is_written_in_the_editor
-    a_comment_that_was_changed_or_removed_by_hand_is_named_by_check
-    a_file_in_the_place_of_the_nodes_is_a_fault
-    a_merge_is_a_note_and_a_bare_clone_is_checked_too
+    all__ctrl_c_in_a_pager_or_an_editor
     #[cfg(target_os = "linux")]
-    a_narrow_screen_and_a_wide_one
-    a_next_step_names_the_investigation_where_there_are_several
-    a_note_is_stored_whole_or_not_at_all
+    all__each_command
+    all__errors_as_json
+    all__odd_names
     #[cfg(target_os = "linux")]
-    a_paragraph_joins_what_agents_md_says
-    a_person_without_an_agent_gets_from_the_question_to_the_published_report
-    a_report_is_made_where_one_stands_and_of_an_id
+    all__output_that_cannot_be_printed
+    all__parts_of_ids
+    all__root
+    all__the_default_rules
     #[cfg(target_os = "linux")]
-    a_result_is_written_in_the_editor_and_what_is_refused_is_kept
+    all__the_same_root
+    all__the_session_in_the_readme
+    all__what_cannot_be_read
     #[cfg(target_os = "linux")]
-    a_review_fits_the_terminal_and_goes_on_by_keys
+    all__wrong_usage
+    check__a_comment_changed_by_hand
+    check__a_file_in_place_of_the_nodes
+    check__a_merge_and_a_bare_clone
+    check__each_tampering
+    check__exit_status
+    clone__a_whole_hub_or_parts
     #[cfg(target_os = "linux")]
-    a_review_tells_what_is_new_until_it_is_marked
-    a_root_stands_before_or_after_the_command_or_in_the_environment
-    a_second_remote_gets_nothing_by_itself
+    comment__in_the_editor
     #[cfg(target_os = "linux")]
-    a_server_that_a_person_starts_says_what_it_waits_for
-    a_small_investigation_takes_a_handful_of_commands_and_no_refusal
-    a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest
-    a_sync_does_not_pass_over_in_silence_what_has_no_remote
-    a_title_is_enough_to_propose
+    commit__in_the_editor
+    commit__invalid_files
+    commit__the_file_and_the_command
+    commit__without_a_name
+    completions__each_shell
     #[cfg(target_os = "linux")]
-    an_answer_that_cannot_be_printed_is_not_taken_for_nothing_done
-    an_error_leaves_no_document_out
+    doctor__other_servers
     #[cfg(target_os = "linux")]
-    an_export_to_a_terminal_commands_nothing_there
-    an_id_is_completed_and_one_that_fits_several_names_them
-    another_conclusion_is_not_dropped_with_a_status_of_success
+    doctor__what_is_there
+    end__another_conclusion
+    end__warnings_stay
+    export__every_format
     #[cfg(target_os = "linux")]
-    at_a_terminal_a_start_asks_for_the_method_and_nowhere_else
+    export__to_a_terminal
+    help__each_command
     #[cfg(target_os = "linux")]
-    ctrl_c_in_a_pager_or_an_editor_does_not_end_what_waits_for_it
+    help__fits_the_terminal
     #[cfg(target_os = "linux")]
-    each_client_finds_its_entry_where_it_looks
-    each_command_is_explained_and_is_in_a_session
+    help__topics_and_commands
+    import__what_is_printed
+    list__by_words_and_by_state
     #[cfg(target_os = "linux")]
-    each_command_says_what_it_did
-    each_reader_is_as_colourful_as_it_is_asked_to_be
-    each_shell_gets_a_script_that_knows_the_commands
-    each_tampering_is_named_with_file_and_line
-    every_form_holds_the_investigation
+    list__the_pager
     #[cfg(target_os = "linux")]
-    help_and_rulesets_fit_the_terminal
+    man__each_command_and_topic
     #[cfg(target_os = "linux")]
-    help_explains_topics_and_commands
-    lists_are_narrowed_by_words_and_by_state
-    odd_names_are_refused_with_a_reason
-    one_that_fails_keeps_no_other_from_being_synced
+    mcp__at_a_terminal
+    next__names_the_investigation
+    note__whole_or_not_at_all
     #[cfg(target_os = "linux")]
-    open_does_not_write_a_site_that_a_server_is_writing
-    open_makes_the_site_and_says_where_it_is
+    open__beside_a_server
+    open__makes_the_site
     #[cfg(target_os = "linux")]
-    open_starts_the_browser_that_the_environment_names
-    people_are_told_of_commands_and_not_of_tools
+    open__the_browser
+    propose__a_title_is_enough
+    remote__a_second_one
+    report__of_a_folder_and_of_an_id
     #[cfg(target_os = "linux")]
-    setup_writes_nothing_unless_asked_to
-    the_default_rules_take_a_command_for_each_node_that_they_ask_for
+    review__at_a_terminal
     #[cfg(target_os = "linux")]
-    the_doctor_says_what_is_there_and_what_to_do
+    review__what_is_new
     #[cfg(target_os = "linux")]
-    the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it
-    the_exit_status_of_a_check_tells_scripts
-    the_fields_of_another_result_are_not_run_into_one_paragraph
-    the_only_open_investigation_is_meant_or_the_one_that_was_chosen
+    setup__agents_md
     #[cfg(target_os = "linux")]
-    the_pager_is_the_one_that_git_would_take
-    the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool
-    the_session_in_the_readme_is_what_the_commands_print
+    setup__each_client
     #[cfg(target_os = "linux")]
+    setup__existing_files
     #[cfg(target_os = "linux")]
-    the_same_root_is_found_from_everywhere
-    the_skill_goes_where_the_client_looks
+    setup__the_skill
     #[cfg(target_os = "linux")]
-    there_is_a_manual_page_for_each_command_and_topic
-    two_who_share_from_the_first_sync_to_a_merge
-    what_a_file_says_and_what_the_command_says_fit
-    what_an_end_was_warned_of_stays_in_its_message
-    what_can_not_be_read_is_named
-    what_can_not_be_synced_or_cloned_is_told
+    setup__writes_nothing_unless_asked
+    show__another_result
+    show__folded_trees
     #[cfg(target_os = "linux")]
-    what_cannot_be_read_and_an_entry_that_is_there_stay_as_they_are
-    what_is_no_call_is_told_and_nothing_is_written
-    what_is_printed_of_an_import
-    who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name
+    show__narrow_and_wide
     #[cfg(target_os = "linux")]
-    wrong_usage_ends_with_2
+    start__asks_for_the_method
+    start__from_a_pipe
+    sync__one_fails
+    sync__two_who_share
+    sync__what_cannot_be_synced
+    sync__without_a_remote
+    use__the_default_investigation
 }

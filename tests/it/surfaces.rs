@@ -83,7 +83,7 @@ const SILENT: &[(&str, &str, &str)] = &[
 /// Returns whether the session that runs every command has a command that says something about an answer.
 fn tells(command: &str) -> bool {
     const WORDS: [&str; 5] = ["confirmed", "contested", "not checked", "checked only", "changed by hand"];
-    let session = crate::sessions::read("each_command_says_what_it_did");
+    let session = crate::sessions::read("all__each_command");
     let parts = session.split("\n$ ").filter(|part| part.starts_with(&format!("tot {command} ")));
     parts.into_iter().any(|part| WORDS.iter().any(|word| part.contains(word)))
 }
@@ -197,7 +197,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
         let mut command = sandbox.command(TOT);
         command.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", format!("{name}@example.org"));
         command.env("TOT_ROOT", sandbox.root()).current_dir(&project).stdin(Stdio::null());
-        command.args(&arguments[..1]).arg("--clock-file").arg(sandbox.path("clock")).args(&arguments[1..]);
+        command.env("TOT_CLOCK", sandbox.path("clock")).args(arguments);
         let ran = command.output().unwrap();
         (ran.status.code().unwrap(), String::from_utf8_lossy(&ran.stdout).into_owned())
     };
@@ -303,8 +303,8 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
     session
         .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))]}));
     sandbox.sleep(90);
-    let mut command = sandbox.server_command(&sandbox.root(), &["--clock-file"]);
-    command.arg(sandbox.path("clock")).env("CLAUDE_CODE_SESSION_ID", "session-2");
+    let mut command = sandbox.server_command(&sandbox.root(), &[]);
+    command.env("TOT_CLOCK", sandbox.path("clock")).env("CLAUDE_CODE_SESSION_ID", "session-2");
     let mut other = Server::start(command);
     let mut confirming = result("R3.A1a", "VERIFY");
     confirming["caveats"] = json!(["The other disk.", " "]);
@@ -427,7 +427,7 @@ fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], inpu
     command.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", email).current_dir(folder);
     command.args(arguments);
     if ["commit", "end"].contains(&arguments[0]) {
-        command.arg("--clock-file").arg(sandbox.path("clock"));
+        command.env("TOT_CLOCK", sandbox.path("clock"));
     }
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

@@ -148,7 +148,7 @@ impl Sandbox {
 
     fn timed_command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = self.server_command(root, arguments);
-        command.arg("--clock-file").arg(self.path("clock"));
+        command.env("TOT_CLOCK", self.path("clock"));
         command
     }
 
@@ -173,7 +173,7 @@ impl Sandbox {
 
     /// Starts a server in the default root with a command that ends in its program, such as `strace tot-mcp`.
     pub fn serve(&self, mut command: Command) -> Server {
-        command.arg("--root").arg(self.root()).arg("--clock-file").arg(self.path("clock"));
+        command.arg("--root").arg(self.root()).env("TOT_CLOCK", self.path("clock"));
         Server::start(command)
     }
 

@@ -1,22 +1,26 @@
 //! Plays a complete investigation through the real server.
 //!
-//! The server is this program's own `mcp` command, in a child process. Calls go over stdio, and the result is an
-//! ordinary investigation.
+//! The server is the one of `tot mcp`, in this process. The result is an ordinary investigation.
 //!
-//! `story.yaml` lists an agent's calls with their times. Times and identities are fixed, so every run produces the same
-//! commits. A reply that differs from the story stops the demo.
+//! `story.yaml` lists an agent's calls with their times, and the commands that were run. Times and identities are fixed, so
+//! every demo produces the same commits. A reply that differs from the story stops the demo.
 
 mod client;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::Code;
+use crate::base::world::World;
+use crate::decide::run::{NewRun, NewRuns};
+use crate::domain::run::Ran;
+use crate::domain::{Caller, Code, NodeId, RunKind};
 use crate::format::message::RUN;
+use crate::service::Service;
 use crate::yaml::{self, YamlError};
 use client::DemoClient;
 
@@ -105,6 +109,15 @@ struct StoryCall {
     warnings: Vec<String>,
 }
 
+/// The arguments of a call that stores a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoryRun {
+    node: NodeId,
+    note: String,
+    ran: Ran,
+}
+
 fn lead() -> String {
     "lead".to_owned()
 }
@@ -131,7 +144,8 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     let story: Story = yaml::from_text(STORY)?;
     // Each session has its own server, as with a real client.
     let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
-    let start = |session: &str| DemoClient::start(&dir.join("investigations"), clock, session);
+    let service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
+    let service = Arc::new(service.with_author("Tree of Thoughts demo", "demo@localhost"));
     let mut played = Played::default();
     let mut session = Value::Null;
     let all = story.calls.len();
@@ -146,7 +160,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
             fields.insert("sessionId".into(), session.clone());
         }
         if call.tool == RUN {
-            client::record(&dir.join("investigations"), clock, &session, &call)?;
+            record(&service, session.as_str().unwrap_or_default(), number, call)?;
             played.commits += 1;
             played.runs += 1;
             continue;
@@ -154,7 +168,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
         played.calls += 1;
         let client = match clients.entry(call.session.clone()) {
             Entry::Occupied(client) => client.into_mut(),
-            Entry::Vacant(place) => place.insert(start(&call.session)?),
+            Entry::Vacant(place) => place.insert(DemoClient::start(&service, &call.session)?),
         };
         let reply = client.call(&call.tool, arguments)?;
         check(number, &call, &reply)?;
@@ -182,6 +196,18 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
         client.finish()?;
     }
     Ok(played)
+}
+
+/// Stores a run from the story.
+fn record(service: &Service, session: &str, number: usize, call: StoryCall) -> Result<(), DemoError> {
+    let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
+    let StoryRun { node, note, ran } =
+        serde_json::from_value(call.args).map_err(|error| unexpected(error.to_string()))?;
+    let run = NewRun { node: Some(node), note: Some(note), what: RunKind::Captured(ran) };
+    let caller =
+        Caller { client: Some("tot-demo".to_owned()), session: Some(call.session), ..Caller::default() };
+    let runs = NewRuns { runs: vec![run], attachments: Vec::new() };
+    service.record(session, runs, &caller).map(drop).map_err(|refusal| unexpected(refusal.line()))
 }
 
 /// Checks that the status and the warnings of a reply match the story exactly.

@@ -327,6 +327,10 @@ fn next_step(
     if !pending.is_empty() {
         return NextStep::Commit(pending);
     }
+    // What a node needs depends on which of its results holds.
+    if let Some(contested) = contested(investigation).into_iter().next() {
+        return NextStep::Settle(contested);
+    }
     if let Some(next) = next {
         if next.round == 1 {
             return match rules.ruleset().roots.ids.as_deref() {

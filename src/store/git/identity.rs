@@ -29,8 +29,15 @@ impl Identity {
 }
 
 /// Returns the identity for `role` (`author` or `committer`). The environment takes precedence over the settings for
-/// the role, which take precedence over the user settings.
-pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
+/// the role, which take precedence over the user settings. A given name and address replace them all.
+pub(super) fn identity(
+    repository: &gix::Repository,
+    role: &str,
+    given: Option<(&'static str, &'static str)>,
+) -> Identity {
+    if let Some((name, email)) = given {
+        return Identity { name: name.to_owned(), email: email.to_owned() };
+    }
     let snapshot = repository.config_snapshot();
     let value = |key: &str| {
         // Settings in an untrusted repository are ignored.

@@ -135,12 +135,14 @@ pub struct GitOptions {
     pub configuration: Configuration,
     /// The durability level.
     pub durability: Durability,
+    /// The name and address of the author of each commit, instead of the configured ones.
+    pub author: Option<(&'static str, &'static str)>,
 }
 
 impl GitOptions {
     /// Uses only the repository's own settings, including those for syncing.
     pub const ISOLATED: GitOptions =
-        GitOptions { configuration: Configuration::Isolated, durability: Durability::Git };
+        GitOptions { configuration: Configuration::Isolated, durability: Durability::Git, author: None };
 }
 
 /// The state of `HEAD`.

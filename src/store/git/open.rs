@@ -94,8 +94,8 @@ impl Git {
         repository.object_cache_size(OBJECTS_KEPT);
         repository.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACKED_KEPT)));
         let work_dir = (has_work_tree && repository.workdir().is_some()).then(|| dir.to_owned());
-        let author = identity(&repository, "author");
-        let committer = identity(&repository, "committer");
+        let author = identity(&repository, "author", options.author);
+        let committer = identity(&repository, "committer", options.author);
         let disk = Disk::new(options.durability, &repository.config_snapshot());
         let compression = compression(&repository.config_snapshot());
         let objects = loose::Store::at_opts(

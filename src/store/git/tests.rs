@@ -559,7 +559,7 @@ fn what_git_is_configured_to_sync_is_synced() {
 fn durability_of_the_disk_syncs_all_files_and_their_folders() {
     let folder = crate::testing::folder();
     let dir = folder.path().join("it");
-    let options = GitOptions { configuration: Configuration::Isolated, durability: Durability::Disk };
+    let options = GitOptions { durability: Durability::Disk, ..GitOptions::ISOLATED };
     let (git, first) = Git::init(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
     assert_eq!(*git.disk.synced.lock().unwrap(), [folder.path()], "the new folder's name, after all in it");
     git.disk.synced.lock().unwrap().clear();

@@ -19,7 +19,7 @@ impl Machine<'_> {
     /// Starts a server with additional arguments and environment variables.
     fn server_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Server {
         let mut command = self.sandbox.server_command(&self.root, &["--durability", "git"]);
-        command.arg("--clock-file").arg(self.sandbox.path("clock"));
+        command.env("TOT_CLOCK", self.sandbox.path("clock"));
         command.args(arguments).envs(environment.iter().copied());
         Server::start(command)
     }

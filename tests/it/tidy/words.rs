@@ -1,4 +1,8 @@
-//! Unidiomatic phrases, and sentences that are too long to understand at first reading.
+//! Unidiomatic phrases, and sentences that are too long to understand at first reading. They are printed as warnings.
+
+use std::io::Write;
+
+use regex_lite::Regex;
 
 use super::source::sources;
 use super::{files, name};
@@ -82,11 +86,22 @@ fn of(paths: &[&str], endings: &[&str]) -> impl Iterator<Item = (String, String)
     files.into_iter().map(|(path, text)| (name(&path), text))
 }
 
-fn assert_none(texts: impl Iterator<Item = (String, String)>, found: fn(&str) -> Vec<(usize, String)>) {
-    let line = |file: &str, (line, said): (usize, String)| format!("{file}:{line} {said}\n");
-    let found: String =
-        texts.flat_map(|(file, text)| found(&text).into_iter().map(move |it| line(&file, it))).collect();
-    assert!(found.is_empty(), "say it plainly:\n{found}");
+/// Prints what was found, also in a test that passes: prose is a matter of judgement.
+fn warn(texts: impl Iterator<Item = (String, String)>, found: fn(&str) -> Vec<(usize, String)>) {
+    for (file, text) in texts {
+        for (line, said) in found(&text) {
+            let _ = writeln!(std::io::stderr(), "warning: {file}:{line}: say it plainly: {said}");
+        }
+    }
+}
+
+/// Returns the lines in which a verdict runs into the next sentence, as in "conclusion not checked ended".
+fn joined(text: &str) -> Vec<(usize, String)> {
+    const VERDICTS: &str =
+        "(not checked|checked only by its author|stopped early|contested|(same|another) session)";
+    let joins = Regex::new(&format!("{VERDICTS} (ended|tag|commit|next)")).unwrap();
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| joins.is_match(line));
+    lines.map(|(number, line)| (number, line.to_owned())).collect()
 }
 
 #[test]
@@ -95,23 +110,34 @@ fn no_text_reads_as_translated() {
     assert_eq!(phrases("/// Returns the id; `None` where there is none."), []);
     let texts = of(&["src", "tests", "site-template", "README.md"], &["rs", "md", "html", "js", "css"]);
     // This file lists the phrases.
-    assert_none(texts.filter(|(file, _)| !file.ends_with("tidy/words.rs")), phrases);
+    warn(texts.filter(|(file, _)| !file.ends_with("tidy/words.rs")), phrases);
 }
 
 #[test]
 fn no_sentence_is_too_long() {
     let sentence = "word ".repeat(LONGEST);
     assert_eq!((long(&format!("{sentence}end.")).len(), long(&format!("{sentence}. End."))), (1, vec![]));
-    assert_none(of(&["src", "README.md", "site-template", "tests/README.md"], &["md"]), long);
+    warn(of(&["src", "README.md", "site-template", "tests/README.md"], &["md"]), long);
     let pages = of(&["src", "site-template"], &["html"]);
-    assert_none(pages.map(|(file, text)| (file, ending_at(&text, &["<", ">", "{", "}"]))), long);
+    warn(pages.map(|(file, text)| (file, ending_at(&text, &["<", ">", "{", "}"]))), long);
     let literals = sources().iter().flat_map(|source| {
         // A line that ends with a backslash continues on the next line.
         let text = |text: &str| text.replace('\n', " . \n").replace("\\ . \n", "\n");
         let text = move |(line, said): (usize, &str)| "\n".repeat(line) + &ending_at(&text(said), &["\\n"]);
         source.literals().map(move |literal| (source.name.clone(), text(literal)))
     });
-    assert_none(literals, long);
+    warn(literals, long);
+}
+
+#[test]
+fn no_snapshot_joins_two_sentences() {
+    assert_eq!(joined("conclusion not checked ended, tag ended/1").len(), 1);
+    assert_eq!(joined("conclusion not checked\nended, tag ended/1\nR2.A1, not checked since"), []);
+    let found: Vec<_> =
+        of(&["tests/it", "src"], &["md", "snap"]).map(|(file, text)| (file, joined(&text))).collect();
+    assert!(found.len() > 60);
+    let found: Vec<_> = found.into_iter().filter(|(_, lines)| !lines.is_empty()).collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
@@ -119,5 +145,7 @@ fn the_readme_is_read_in_one_go() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     // The table of tools is written by a test.
     let lines = text.lines().filter(|line| !line.starts_with('|')).count();
-    assert!(lines <= 135, "README.md has {lines} lines beside its table: move some to the topics");
+    if lines > 135 {
+        let _ = writeln!(std::io::stderr(), "warning: README.md has {lines} lines: move some to the topics");
+    }
 }

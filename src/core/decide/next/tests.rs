@@ -6,9 +6,10 @@ use crate::decide::commit::{NewVerification, NodeResult, commit};
 use crate::decide::end::{Bind, End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::decide::standing::{NextStep, outlook};
 use crate::decide::start::{Start, start};
 use crate::decide::{Decision, TITLE_MAX};
-use crate::domain::{Caller, CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
+use crate::domain::{Caller, Classification, CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
 use crate::ruleset::{RulesetFile, builtin};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
@@ -694,4 +695,22 @@ fn a_prompt_says_all_that_an_agent_needs() {
         assert!(prompt.contains(part), "{part} is not in: {prompt}");
     }
     assert!(!prompt.contains("SPEC"), "it is locked: {prompt}");
+}
+
+/// A merge has joined two results, and children are missing, too.
+#[test]
+fn the_status_and_the_plan_settle_differing_results_first() {
+    let mut play = Play::new("single-root", None, None);
+    play.grow(&[("R1.A", None, "EXPLORE")]);
+    play.grow(&[("R2.A1", Some("R1.A"), "EXPLORE")]);
+    let mut node = Node::clone(play.investigation.node(&"R2.A1".parse().unwrap()).unwrap());
+    let other = Classification::new("DEAD".parse().unwrap(), "It was not so.", play.time());
+    node.classification.as_mut().unwrap().other_results.push(other);
+    let merged = Event::Amended { node: std::sync::Arc::new(node) };
+    play.investigation = play.investigation.with(&merged.changes());
+    let call = play.plan(&Next::default()).next_call.unwrap().call;
+    assert!(matches!(call, LegalCall::Reclassify(_)), "{call:?}");
+    let outlook = outlook(&play.investigation, &play.rules());
+    assert!(outlook.next_round.is_some());
+    assert!(matches!(outlook.next_step, NextStep::Settle(it) if it.code == Code::Contested));
 }

@@ -1,0 +1,127 @@
+//! The first page: the answer, how sure it is, and what ended the work.
+
+use super::*;
+
+#[test]
+fn the_first_page_answers_the_questions() {
+    let page = page(&render(&[sample()]), "index.html");
+    let (first, _) = page.split_once("id=\"map\"").unwrap();
+    for text in [
+        "<section class=\"answer confirmed\"",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has signed it off.</h2>",
+        "found by researcher-r4.a1a1",
+        "Another agent in the same session tried to refute it and could not",
+        "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
+        "<a href=\"#ruled-out\">9 alternatives ruled out</a>",
+        "No objection is open",
+        "Names are not verified; no person took part",
+        "<a href=\"#notes\">",
+    ] {
+        assert!(first.contains(text), "{text} is missing in {first}");
+    }
+    for text in [
+        "Why did checkout latency double",
+        "<bdi>Cross-zone traffic adds 1 ms to each of 14 queries</bdi></a></span> <span class=\"doubt\">not checked</span>",
+        "Ruled out <span class=\"count\">9</span>",
+        "<a href=\"tree.html#only-DEAD\">3 more</a>",
+        "<h2 id=\"notes\">Notes",
+        "<p class=\"small quiet\">Ended <time",
+    ] {
+        assert!(page.contains(text), "{text} is missing in {page}");
+    }
+    // Each fact is shown once: the finding, the ruled-out nodes and the conclusion.
+    for once in [
+        "The pool is exhausted by idle transactions</bdi>",
+        "<h2 id=\"conclusion\">",
+        "p99 of the connection pool",
+    ] {
+        assert!(page.matches(once).count() <= 1, "{once} stands twice in {page}");
+    }
+}
+
+#[test]
+fn whoever_concluded_or_objected_is_not_said_to_have_taken_no_part() {
+    for input in [backed(), discussed("The replay had a warm cache.")] {
+        let index = page(&render(&[input]), "index.html");
+        assert!(index.contains("Names are not verified; 1 person took part"), "{index}");
+    }
+}
+
+#[test]
+fn an_unfinished_one_says_what_it_needs() {
+    let page = page(&render(&[unfinished()]), "index.html");
+    for text in [
+        "<span class=\"status unfinished\">Unfinished</span>",
+        " required steps left</h2>",
+        " required steps left.",
+        "Round 5 must be reached; the deepest committed node is in round 2.",
+        "needs 2 children; it has 0.",
+        "Proposed, but not committed:",
+        "No answer yet.",
+    ] {
+        assert!(page.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn an_investigation_without_nodes_has_pages_too() {
+    let files = render(&[empty()]);
+    assert!(page(&files, "index.html").contains("Nothing is committed yet."));
+    assert!(page(&files, "graph.html").contains("No node has been proposed yet."));
+    assert!(!files.keys().any(|path| path.starts_with("nodes/")));
+}
+
+#[test]
+fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
+    let files = render(&[backed()]);
+    for (path, page) in pages(&files).into_iter().filter(|(path, _)| path != "print.html") {
+        assert!(page.contains("Stopped early"), "{path}");
+        assert!(page.contains("Ended without a conclusion"), "{path}");
+    }
+    let overview = page(&files, "index.html");
+    for shown in [
+        "Stopped early: the budget was spent",
+        "No calls are left.",
+        " skipped</h2>",
+        "accepted: “Then stop.” (said through the client, which is not a sign-off)",
+    ] {
+        assert!(overview.contains(shown), "{shown}");
+    }
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    assert_eq!(data["conclusion"]["stopped"]["reason"], "budget");
+    assert_eq!(data["conclusion"]["asked"], serde_json::json!({"answer": "accepted", "said": "Then stop."}));
+    assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
+    assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one does not count");
+    assert!(overview.contains("No answer was found. 1 refuted."), "{overview}");
+    // The same holds for the index of several investigations.
+    let index = page(&render(&[backed(), empty()]), "index.html");
+    assert!(index.contains("Stopped early") && index.contains("Ended without a conclusion"), "{index}");
+}
+
+#[test]
+fn a_conclusion_that_came_after_the_end_says_so() {
+    let files = render(&[concluded_late()]);
+    let page = page(&files, "index.html");
+    let (_, after) = page.split_once("added later").unwrap();
+    assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
+    // The texts from before an amendment are shown too.
+    for shown in
+        ["Conclusion amended", "editor-2", "client-5/1.0", "It was hasty.", "<strong>does not</strong> sort"]
+    {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    let amended = &data["conclusion"]["amended"][0];
+    assert_eq!((&amended["agentId"], &amended["reason"]), (&"editor-2".into(), &"It was hasty.".into()));
+    assert_eq!(amended["conclusion"], "It **does not** sort.");
+}
+
+#[test]
+fn one_that_ended_without_an_answer_says_so() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let end = Conclusion::new(time(9));
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
+    let page = page(&render(&[input]), "index.html");
+    assert!(page.contains("Ended without a conclusion") && page.contains("No answer was found."), "{page}");
+}
