@@ -21,6 +21,7 @@ use crate::domain::run::Ran;
 use crate::domain::{Caller, Code, NodeId, RunKind};
 use crate::format::message::RUN;
 use crate::service::Service;
+use crate::service::sharing::Sharing;
 use crate::yaml::{self, YamlError};
 use client::DemoClient;
 
@@ -145,6 +146,8 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     // Each session has its own server, as with a real client.
     let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
     let service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
+    // A team's remote is not for a demo.
+    let service = service.with_sharing(Sharing::to(Some(String::new())));
     let service = Arc::new(service.with_author("Tree of Thoughts demo", "demo@localhost"));
     let mut played = Played::default();
     let mut session = Value::Null;
