@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::num::NonZero;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf, absolute};
+use std::process::{self, ExitCode};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::interrupt::Passed;
 use super::place::{RootArgument, id_and_node};
 use super::print::{tell, warn};
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
-use crate::base::temporary::TemporaryFolder;
+use crate::base::platform::private_folder;
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
@@ -37,8 +37,8 @@ const SIGNALLED: i32 = 128;
 const TIMED_OUT: i32 = 124;
 /// The exit status of timeout(1) and env(1) for their own failure.
 const NOT_STORED: u8 = 125;
-/// The prefix of the folder, and the file in it, for a run that could not be stored.
-const KEPT: (&str, &str) = ("tot-run-", "run.yaml");
+/// The prefix of the folder for a run that could not be stored.
+const KEPT: &str = "tot-run-";
 
 /// Run a command and store its output and exit status, as evidence that anyone can rerun with tot rerun.
 ///
@@ -161,7 +161,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let world = World::here();
     let started_at = world.now()?;
     // The command may remove the current folder.
-    let root = std::path::absolute(place.store.root())?;
+    let root = absolute(place.store.root())?;
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
     let standing = service.read(&session).map_err(refused)?;
     if let Some(node) = node.as_ref().filter(|node| standing.investigation().node(node).is_none()) {
@@ -295,11 +295,12 @@ impl Prepared {
     fn keep(&self, ran: &Ran) {
         let text = yaml::to_text(ran).unwrap_or_default();
         let write = |parent: &Path| -> io::Result<PathBuf> {
-            let folder = TemporaryFolder::new(parent, KEPT.0)?;
-            let file = std::path::absolute(folder.path().join(KEPT.1))?;
+            let folder = absolute(parent)?.join(format!("{KEPT}{}", process::id()));
+            private_folder().create(&folder)?;
+            let file = folder.join("run.yaml");
             File::create_new(&file)
-                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))?;
-            folder.keep();
+                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+                .inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
             Ok(file)
         };
         match [std::env::temp_dir(), self.folder.clone()].iter().find_map(|parent| write(parent).ok()) {
