@@ -377,13 +377,15 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 }
 
 /// Options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 6] = [
+const REMOVED: [(&str, &str, &str); 8] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
     ("--format <FORMAT>", "html", "`tot report --single-file FILE` writes this page"),
     ("--html", "", "`tot help TOPIC` prints a topic, and `tot man DIR` writes all of them as manual pages"),
     ("--hub", "", "`tot clone URL --root DIR`, then `tot report DIR --out SITE`"),
     ("--index", "", "`tot report` writes an index of all investigations"),
+    ("--max-connections-per-address", "", "limit connections per address in the proxy before the server"),
+    ("--max-rate", "", "limit requests per client in the proxy before the server"),
 ];
 
 /// Adds to the error about an option or a value of an earlier version what to use instead.

@@ -1,7 +1,7 @@
 //! The log and HTTP options of `tot-mcp`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -124,17 +124,10 @@ pub(super) struct HttpArguments {
     /// descriptor: see ulimit -n
     #[arg(long, value_name = "N", default_value = "11000", requires = "http")]
     max_connections: NonZeroUsize,
-    /// Maximum number of connections from one address (for IPv6, one /64 network). All clients behind a proxy share its address
-    #[arg(long, value_name = "N", default_value = "2000", requires = "http")]
-    max_connections_per_address: NonZeroUsize,
     /// Minutes after which an idle session ends; the client then starts a new one
     #[arg(long, value_name = "MINUTES", default_value = "60", requires = "http",
           value_parser = clap::value_parser!(u32).range(1..=10_080))]
     session_idle: u32,
-    /// Maximum sustained requests per second of one session, or of one address for clients without a session. Bursts may have five
-    /// times as many. 0 means no limit
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "http")]
-    max_rate: u32,
     /// Maximum bytes of a request. All requests in progress share 64 MiB, plus 64 MiB for the first 32 KiB of each; requests
     /// beyond that are answered with 503
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024, requires = "http",
@@ -162,9 +155,7 @@ impl HttpArguments {
             origins: self.allowed_origin,
             sessions: self.max_sessions.get(),
             connections: self.max_connections.get(),
-            network_connections: self.max_connections_per_address.get(),
             idle: Duration::from_secs(u64::from(self.session_idle) * 60),
-            rate: NonZeroU32::new(self.max_rate),
             body: self.max_request as usize,
             slow: SLOW,
         }))

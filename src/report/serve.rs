@@ -6,7 +6,7 @@
 //! - Only GET and HEAD are accepted, and no request changes anything.
 //! - A request must name its host as an IP address or `localhost`. This defeats DNS rebinding, in which another site's name
 //!   resolves to this machine.
-//! - The number of connections is limited in total and per client, and slow connections are closed.
+//! - The number of connections is limited, and slow connections are closed.
 //! - Headers prevent other sites from reading, embedding or framing a response.
 //!
 //! # How a page learns of a new state
@@ -39,8 +39,7 @@ const SHOWN: &str = "/-/shown";
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// The connection limits. A browser opens six connections at a time, and keeps idle ones open.
-const LIMITS: Limits =
-    Limits { all: 500, network: 250, head: Duration::from_secs(10), write: Duration::from_secs(30) };
+const LIMITS: Limits = Limits { all: 500, head: Duration::from_secs(10), write: Duration::from_secs(30) };
 
 /// A site ready to be served.
 #[derive(Debug, Default)]
@@ -176,7 +175,8 @@ pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
         let mut outcome = Ok(());
         let signals = Signals::listen(false, |_, fault| outcome = Err(fault));
         outcome?;
-        connections::serve(listener, pages, LIMITS, tell, signals.arrived(1)).await;
+        // Nothing needs an answer after the signal.
+        drop(connections::serve(listener, pages, LIMITS, tell, signals.arrived(1)).await);
         Ok(())
     })
 }

@@ -129,7 +129,7 @@ def check_repository(repository, home, head):
 @contextlib.contextmanager
 def http_server(server, home, token=None, options=()):
     """A server over HTTP, on a port that the machine chooses; gives its URL. At the end it must stop with success."""
-    command = [server, "--http", "127.0.0.1:0", "--max-rate", "0", "--root", os.path.join(home, "investigations")]
+    command = [server, "--http", "127.0.0.1:0", "--root", os.path.join(home, "investigations")]
     given = environment(home)
     if token:
         given["TOT_TOKEN"] = token

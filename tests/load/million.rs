@@ -62,7 +62,7 @@ fn stdio() -> Vec<u64> {
 /// Several clients at once, with a new session for each tenth of the calls.
 fn http() -> Vec<u64> {
     let sandbox = Sandbox::new();
-    let mut server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let mut server = HttpServer::start(&sandbox, &[]);
     let session = server.client(&[]).start();
     let since = Instant::now();
     let mut memory = Vec::new();

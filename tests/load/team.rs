@@ -26,7 +26,7 @@ pub fn run(long: bool) -> Vec<String> {
     let sandbox = Sandbox::new();
     let mut first = server(&sandbox, &sandbox.root());
     let ids: Vec<String> = (0..investigations).map(|_| start(&mut first)).collect();
-    let mut server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let mut server = HttpServer::start(&sandbox, &[]);
     let ready = Barrier::new(clients);
     let seen: Vec<Seen> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..clients)

@@ -19,8 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 /// The number of bytes of each body that count toward the share for small bodies.
 const SMALL: usize = 32 * 1024;
 
-/// The share for small bodies, in bytes. It holds about 2,000 small bodies, more than the default limit on
-/// connections from one network.
+/// The share for small bodies, in bytes. It holds about 2,000 small bodies.
 pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 
 /// The share for larger bodies, in bytes. It is also the largest request size that an operator can allow.
@@ -95,29 +94,21 @@ impl BodyBudget {
 
     async fn collect(&self, mut body: Body, most: usize) -> Result<(Bytes, Share), BodyError> {
         let (mut text, mut share) = (Vec::new(), Share::default());
-        let (mut length, mut fits) = (0, true);
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
-            length += data.len();
+            let length = text.len() + data.len();
             if length > most {
                 return Err(BodyError::TooLong(most));
             }
-            if fits && length > text.capacity() {
+            if length > text.capacity() {
                 // The budget counts allocated bytes.
                 let capacity = length.max(text.capacity() * 2).min(most);
-                fits = self.take(text.capacity()..capacity, &mut share).is_ok();
-                if fits {
-                    text.reserve_exact(capacity - text.len());
-                } else {
-                    (text, share) = Default::default();
-                }
+                self.take(text.capacity()..capacity, &mut share).map_err(|_| BodyError::NoRoom)?;
+                text.reserve_exact(capacity - text.len());
             }
-            // The rest is read anyway, because a client that cannot finish writing never reads the answer.
-            if fits {
-                text.extend_from_slice(&data);
-            }
+            text.extend_from_slice(&data);
         }
-        if fits { Ok((text.into(), share)) } else { Err(BodyError::NoRoom) }
+        Ok((text.into(), share))
     }
 
     /// Adds a range of bytes to a body's share.

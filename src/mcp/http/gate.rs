@@ -1,12 +1,12 @@
 //! Checks requests before rmcp handles them, and tracks the requests in progress.
 //!
 //! Requests enter through [`HttpGate::routes`] and pass through these layers, outermost first: the request log
-//! ([`tell`]); the origin check ([`judge_origin`]); browser preflight handling (tower's CORS layer); the rate and
-//! token checks ([`admit`]); and finally the checks of the body, the number of sessions and the request id
+//! ([`tell`]); the origin check ([`judge_origin`]); browser preflight handling (tower's CORS layer); the token check
+//! ([`admit`]); and finally the checks of the body, the number of sessions and the request id
 //! ([`answer`]).
 
 use std::collections::HashSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,9 +32,8 @@ use super::super::framing::{Envelope, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
 use super::body::{BodyBudget, BodyError};
-use super::rate::{RateClient, Rates};
 use super::{HEALTH, HttpOptions, PATH, PATIENCE};
-use crate::base::connections::{Connection, network};
+use crate::base::connections::Connection;
 
 type RmcpService = StreamableHttpService<Server, LocalSessionManager>;
 type GateState = State<Arc<HttpGate>>;
@@ -50,7 +49,6 @@ pub(super) struct HttpGate {
     service: RmcpService,
     sessions: Arc<LocalSessionManager>,
     options: HttpOptions,
-    rates: Option<Rates>,
     bodies: BodyBudget,
     /// Locked while a session is created, so that concurrent requests cannot exceed the maximum.
     new_session: tokio::sync::Mutex<()>,
@@ -71,7 +69,6 @@ impl HttpGate {
         HttpGate {
             service,
             sessions,
-            rates: options.rate.map(Rates::new),
             bodies: BodyBudget::new(),
             new_session: tokio::sync::Mutex::default(),
             options,
@@ -121,20 +118,6 @@ impl HttpGate {
                 .closing());
         }
         Ok(())
-    }
-
-    async fn count(&self, from: IpAddr, headers: &HeaderMap) -> Result<(), HttpRefusal> {
-        let Some(rates) = &self.rates else { return Ok(()) };
-        let client = match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
-            // An unknown session id does not count as a separate client.
-            Some(id) if self.sessions.sessions.read().await.contains_key(id) => {
-                RateClient::Session(id.to_owned())
-            }
-            _ => RateClient::Network(network(from)),
-        };
-        rates.take(client, Instant::now()).map_err(|wait| {
-            HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests: retry later").after(wait)
-        })
     }
 
     fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
@@ -225,14 +208,8 @@ async fn judge_origin(State(gate): GateState, request: Request, next: Next) -> R
     Ok(answer)
 }
 
-async fn admit(
-    State(gate): GateState,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
-    request: Request,
-    next: Next,
-) -> Result<Response, HttpRefusal> {
+async fn admit(State(gate): GateState, request: Request, next: Next) -> Result<Response, HttpRefusal> {
     gate.refuse_when_stopping()?;
-    gate.count(from.ip(), request.headers()).await?;
     gate.check_token(request.headers())?;
     Ok(next.run(request).await)
 }
@@ -321,12 +298,12 @@ impl HttpRefusal {
 
 impl From<BodyError> for HttpRefusal {
     fn from(fault: BodyError) -> HttpRefusal {
-        let refusal = |status| HttpRefusal::new(status, fault.to_string());
+        let refusal = |status| HttpRefusal::new(status, fault.to_string()).closing();
         match fault {
             BodyError::NoRoom => refusal(StatusCode::SERVICE_UNAVAILABLE).after(Duration::from_secs(1)),
-            BodyError::TooLong(_) => refusal(StatusCode::PAYLOAD_TOO_LARGE).closing(),
-            BodyError::TooSlow => refusal(StatusCode::REQUEST_TIMEOUT).closing(),
-            BodyError::Broken => refusal(StatusCode::BAD_REQUEST).closing(),
+            BodyError::TooLong(_) => refusal(StatusCode::PAYLOAD_TOO_LARGE),
+            BodyError::TooSlow => refusal(StatusCode::REQUEST_TIMEOUT),
+            BodyError::Broken => refusal(StatusCode::BAD_REQUEST),
         }
     }
 }

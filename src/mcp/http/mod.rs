@@ -1,7 +1,7 @@
 //! The HTTP server for any number of clients, using the protocol's Streamable HTTP transport at [`PATH`].
 //!
 //! 1. [`serve_http`] listens until a signal arrives. [`connections`] accepts connections within its limits.
-//! 2. `gate` checks each request: path, origin, rate, token, size and number of sessions. `body` keeps all request
+//! 2. `gate` checks each request: path, origin, token, size and number of sessions. `body` keeps all request
 //!    bodies within a memory budget.
 //! 3. rmcp handles the protocol. In protocol versions up to 2025-11-25, a client has a session, which starts with
 //!    `initialize` and ends with `DELETE` or after [`HttpOptions::idle`]. Since version 2026-07-28, each request is
@@ -13,25 +13,22 @@
 //! - Nothing is served beyond loopback without a token ([`HttpError::Open`]). Requests from web pages are accepted
 //!   only if their origin and host name are the server's own or allowed by the operator. This also prevents DNS
 //!   rebinding.
-//! - Memory is bounded. There are limits on the number of connections (in total and per network), the number of
-//!   sessions, the size of requests (individually and in total), and the time to send a request or read its answer.
+//! - Memory is bounded. There are limits on the number of connections and sessions, the size of requests (individually
+//!   and in total), and the time to send a request or read its answer.
 //! - [`HEALTH`] is always answered: connections without a complete request make room for others, and some connections
 //!   are reserved.
 //! - **An accepted call is answered** even if SIGTERM, SIGINT or SIGHUP arrives, as over stdio. Later requests are
 //!   refused with 503. If a client disconnects, its call still finishes its writes and only the answer is lost.
 //!
-//! Limitations: the server supports neither TLS nor HTTP/2, but a proxy can add them. All clients share one token.
-//! Rates are counted per session, or per network for clients without a session. For clients behind a proxy, the network
-//! is that of the proxy.
+//! Limitations: the server supports neither TLS nor HTTP/2, and does not limit the rate or the connections of one
+//! client, but a proxy can add all of these. All clients share one token.
 
 mod body;
 mod gate;
-mod rate;
 mod token;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,14 +66,10 @@ pub struct HttpOptions {
     pub sessions: usize,
     /// The time after which a session without requests ends.
     pub idle: Duration,
-    /// The sustained number of requests per second allowed for each client, if limited.
-    pub rate: Option<NonZeroU32>,
     /// The maximum size of a request, in bytes.
     pub body: usize,
     /// The maximum number of connections.
     pub connections: usize,
-    /// The maximum number of connections from one [`network`](connections::network).
-    pub network_connections: usize,
     /// The time limit for sending a request body and for reading a piece of an answer. It is [`SLOW`] except in
     /// tests.
     pub slow: Duration,
@@ -165,12 +158,7 @@ async fn serve_at(
     stop: impl Future<Output = ()>,
 ) {
     let (log, whole) = (server.log.clone(), server.clone());
-    let limits = Limits {
-        all: options.connections,
-        network: options.network_connections,
-        head: options.slow.min(HEAD),
-        write: options.slow,
-    };
+    let limits = Limits { all: options.connections, head: options.slow.min(HEAD), write: options.slow };
 
     let mut sessions = LocalSessionManager::default();
     sessions.session_config = SessionConfig::default();
@@ -208,7 +196,7 @@ async fn serve_at(
     whole.idle().await;
     // This comes last, since it ends the sessions and their notification streams.
     sessions_end.cancel();
-    let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
+    let _ = tokio::time::timeout(PATIENCE, connections).await;
 }
 
 fn log_event(log: &Log, event: ConnectionEvent) {

@@ -41,9 +41,7 @@ impl Fixture {
             origins: Vec::new(),
             sessions: 1,
             connections: 100,
-            network_connections: 100,
             idle,
-            rate: None,
             body: 1 << 20,
             slow: SHORT,
         };

@@ -42,7 +42,7 @@ fn assert_peak(process: u32, most: u64) {
 #[test]
 fn no_header_gets_round_the_number_of_sessions() {
     let sandbox = Sandbox::new();
-    let server = HttpServer::start(&sandbox, &["--max-sessions", "2", "--max-rate", "0"]);
+    let server = HttpServer::start(&sandbox, &["--max-sessions", "2"]);
     let _two = (server.client(&[]), server.client(&[]));
     let mut newer = initialize();
     newer["params"]["protocolVersion"] = json!("2026-07-28");
@@ -64,7 +64,7 @@ fn no_header_gets_round_the_number_of_sessions() {
 #[test]
 fn of_many_who_begin_at_once_no_more_get_a_session_than_there_are() {
     let sandbox = Sandbox::new();
-    let server = HttpServer::start(&sandbox, &["--max-sessions", "3", "--max-rate", "0"]);
+    let server = HttpServer::start(&sandbox, &["--max-sessions", "3"]);
     let request = post(b"", &initialize());
     let (most, last) = request.split_at(request.len() - 1);
     let mut begun: Vec<_> = (0..60).map(|_| server.connect()).collect();
@@ -80,8 +80,7 @@ fn of_many_who_begin_at_once_no_more_get_a_session_than_there_are() {
 fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
     let sandbox = Sandbox::new();
     open_many_files();
-    let few = ["--max-connections", "400", "--max-connections-per-address", "300"];
-    for arguments in [&[][..], &few] {
+    for arguments in [&[][..], &["--max-connections", "400"]] {
         let server = HttpServer::start(&sandbox, arguments);
         let client = server.client(&[]);
         let mut flood: Vec<_> = (0..1_500).map(|_| server.connect()).collect();
@@ -100,7 +99,7 @@ fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
 #[test]
 fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_through() {
     let sandbox = Sandbox::new();
-    let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let server = HttpServer::start(&sandbox, &[]);
     let client = server.client(&[]);
     let length = 4 * 1024 * 1024;
     let piece = vec![b'x'; 64 * 1024];
@@ -134,7 +133,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_thr
 #[ignore = "takes 15 seconds; .ci/run tries it"]
 fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
     let sandbox = Sandbox::new();
-    let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let server = HttpServer::start(&sandbox, &[]);
     let client = server.client(&[]);
     for (crowd, numbers) in [(6, 1_900_000), (100, 15_000)] {
         let message = call("tot_start", json!({"query": vec![0; numbers]}));

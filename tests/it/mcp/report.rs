@@ -72,7 +72,7 @@ fn what_others_put_there_is_not_replaced() {
 #[test]
 fn reports_that_wait_for_another_process_hold_up_nobody() {
     let sandbox = Sandbox::new();
-    let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let server = HttpServer::start(&sandbox, &[]);
     let client = server.client(&[]);
     let (id, other) = (client.start(), client.start());
     let site = sandbox.root().join("site").join(&id);
