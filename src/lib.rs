@@ -58,7 +58,7 @@
 //! - The time of day and randomness are read only in `base::world`. All other code receives them as values.
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
 //! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), and
-//!   `service::runs` (the commands of `tot run` and `tot rerun`).
+//!   `service::runs` (the commands of `tot run` and `tot rerun`; clients and their servers for `cli`).
 //! - `cfg` of a system: only `base::platform` distinguishes systems.
 //! - Only `assess` decides how certain an answer is, and how to say so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed on every load.

@@ -1,40 +1,58 @@
-//! Registers this server with MCP clients.
+//! What this program knows about MCP clients: their files, and the commands with which they add servers themselves.
 //!
-//! This module knows where each client stores its configuration, and how to add an entry to an existing file. It also
-//! contains the skill that teaches agents the method, and a paragraph for `AGENTS.md`.
+//! The module is pure: it maps text to text. It also contains the skill that teaches agents the method, and a paragraph for
+//! `AGENTS.md`.
 //!
-//! The module is pure: it maps text to text. Existing content is preserved, including comments and order. An existing
-//! entry with the same name is replaced only on request.
+//! Clients differ in how they write their files, and change it. So their own commands edit these files. Without such a
+//! command, [`new_file`] is for a missing file, and a person adds the entry to an existing one.
 //!
-//! The paths and formats follow each client's documentation. All clients read skills from `.agents/skills`, except Claude
-//! Code, which uses `.claude/skills`, and Claude Desktop, which does not read skills from a folder.
+//! The table follows each client's documentation. All clients read skills from `.agents/skills`, except Claude Code, which
+//! uses `.claude/skills`, and Claude Desktop, which does not read skills from a folder.
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
-use serde_json::Value;
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+use std::iter::once;
+use std::path::Path;
+
+use serde_json::json;
+
+use ConfigFile::{CodexHome, Home, Project, Settings};
 
 /// A program that starts MCP servers for an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
-    /// Claude Code, configured per project.
-    ClaudeCode,
-    /// VS Code, configured per project.
-    VsCode,
-    /// Cursor, configured per project.
-    Cursor,
-    /// Codex, configured per user.
-    Codex,
-    /// Claude Desktop, configured per user.
-    ClaudeDesktop,
-    /// OpenCode, configured per project.
-    OpenCode,
-    /// Windsurf, configured per user.
-    Windsurf,
-    /// Gemini CLI, configured per project.
-    GeminiCli,
-    /// GitHub Copilot CLI, configured per project.
-    CopilotCli,
+#[derive(Debug)]
+pub struct Client {
+    /// The name on the command line.
+    pub word: &'static str,
+    /// The display name.
+    pub name: &'static str,
+    /// The terminal program, if there is one. Its presence shows that the client is installed.
+    pub program: Option<&'static str>,
+    /// The folder that the client creates on its first run. Its presence shows the same.
+    pub folder: ConfigFile,
+    /// The way in which the program adds a server itself, if it has one that asks nothing.
+    pub own: Option<OwnCommand>,
+    /// The configuration file, in the project if the client reads one there.
+    pub file: ConfigFile,
+    /// Other files in which the client looks for servers.
+    pub others: &'static [ConfigFile],
+    /// The form of an entry.
+    form: Form,
+    /// True if the client starts the servers of this user outside the project.
+    pub starts_at_home: bool,
+    /// The path of the skill in a project, or `None` if the client does not read skills from a folder.
+    pub skill: Option<&'static str>,
+    /// The step that remains to be done in the client.
+    pub hint: &'static str,
+}
+
+/// A client's own command for adding a server. In its words, `NAME`, `COMMAND` and `ARGUMENTS` stand for those of the entry,
+/// and `JSON` for all of them.
+#[derive(Debug)]
+pub struct OwnCommand {
+    /// The arguments that add a server.
+    pub add: &'static [&'static str],
+    /// The arguments that remove one, which some clients need before they add another of the same name.
+    pub remove: Option<&'static [&'static str]>,
+    /// The file that the command edits.
+    pub file: ConfigFile,
 }
 
 /// The location of a client's file or folder.
@@ -51,93 +69,181 @@ pub enum ConfigFile {
     Settings(&'static str),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// JSON, with the servers below this key.
+    Plain(&'static str),
+    /// TOML.
+    Codex,
+    /// JSON with one list for the program and its arguments.
+    OpenCode,
+    /// JSON with the tools to use. Every example in the documentation has `args`.
+    Copilot,
+}
+
+/// What most clients have in common.
+const MOST: Client = Client {
+    word: "",
+    name: "",
+    program: None,
+    folder: Home(""),
+    own: None,
+    file: Home(""),
+    others: &[],
+    form: Form::Plain("mcpServers"),
+    starts_at_home: false,
+    skill: Some(".agents/skills/investigate/SKILL.md"),
+    hint: "The server starts with the next session in this folder.",
+};
+
+/// The known clients.
+pub const CLIENTS: [Client; 9] = [
+    Client {
+        word: "claude-code",
+        name: "Claude Code",
+        program: Some("claude"),
+        folder: Home(".claude"),
+        own: Some(OwnCommand {
+            add: &["mcp", "add", "--scope", "project", "NAME", "--", "COMMAND", "ARGUMENTS"],
+            remove: Some(&["mcp", "remove", "--scope", "project", "NAME"]),
+            file: Project(&[".mcp.json"]),
+        }),
+        file: Project(&[".mcp.json"]),
+        others: &[Home(".claude.json")],
+        skill: Some(".claude/skills/investigate/SKILL.md"),
+        hint: "It asks for permission once, when it starts in this folder.",
+        ..MOST
+    },
+    Client {
+        word: "vscode",
+        name: "VS Code",
+        program: Some("code"),
+        folder: Home(".vscode"),
+        own: Some(OwnCommand {
+            add: &["--add-mcp", "JSON"],
+            remove: None,
+            file: Settings("Code/User/mcp.json"),
+        }),
+        file: Project(&[".vscode/mcp.json"]),
+        form: Form::Plain("servers"),
+        // It replaces `${workspaceFolder}` only in a project's file.
+        starts_at_home: true,
+        hint: "Start it there: `MCP: List Servers` in the command palette.",
+        ..MOST
+    },
+    Client {
+        word: "cursor",
+        name: "Cursor",
+        program: Some("cursor"),
+        folder: Home(".cursor"),
+        file: Project(&[".cursor/mcp.json"]),
+        others: &[Home(".cursor/mcp.json")],
+        hint: "Enable it in Cursor's settings, under MCP.",
+        ..MOST
+    },
+    Client {
+        word: "codex",
+        name: "Codex",
+        program: Some("codex"),
+        folder: CodexHome(""),
+        own: Some(OwnCommand {
+            add: &["mcp", "add", "NAME", "--", "COMMAND", "ARGUMENTS"],
+            remove: Some(&["mcp", "remove", "NAME"]),
+            file: CodexHome("config.toml"),
+        }),
+        file: CodexHome("config.toml"),
+        others: &[Project(&[".codex/config.toml"])],
+        form: Form::Codex,
+        hint: "The server starts with the next session.",
+        ..MOST
+    },
+    Client {
+        word: "claude-desktop",
+        name: "Claude Desktop",
+        folder: Settings("Claude"),
+        file: Settings("Claude/claude_desktop_config.json"),
+        starts_at_home: true,
+        skill: None,
+        hint: "Restart Claude Desktop.",
+        ..MOST
+    },
+    Client {
+        // Most versions of `opencode mcp add` ask questions.
+        word: "opencode",
+        name: "OpenCode",
+        program: Some("opencode"),
+        folder: Home(".config/opencode"),
+        file: Project(&["opencode.json", "opencode.jsonc"]),
+        others: &[Home(".config/opencode/opencode.json"), Home(".config/opencode/opencode.jsonc")],
+        form: Form::OpenCode,
+        ..MOST
+    },
+    Client {
+        word: "windsurf",
+        name: "Windsurf",
+        program: Some("windsurf"),
+        folder: Home(".codeium/windsurf"),
+        file: Home(".codeium/windsurf/mcp_config.json"),
+        starts_at_home: true,
+        hint: "Refresh the servers in its MCP panel, or restart it.",
+        ..MOST
+    },
+    Client {
+        word: "gemini",
+        name: "Gemini CLI",
+        program: Some("gemini"),
+        folder: Home(".gemini"),
+        // With `--scope project`, it removes all other settings from the file of a folder that it does not trust.
+        own: Some(OwnCommand {
+            add: &["mcp", "add", "--scope", "user", "NAME", "COMMAND", "--", "ARGUMENTS"],
+            remove: Some(&["mcp", "remove", "--scope", "user", "NAME"]),
+            file: Home(".gemini/settings.json"),
+        }),
+        file: Project(&[".gemini/settings.json"]),
+        ..MOST
+    },
+    Client {
+        word: "copilot",
+        name: "GitHub Copilot CLI",
+        program: Some("copilot"),
+        folder: Home(".copilot"),
+        own: Some(OwnCommand {
+            add: &["mcp", "add", "NAME", "--", "COMMAND", "ARGUMENTS"],
+            remove: Some(&["mcp", "remove", "NAME"]),
+            file: Home(".copilot/mcp-config.json"),
+        }),
+        file: Project(&[".github/mcp.json"]),
+        form: Form::Copilot,
+        hint: "It starts the server in this folder once you trust the folder.",
+        ..MOST
+    },
+];
+
 impl Client {
-    /// Returns the display name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "Claude Code",
-            Client::VsCode => "VS Code",
-            Client::Cursor => "Cursor",
-            Client::Codex => "Codex",
-            Client::ClaudeDesktop => "Claude Desktop",
-            Client::OpenCode => "OpenCode",
-            Client::Windsurf => "Windsurf",
-            Client::GeminiCli => "Gemini CLI",
-            Client::CopilotCli => "GitHub Copilot CLI",
-        }
-    }
-
-    /// Returns the location of the configuration file.
-    pub fn place(self) -> ConfigFile {
-        match self {
-            Client::ClaudeCode => ConfigFile::Project(&[".mcp.json"]),
-            Client::VsCode => ConfigFile::Project(&[".vscode/mcp.json"]),
-            Client::Cursor => ConfigFile::Project(&[".cursor/mcp.json"]),
-            Client::Codex => ConfigFile::CodexHome("config.toml"),
-            Client::ClaudeDesktop => ConfigFile::Settings("Claude/claude_desktop_config.json"),
-            Client::OpenCode => ConfigFile::Project(&["opencode.json", "opencode.jsonc"]),
-            Client::Windsurf => ConfigFile::Home(".codeium/windsurf/mcp_config.json"),
-            Client::GeminiCli => ConfigFile::Project(&[".gemini/settings.json"]),
-            Client::CopilotCli => ConfigFile::Project(&[".github/mcp.json"]),
-        }
-    }
-
-    /// Returns the client's terminal program, if it has one. Its presence shows that the client is installed.
-    pub fn program(self) -> Option<&'static str> {
-        match self {
-            Client::ClaudeCode => Some("claude"),
-            Client::VsCode => Some("code"),
-            Client::Cursor => Some("cursor"),
-            Client::Codex => Some("codex"),
-            Client::ClaudeDesktop => None,
-            Client::OpenCode => Some("opencode"),
-            Client::Windsurf => Some("windsurf"),
-            Client::GeminiCli => Some("gemini"),
-            Client::CopilotCli => Some("copilot"),
-        }
-    }
-
-    /// Returns the folder that the client creates on its first run. Its presence shows that the client is installed.
-    pub fn folder(self) -> ConfigFile {
-        match self {
-            Client::ClaudeCode => ConfigFile::Home(".claude"),
-            Client::VsCode => ConfigFile::Home(".vscode"),
-            Client::Cursor => ConfigFile::Home(".cursor"),
-            Client::Codex => ConfigFile::CodexHome(""),
-            Client::ClaudeDesktop => ConfigFile::Settings("Claude"),
-            Client::OpenCode => ConfigFile::Home(".config/opencode"),
-            Client::Windsurf => ConfigFile::Home(".codeium/windsurf"),
-            Client::GeminiCli => ConfigFile::Home(".gemini"),
-            Client::CopilotCli => ConfigFile::Home(".copilot"),
-        }
-    }
-
-    /// Returns the path of the skill in a project, or `None` if the client does not read skills from a folder.
-    pub fn skill(self) -> Option<&'static str> {
-        match self {
-            Client::ClaudeCode => Some(".claude/skills/investigate/SKILL.md"),
-            Client::ClaudeDesktop => None,
-            _ => Some(".agents/skills/investigate/SKILL.md"),
-        }
-    }
-
-    /// Returns whether the client starts servers in the project folder, where the relative path `investigations` works.
-    pub fn starts_in_project(self) -> bool {
-        !matches!(self, Client::ClaudeDesktop | Client::Windsurf)
-    }
-
-    /// Returns the nested keys that lead to the server map in the configuration file.
-    fn keys(self) -> &'static [&'static str] {
-        match self {
-            Client::VsCode => &["servers"],
-            Client::Codex => &["mcp_servers"],
-            Client::OpenCode => &["mcp", "servers"],
-            _ => &["mcpServers"],
-        }
+    /// Returns the files in which the client looks for servers.
+    pub fn files(&self) -> impl Iterator<Item = ConfigFile> {
+        let own = self.own.as_ref().map(|own| own.file).filter(|file| *file != self.file);
+        once(self.file).chain(own).chain(self.others.iter().copied())
     }
 }
 
-/// A server entry in a client's configuration.
+impl OwnCommand {
+    /// Returns the words of one of the two commands, for an entry.
+    pub fn filled(&self, words: &[&str], entry: &ServerEntry) -> Vec<String> {
+        let fill = |word: &&str| match *word {
+            "NAME" => vec![entry.name.clone()],
+            "COMMAND" => vec![entry.command.clone()],
+            "ARGUMENTS" => entry.arguments.clone(),
+            "JSON" => vec![
+                json!({"name": entry.name, "command": entry.command, "args": entry.arguments}).to_string(),
+            ],
+            word => vec![word.to_owned()],
+        };
+        words.iter().flat_map(fill).collect()
+    }
+}
+
+/// The server, as a client starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEntry {
     /// The server's name in the client.
@@ -149,337 +255,144 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns whether the entry starts this server: `tot-mcp`, `tot mcp` or the image, directly or through a wrapper.
-    pub fn is_ours(&self) -> bool {
-        let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
-            let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
-            file.trim_end_matches(".exe").trim_end_matches(".cmd")
-        });
-        let words: Vec<&str> = words.collect();
-        let is_image = |word: &&str| word.split(':').next() == Some("tree-of-thoughts");
-        words.contains(&"tot-mcp")
-            || words.windows(2).any(|two| two == ["tot", "mcp"])
-            || words.iter().any(is_image)
+    /// Returns whether a configuration file already starts this program with these arguments.
+    pub fn is_in(&self, text: &str) -> bool {
+        let words: Vec<&String> = once(&self.command).chain(&self.arguments).collect();
+        let values = values(text);
+        let is_whole = |at: usize| values.get(at + words.len()).is_none_or(|next| !next.starts_with('-'));
+        let same = |at: &usize| values[*at..].iter().zip(&words).all(|(value, word)| value == *word);
+        (0..(values.len() + 1).saturating_sub(words.len())).any(|at| same(&at) && is_whole(at))
     }
-}
 
-/// An edit to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// No change: the file already has the entry.
-    None,
-    /// The new text of the file.
-    Write(String),
-    /// No change: the file has a different entry with the same name. Contains the text of that entry.
-    Conflict(String),
-}
-
-/// The reason why an entry can't be added to a file.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The file is not valid JSON.
-    #[error("it is not valid JSON: {0}")]
-    Json(String),
-    /// The file is not valid TOML.
-    #[error("it is not valid TOML: {0}")]
-    Toml(#[from] toml_edit::TomlError),
-    /// A key occurs twice. Clients differ in which occurrence they use.
-    #[error("it has `{0}` twice")]
-    DuplicateKey(String),
-    /// The value of the server key is not a map.
-    #[error("its `{0}` is not a map of server names to servers")]
-    NotATable(&'static str),
-}
-
-/// Adds an entry to the text of a configuration file.
-///
-/// `present` is the current text, or `None` if the file does not exist. An entry with the same name is replaced only if
-/// `replace` is true.
-///
-/// # Errors
-///
-/// Returns an error if the text is invalid, a key occurs twice, or the value of the server key is not a map.
-pub fn add_entry(
-    client: Client,
-    present: Option<&str>,
-    entry: &ServerEntry,
-    replace: bool,
-) -> Result<Edit, SetupError> {
-    match client {
-        Client::Codex => add_toml_entry(client, present.unwrap_or_default(), entry, replace),
-        _ => add_json_entry(client, present.unwrap_or_default(), entry, replace),
+    /// Returns whether a configuration file names a server so.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        [format!("\"{}\"", self.name), format!(".{}]", self.name)].iter().any(|name| text.contains(name))
     }
 }
 
 /// Returns the text of a configuration file that contains only the entry.
-pub fn new_file(client: Client, entry: &ServerEntry) -> String {
-    match add_entry(client, None, entry, false) {
-        Ok(Edit::Write(text)) => text,
-        // Adding an entry to an empty file neither fails nor conflicts.
-        Ok(Edit::None | Edit::Conflict(_)) | Err(_) => String::new(),
-    }
+pub fn new_file(client: &Client, entry: &ServerEntry) -> String {
+    let ServerEntry { name, command, arguments } = entry;
+    let file = match client.form {
+        Form::Plain(key) => json!({key: {name: {"command": command, "args": arguments}}}),
+        Form::OpenCode => {
+            let words: Vec<&String> = once(command).chain(arguments).collect();
+            json!({"mcp": {name: {"type": "local", "command": words}}})
+        }
+        Form::Copilot => {
+            let entry = json!({"type": "local", "command": command, "args": arguments, "tools": ["*"]});
+            json!({"mcpServers": {name: entry}})
+        }
+        // JSON's strings and lists are TOML's too.
+        Form::Codex => {
+            let (command, arguments) = (json!(command), json!(arguments));
+            return format!("[mcp_servers.{name}]\ncommand = {command}\nargs = {arguments}\n");
+        }
+    };
+    format!("{file:#}\n")
 }
 
-/// Returns the servers listed in the text of a client's configuration file.
-///
-/// # Errors
-///
-/// Returns an error if the text is invalid.
-pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupError> {
-    if client == Client::Codex {
-        let file: DocumentMut = present.parse()?;
-        let servers = file.get(client.keys()[0]).and_then(Item::as_table_like);
-        let entry = |(name, item): (&str, &Item)| {
-            let table = item.as_table_like()?;
-            let command = table.get("command")?.as_str()?.to_owned();
-            let arguments = table.get("args").and_then(words).unwrap_or_default();
-            Some(ServerEntry { name: name.to_owned(), command, arguments })
+/// Returns the words that start this server, each time a configuration file names it, possibly behind a wrapper. They are
+/// empty if it runs in a container.
+pub fn ours(text: &str) -> Vec<Vec<String>> {
+    let values = values(text);
+    let found = values.iter().enumerate().filter_map(|(at, word)| match file_name(word) {
+        "tot-mcp" => Some(vec![word.clone()]),
+        "tot" if values.get(at + 1).is_some_and(|next| next == "mcp") => {
+            Some(vec![word.clone(), "mcp".to_owned()])
+        }
+        name if name.split(':').next() == Some("tree-of-thoughts") => Some(Vec::new()),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// Returns the last part of a path of any system, without the suffix of a program.
+fn file_name(path: &str) -> &str {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.trim_end_matches(".exe").trim_end_matches(".cmd")
+}
+
+/// Returns the strings in JSON or TOML that are no keys. The text is not parsed, so errors in it do not matter.
+fn values(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let is_comment = c == '#' || rest.starts_with("//");
+        let length = match c {
+            _ if is_comment => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '"' | '\'' => {
+                let mut is_escaped = false;
+                let is_end = |other| {
+                    let is_end = other == c && !is_escaped;
+                    is_escaped = c == '"' && other == '\\' && !is_escaped;
+                    is_end
+                };
+                let length = rest[1..].find(is_end).map_or(rest.len(), |end| end + 2);
+                let (string, after) = rest.split_at(length);
+                if !after.trim_start().starts_with([':', '=']) {
+                    // A literal string of TOML has no escapes.
+                    let plain = || string.trim_matches(c).to_owned();
+                    found.push(serde_json::from_str(string).unwrap_or_else(|_| plain()));
+                }
+                length
+            }
+            c => c.len_utf8(),
         };
-        return Ok(servers.into_iter().flat_map(|servers| servers.iter()).filter_map(entry).collect());
+        rest = &rest[length..];
     }
-    let entry = |member: CstObjectProp| {
-        let server = member.to_serde_value()?;
-        let words = |key: &str| -> Vec<String> {
-            match &server[key] {
-                Value::String(word) => vec![word.clone()],
-                list => {
-                    let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-                    words.map(str::to_owned).collect()
-                }
-            }
-        };
-        let mut arguments = [words("command"), words("args")].concat();
-        let command = if arguments.is_empty() { None } else { Some(arguments.remove(0)) };
-        Some(ServerEntry { name: member.name()?.decoded_value().ok()?, command: command?, arguments })
+    found
+}
+
+/// Returns whether a path leads through a folder of one version, such as `Cellar/tot/0.1.0`, or through a cache. The next
+/// upgrade may remove such a folder.
+pub fn is_of_one_version(path: &Path) -> bool {
+    let is_number = |text: &str| {
+        let bytes = text.as_bytes();
+        bytes.windows(3).any(|it| it[0].is_ascii_digit() && it[1] == b'.' && it[2].is_ascii_digit())
     };
-    let (_, _root, servers) = json_servers(client, present)?;
-    Ok(servers.properties().into_iter().filter_map(entry).collect())
-}
-
-/// Parses a JSON file. Returns the byte order mark, the root and the server map, which is created if missing.
-fn json_servers(client: Client, present: &str) -> Result<(&'static str, CstRootNode, CstObject), SetupError> {
-    // Some editors write a byte order mark. Clients accept it, so it is preserved.
-    let (mark, text) = match present.strip_prefix('\u{feff}') {
-        Some(text) => ("\u{feff}", text),
-        None => ("", present),
-    };
-    let text = if text.trim().is_empty() { "{}\n" } else { text };
-    // Editors allow comments and trailing commas in these files, but no other extensions.
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let root = CstRootNode::parse(text, &options).map_err(|error| SetupError::Json(error.to_string()))?;
-    let object = root.object_value();
-    let mut servers = object.ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
-    for key in client.keys() {
-        if maps_servers(client, &servers) {
-            break;
-        }
-        reject_duplicate(&servers, key)?;
-        servers = servers.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
-    }
-    Ok((mark, root, servers))
-}
-
-fn add_json_entry(
-    client: Client,
-    present: &str,
-    entry: &ServerEntry,
-    replace: bool,
-) -> Result<Edit, SetupError> {
-    let (mark, root, servers) = json_servers(client, present)?;
-    reject_duplicate(&servers, &entry.name)?;
-    let members = json_entry(client, entry);
-    match servers.get(&entry.name) {
-        None => {
-            let input = members.iter().map(|(name, value)| ((*name).to_owned(), json_input(value))).collect();
-            servers.append(&entry.name, CstInputValue::Object(input));
-            servers.ensure_multiline();
-        }
-        Some(present) => {
-            let existing = present.to_serde_value().unwrap_or(Value::Null);
-            let is_same = |(name, value): &(&str, Value)| existing.get(name) == Some(value);
-            let contradicts =
-                |key: &&&str| existing.get(key).is_some() && !members.iter().any(|(name, _)| name == *key);
-            if members.iter().all(is_same) && !CONTRADICTING.iter().any(|key| contradicts(&key)) {
-                return Ok(Edit::None);
-            }
-            if !replace {
-                return Ok(Edit::Conflict(existing.to_string()));
-            }
-            let server = present.object_value_or_set();
-            for key in CONTRADICTING.iter().filter(contradicts) {
-                server.get(key).into_iter().for_each(CstObjectProp::remove);
-            }
-            for (name, value) in members.iter().filter(|member| !is_same(member)) {
-                match server.get(name) {
-                    Some(member) => member.set_value(json_input(value)),
-                    None => drop(server.append(name, json_input(value))),
-                }
-            }
-        }
-    }
-    Ok(Edit::Write(format!("{mark}{root}")))
-}
-
-/// Keys that specify how and where an existing entry starts the server. They contradict the new entry, so they are
-/// removed. Other keys, such as environment variables, are preserved.
-const CONTRADICTING: &[&str] = &[
-    "type",
-    "args",
-    "url",
-    "httpUrl",
-    "serverUrl",
-    "headers",
-    "http_headers",
-    "env_http_headers",
-    "bearer_token_env_var",
-];
-
-/// Returns an error if the object contains the key twice, because programs interpret duplicates differently.
-fn reject_duplicate(object: &CstObject, key: &str) -> Result<(), SetupError> {
-    let is_it = |member: &CstObjectProp| {
-        member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
-    };
-    match object.properties().iter().filter(|member| is_it(member)).count() {
-        0 | 1 => Ok(()),
-        _ => Err(SetupError::DuplicateKey(key.to_owned())),
-    }
-}
-
-/// Returns whether this object maps names directly to servers, as in OpenCode 1. OpenCode 2 reads such files too, but a
-/// file can't mix the two formats.
-fn maps_servers(client: Client, place: &CstObject) -> bool {
-    client == Client::OpenCode
-        && place.properties().iter().any(|member| {
-            member.object_value().is_some_and(|server| {
-                ["local", "remote"].iter().any(|kind| {
-                    server.get("type").and_then(|kind| kind.to_serde_value()) == Some(Value::from(*kind))
-                })
-            })
-        })
-}
-
-/// Returns the JSON members of the entry.
-fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)> {
-    let command = Value::from(entry.command.as_str());
-    let mut members = Vec::new();
-    match client {
-        Client::VsCode => members.push(("type", Value::from("stdio"))),
-        Client::OpenCode | Client::CopilotCli => members.push(("type", Value::from("local"))),
-        _ => {}
-    }
-    if client == Client::OpenCode {
-        // OpenCode has a single list for the program and its arguments.
-        let words =
-            std::iter::once(command).chain(entry.arguments.iter().map(|word| Value::from(word.as_str())));
-        members.push(("command", words.collect()));
-    } else {
-        members.push(("command", command));
-        // Every example in the Copilot CLI documentation has `args`.
-        if !entry.arguments.is_empty() || client == Client::CopilotCli {
-            members.push(("args", Value::from(entry.arguments.clone())));
-        }
-    }
-    if client == Client::CopilotCli {
-        members.push(("tools", Value::from(vec!["*"])));
-    }
-    members
-}
-
-/// Converts a string or a list of strings to a [`CstInputValue`].
-fn json_input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Array(items) => CstInputValue::Array(items.iter().map(json_input).collect()),
-        other => CstInputValue::String(other.as_str().unwrap_or_default().to_owned()),
-    }
-}
-
-fn add_toml_entry(
-    client: Client,
-    present: &str,
-    entry: &ServerEntry,
-    replace: bool,
-) -> Result<Edit, SetupError> {
-    let key = client.keys()[0];
-    let mut file: DocumentMut = present.parse()?;
-    let servers = file
-        .entry(key)
-        .or_insert_with(|| {
-            // An implicit table avoids an empty `[mcp_servers]` header, since it contains only tables.
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        })
-        .as_table_like_mut()
-        .ok_or(SetupError::NotATable(key))?;
-    let program = toml_edit::value(entry.command.as_str());
-    let arguments = toml_edit::value(entry.arguments.iter().collect::<Array>());
-    match servers.get_mut(&entry.name) {
-        None => {
-            let mut table = Table::new();
-            table.insert("command", program);
-            if !entry.arguments.is_empty() {
-                table.insert("args", arguments);
-            }
-            servers.insert(&entry.name, Item::Table(table));
-        }
-        Some(existing) => {
-            if existing.as_table_like().is_some_and(|existing| has_entry(existing, entry)) {
-                return Ok(Edit::None);
-            }
-            if !replace {
-                return Ok(Edit::Conflict(existing.to_string().trim().to_owned()));
-            }
-            if !existing.is_table_like() {
-                *existing = Item::Table(Table::new());
-            }
-            if let Some(existing) = existing.as_table_like_mut() {
-                CONTRADICTING.iter().for_each(|key| drop(existing.remove(key)));
-                existing.insert("command", program);
-                if !entry.arguments.is_empty() {
-                    existing.insert("args", arguments);
-                }
-            }
-        }
-    }
-    let text = file.to_string();
-    // The library writes Unix line endings.
-    let is_dos = present.contains('\n') && present.matches('\n').count() == present.matches("\r\n").count();
-    Ok(Edit::Write(if is_dos { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }))
-}
-
-/// Returns whether a table has the entry's values and no contradicting keys.
-fn has_entry(existing: &dyn TableLike, entry: &ServerEntry) -> bool {
-    let arguments = existing.get("args").map_or_else(|| Some(Vec::new()), words);
-    let contradicts = |key: &&str| *key != "args" && existing.contains_key(key);
-    existing.get("command").and_then(Item::as_str) == Some(&entry.command)
-        && arguments.as_ref() == Some(&entry.arguments)
-        && !CONTRADICTING.iter().any(contradicts)
-}
-
-/// Returns the item as a list of strings, if it is one.
-fn words(item: &Item) -> Option<Vec<String>> {
-    item.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+    let stores = ["Cellar", "_npx", ".cache", "Caches"];
+    let folders = path.parent().into_iter().flatten().map(|folder| folder.to_string_lossy());
+    path.starts_with("/nix/store")
+        || path.starts_with("/gnu/store")
+        || folders.into_iter().any(|folder| stores.contains(&&*folder) || is_number(&folder))
 }
 
 /// The skill that teaches agents the method, shared by all clients and the Claude Code plugin.
 pub const SKILL: &str = include_str!("../../.packaging/claude-code/skills/investigate/SKILL.md");
 
+/// An edit to a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// No change: the text is already there.
+    None,
+    /// The new text.
+    Write(String),
+    /// No change: another text is there. Contains that text, if it is short.
+    Conflict(String),
+}
+
+/// Puts the skill into the text of its file, if there is one.
+pub fn put_skill(present: Option<&str>, replace: bool) -> Edit {
+    match present {
+        Some(there) if there.replace("\r\n", "\n") == SKILL => Edit::None,
+        Some(_) if !replace => Edit::Conflict(String::new()),
+        there => Edit::Write(with_endings_of(there.unwrap_or_default(), SKILL)),
+    }
+}
+
+/// Returns text with the line endings of another text.
+fn with_endings_of(other: &str, text: &str) -> String {
+    let is_dos = other.matches("\r\n").count() * 2 > other.matches('\n').count();
+    if is_dos { text.replace('\n', "\r\n") } else { text.to_owned() }
+}
+
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";
 
-/// Adds the paragraph about investigations to the text of an `AGENTS.md`. `server` is the server's name in the clients,
-/// and `root` is the investigations folder.
+/// Adds the paragraph about investigations to the text of an `AGENTS.md`, with the line endings of that text. `server` is the
+/// server's name in the clients, and `root` is the investigations folder.
 ///
 /// Returns [`Edit::Conflict`] if the text between the marks differs and `replace` is false, since a user may have
 /// edited it.
@@ -492,16 +405,20 @@ pub fn add_paragraph(present: Option<&str>, server: &str, root: &str, replace: b
         let begin = present[..end].rfind(BEGIN)?;
         Some(begin..end + END.len())
     });
-    match range {
-        Some(range) if present[range.clone()] == paragraph => Edit::None,
-        Some(range) if !replace => Edit::Conflict(present[range].to_owned()),
-        Some(range) => {
+    let plain = range.clone().map(|range| present[range].replace("\r\n", "\n"));
+    match (range, plain) {
+        (Some(_), Some(there)) if there == paragraph => Edit::None,
+        (Some(_), Some(there)) if !replace => Edit::Conflict(format!(":\n\n{there}")),
+        (Some(range), _) => {
             let mut text = present.to_owned();
-            text.replace_range(range, &paragraph);
+            text.replace_range(range, &with_endings_of(present, &paragraph));
             Edit::Write(text)
         }
-        None if present.trim().is_empty() => Edit::Write(format!("{paragraph}\n")),
-        None => Edit::Write(format!("{}\n\n{paragraph}\n", present.trim_end())),
+        (None, _) => {
+            let before = present.trim_end();
+            let gap = if before.is_empty() { "" } else { "\n\n" };
+            Edit::Write(before.to_owned() + &with_endings_of(present, &format!("{gap}{paragraph}\n")))
+        }
     }
 }
 
@@ -526,102 +443,77 @@ that. `tot list` shows them to people, `tot report` turns them into pages.
 mod tests {
     use super::*;
 
-    const ALL: [Client; 9] = [
-        Client::ClaudeCode,
-        Client::VsCode,
-        Client::Cursor,
-        Client::Codex,
-        Client::ClaudeDesktop,
-        Client::OpenCode,
-        Client::Windsurf,
-        Client::GeminiCli,
-        Client::CopilotCli,
-    ];
-
-    fn entry(arguments: &[&str]) -> ServerEntry {
-        ServerEntry {
-            name: "tot".to_owned(),
-            command: "tot-mcp".to_owned(),
-            arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-        }
+    fn entry(words: &[&str]) -> ServerEntry {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        ServerEntry { name: "tot".to_owned(), command: words[0].clone(), arguments: words[1..].to_vec() }
     }
 
-    fn written(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> String {
-        match add_entry(client, Some(present), entry, replace).unwrap() {
-            Edit::Write(text) => text,
-            other => panic!("{other:?}"),
+    fn client(word: &str) -> &'static Client {
+        CLIENTS.iter().find(|client| client.word == word).unwrap()
+    }
+
+    #[test]
+    fn the_program_in_a_new_file_is_found_again() {
+        for client in &CLIENTS {
+            for words in [&["tot-mcp"][..], &[r#"C:\Program Files\"tot"\tot-mcp.exe"#, "--root", "a\tb\u{1}"]]
+            {
+                let text = new_file(client, &entry(words));
+                assert_eq!(ours(&text), [[words[0].to_owned()]], "{text}");
+                assert!(entry(words).is_in(&text) && entry(words).is_named_in(&text), "{text}");
+                assert!(!entry(&["tot-mcp", "--sync"]).is_in(&text), "{text}");
+                assert!(!entry(&["tot-mcp"]).is_in(&new_file(client, &entry(&["tot-mcp", "--sync"]))));
+            }
         }
     }
 
     #[test]
-    fn a_new_file_contains_only_the_entry() {
-        insta::assert_snapshot!(new_file(Client::ClaudeCode, &entry(&[])), @r#"
-        {
-          "mcpServers": {
-            "tot": {
-              "command": "tot-mcp"
-            }
-          }
+    fn our_programs_are_found_in_any_text() {
+        for (text, found) in [
+            (r#"{"a": {"command": "env", "args": ["X=1", "/opt/tot-mcp"]}"#, vec![vec!["/opt/tot-mcp"]]),
+            ("[mcp_servers.x]\nargs = ['mcp']\ncommand = 'C:\\tot.exe'\n", vec![]),
+            ("[mcp_servers.x]\ncommand = 'C:\\tot.exe'\nargs = ['mcp']\n", vec![vec![r"C:\tot.exe", "mcp"]]),
+            (r#"{"command": ["docker", "run", "-i", "ghcr.io/x/tree-of-thoughts:1"],"#, vec![vec![]]),
+            ("{\n  // \"tot-mcp\"\n  /* 'tot-mcp' */ \"tot-mcp\": {\"command\": \"x\"}\n}", vec![]),
+            ("# command = \"tot-mcp\"\n\"tot-mcp\" = 1", vec![]),
+            ("\"tot-mcp", vec![vec!["tot-mcp"]]),
+            ("'é\\", vec![]),
+        ] {
+            assert_eq!(ours(text), found, "{text}");
         }
-        "#);
-        insta::assert_snapshot!(new_file(Client::VsCode, &entry(&["--root", "notes"])), @r#"
-        {
-          "servers": {
-            "tot": {
-              "type": "stdio",
-              "command": "tot-mcp",
-              "args": ["--root", "notes"]
-            }
-          }
-        }
-        "#);
-        insta::assert_snapshot!(new_file(Client::Codex, &entry(&["--root", "notes"])), @r#"
+    }
+
+    #[test]
+    fn a_new_file_has_the_form_that_its_client_reads() {
+        let entry = entry(&["tot-mcp", "--root", "notes"]);
+        let json = |word| new_file(client(word), &entry).split_whitespace().collect::<String>();
+        insta::assert_snapshot!(new_file(client("codex"), &entry), @r#"
         [mcp_servers.tot]
         command = "tot-mcp"
-        args = ["--root", "notes"]
+        args = ["--root","notes"]
         "#);
+        insta::assert_snapshot!(json("cursor"), @r#"{"mcpServers":{"tot":{"command":"tot-mcp","args":["--root","notes"]}}}"#);
+        insta::assert_snapshot!(json("vscode"), @r#"{"servers":{"tot":{"command":"tot-mcp","args":["--root","notes"]}}}"#);
+        // Versions up to 1.18.21 do not start with `mcp.servers`.
+        insta::assert_snapshot!(json("opencode"), @r#"{"mcp":{"tot":{"type":"local","command":["tot-mcp","--root","notes"]}}}"#);
+        insta::assert_snapshot!(json("copilot"), @r#"{"mcpServers":{"tot":{"type":"local","command":"tot-mcp","args":["--root","notes"],"tools":["*"]}}}"#);
     }
 
     #[test]
-    fn each_client_uses_its_documented_format() {
-        let entry = entry(&["--root", "notes"]);
-        insta::assert_snapshot!(new_file(Client::OpenCode, &entry), @r#"
+    fn a_folder_of_one_version_is_recognized() {
+        for path in [
+            "/usr/local/Cellar/tot/0.1.0/bin/tot-mcp",
+            "/home/linuxbrew/.linuxbrew/Cellar/tot/HEAD/bin/tot-mcp",
+            "/nix/store/abc-tot/bin/tot-mcp",
+            "/home/ada/.local/share/mise/installs/tot/0.1.0/bin/tot-mcp",
+            "/home/ada/.npm/_npx/1f/node_modules/.bin/tot-mcp",
+            "/opt/tot-v1.2/tot-mcp",
+        ] {
+            assert!(is_of_one_version(Path::new(path)), "{path}");
+        }
+        for path in ["/usr/local/bin/tot-mcp", "/home/ada/.cargo/bin/tot-mcp", "/opt/tot/current/tot-mcp-1.2"]
         {
-          "mcp": {
-            "servers": {
-              "tot": {
-                "type": "local",
-                "command": ["tot-mcp", "--root", "notes"]
-              }
-            }
-          }
+            assert!(!is_of_one_version(Path::new(path)), "{path}");
         }
-        "#);
-        insta::assert_snapshot!(new_file(Client::CopilotCli, &entry), @r#"
-        {
-          "mcpServers": {
-            "tot": {
-              "type": "local",
-              "command": "tot-mcp",
-              "args": ["--root", "notes"],
-              "tools": ["*"]
-            }
-          }
-        }
-        "#);
-        let plain = new_file(Client::ClaudeCode, &entry);
-        for client in [Client::Cursor, Client::ClaudeDesktop, Client::Windsurf, Client::GeminiCli] {
-            assert_eq!(new_file(client, &entry), plain, "{client:?}");
-        }
-    }
-
-    #[test]
-    fn opencode_1_files_keep_their_format() {
-        let present = r#"{"mcp": {"other": {"type": "local", "command": ["x"], "enabled": true}}}"#;
-        let text = written(Client::OpenCode, present, &entry(&[]), false);
-        let file: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(file["mcp"]["tot"]["command"], serde_json::json!(["tot-mcp"]), "{text}");
-        assert_eq!(add_entry(Client::OpenCode, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
     }
 
     #[test]
@@ -652,139 +544,16 @@ mod tests {
     }
 
     #[test]
-    fn other_json_content_is_preserved() {
-        let present = "{\n    // ours\n    \"inputs\": [1,2],\n    \"servers\": {\n        \"other\": {\"command\": \"x\"}, // kept\n    },\n}\n";
-        insta::assert_snapshot!(written(Client::VsCode, present, &entry(&[]), false), @r#"
-        {
-            // ours
-            "inputs": [1,2],
-            "servers": {
-                "other": {"command": "x"}, // kept
-                "tot": {
-                    "type": "stdio",
-                    "command": "tot-mcp",
-                },
-            },
-        }
-        "#);
-    }
-
-    #[test]
-    fn other_toml_content_is_preserved() {
-        let present =
-            "# mine\nmodel = \"o\"   # good\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tui]\ntheme = 1\n";
-        insta::assert_snapshot!(written(Client::Codex, present, &entry(&[]), false), @r#"
-        # mine
-        model = "o"   # good
-
-        [mcp_servers.other]
-        command = "x"
-
-        [mcp_servers.tot]
-        command = "tot-mcp"
-
-        [tui]
-        theme = 1
-        "#);
-    }
-
-    #[test]
-    fn the_same_entry_changes_nothing() {
-        for client in ALL {
-            let entry = entry(&["--min-rounds", "5"]);
-            assert_eq!(
-                add_entry(client, Some(&new_file(client, &entry)), &entry, false).unwrap(),
-                Edit::None
-            );
-        }
-    }
-
-    #[test]
-    fn a_different_entry_is_replaced_only_on_request() {
-        for client in ALL {
-            let present = new_file(client, &entry(&["--root", "old"]));
-            let change = add_entry(client, Some(&present), &entry(&[]), false).unwrap();
-            assert!(matches!(&change, Edit::Conflict(text) if text.contains("old")), "{client:?} {change:?}");
-            let replaced = written(client, &present, &entry(&[]), true);
-            assert_eq!(add_entry(client, Some(&replaced), &entry(&[]), false).unwrap(), Edit::None);
-            assert!(!replaced.contains("old"), "{replaced}");
-        }
-    }
-
-    #[test]
-    fn crlf_line_endings_are_preserved() {
-        let present = "model = \"o\"\r\n\r\n[mcp_servers.tot]\r\ncommand = \"x\"\r\n";
-        let text = written(Client::Codex, present, &entry(&[]), true);
-        assert_eq!(text, present.replace("\"x\"", "\"tot-mcp\""));
-        let present = "{\r\n  \"a\": 1\r\n}\r\n";
-        let text = written(Client::ClaudeCode, present, &entry(&[]), false);
-        assert!(
-            text.contains("tot-mcp") && text.matches('\n').count() == text.matches("\r\n").count(),
-            "{text:?}"
-        );
-    }
-
-    #[test]
-    fn replacing_an_entry_preserves_its_environment() {
-        let present = "[mcp_servers.tot]\ncommand = \"old\" # mine\nargs = [\"x\"]\nstartup_timeout_sec = 20\nurl = \"http://x\"\n\n\
-                       [mcp_servers.tot.env]\nTOT_ROOT = \"/r\"\n";
-        let text = written(Client::Codex, present, &entry(&[]), true);
-        insta::assert_snapshot!(text, @r#"
-            [mcp_servers.tot]
-            command = "tot-mcp"
-            startup_timeout_sec = 20
-
-            [mcp_servers.tot.env]
-            TOT_ROOT = "/r"
-            "#);
-        assert_eq!(add_entry(Client::Codex, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
-        let present = r#"{
-  "mcpServers": {
-    // mine
-    "tot": {"type": "http", "url": "http://x", "env": {"TOT_ROOT": "/r"}, "disabled": true}
-  }
-}
-"#;
-        let text = written(Client::Cursor, present, &entry(&["--sync"]), true);
-        insta::assert_snapshot!(text, @r#"
-            {
-              "mcpServers": {
-                // mine
-                "tot": {
-                  "env": {"TOT_ROOT": "/r"},
-                  "disabled": true,
-                  "command": "tot-mcp",
-                  "args": ["--sync"]
-                }
-              }
-            }
-            "#);
-        assert_eq!(add_entry(Client::Cursor, Some(&text), &entry(&["--sync"]), false).unwrap(), Edit::None);
-    }
-
-    #[test]
-    fn windows_paths_survive() {
-        for client in ALL {
-            let entry = ServerEntry {
-                command: r#"C:\Program Files\"tot"\tot-mcp.exe"#.to_owned(),
-                ..entry(&["--root", "a\tb\u{1}"])
-            };
-            let text = new_file(client, &entry);
-            assert_eq!(add_entry(client, Some(&text), &entry, false).unwrap(), Edit::None, "{text}");
-        }
-    }
-
-    #[test]
-    fn invalid_files_are_rejected() {
-        for (client, text) in [
-            (Client::Cursor, "{\"mcpServers\": {"),
-            (Client::Cursor, "[1]"),
-            (Client::Cursor, "{\"mcpServers\": 3}"),
-            (Client::Cursor, "{'mcpServers': {}}"),
-            (Client::Codex, "a = "),
-            (Client::Codex, "mcp_servers = 3"),
-        ] {
-            assert!(add_entry(client, Some(text), &entry(&[]), true).is_err(), "{text}");
-        }
+    fn line_endings_are_kept_and_make_no_difference() {
+        let dos = |text: &str| text.replace('\n', "\r\n");
+        let unix = "# Ours\n\nBe kind.\n";
+        let put = |text: &str, root| add_paragraph(Some(text), "tot", root, true);
+        let (Edit::Write(text), Edit::Write(other)) = (put(unix, "r"), put(unix, "s")) else { panic!() };
+        assert_eq!(put(&dos(unix), "r"), Edit::Write(dos(&text)));
+        assert_eq!(put(&dos(&text), "r"), Edit::None);
+        assert_eq!(put(&dos(&text), "s"), Edit::Write(dos(&other)));
+        assert_eq!(put_skill(Some(&dos(SKILL)), false), Edit::None);
+        assert_eq!(put_skill(Some("mine\r\n"), true), Edit::Write(dos(SKILL)));
+        assert_eq!(put_skill(None, false), Edit::Write(SKILL.to_owned()));
     }
 }

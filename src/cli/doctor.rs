@@ -1,11 +1,15 @@
 //! `tot doctor`: checks what `tot` needs, and suggests fixes.
 
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
+use super::client_config::{CLIENTS, Client, ours};
 use super::place::{Common, Location};
 use super::print::{say, say_fields};
+use super::programs::{self, greet, on_path};
 use super::{ExitResult, chain, is_person, passed, setup};
 use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
@@ -99,7 +103,7 @@ fn git() -> Vec<DoctorCheck> {
             )];
         }
     };
-    let settings = git.settings(std::path::Path::new(".")).unwrap_or_default();
+    let settings = git.settings(Path::new(".")).unwrap_or_default();
     let set = |variable: &str, key: &str| {
         let named = std::env::var(variable).ok().filter(|value| !value.is_empty());
         named.or_else(|| settings.last(key).map(str::to_owned))
@@ -130,45 +134,42 @@ fn git() -> Vec<DoctorCheck> {
 }
 
 fn server() -> DoctorCheck {
-    match setup::on_path("tot-mcp") {
-        Some(file) => DoctorCheck::ok("server", format!("{} is on PATH", file.display())),
-        None => DoctorCheck::note(
-            "server",
-            "tot-mcp is not on PATH",
-            "Agents can start it by its full path, which tot setup writes; or add its folder to PATH.",
-        ),
+    let Some(file) = on_path("tot-mcp") else {
+        let advice = "Agents can start it by its full path, which tot setup uses; or add its folder to PATH.";
+        return DoctorCheck::note("server", "tot-mcp is not on PATH", advice);
+    };
+    match greet(&[file.to_string_lossy().into_owned()]) {
+        Ok(()) => DoctorCheck::ok("server", format!("{} is on PATH", file.display())),
+        Err(fault) => DoctorCheck::wrong("server", format!("{} {fault}", file.display()), REINSTALL),
     }
 }
 
-/// Checks the clients. Reports the clients that start this server, that start another server under its name, or whose
-/// configuration is unreadable, and installed clients that do not start this server.
+const REINSTALL: &str =
+    "Install tot and tot-mcp again, in one version; `which -a tot tot-mcp` shows all that are on PATH.";
+
+/// Checks the clients: starts the programs in their files that are this server, and reports unreadable files, and installed
+/// clients that do not start this server.
 fn clients() -> Vec<DoctorCheck> {
-    let mut checks = Vec::new();
+    let mut checks: Vec<DoctorCheck> = Vec::new();
     let mut without = Vec::new();
-    for client in setup::clients() {
-        let file = client.file.display();
-        let servers = match client.servers {
-            Ok(servers) => servers,
-            Err(error) => {
-                let message = format!("{}: {file}: {error}", client.name);
-                checks.push(DoctorCheck::wrong("client", message, "Fix the file."));
-                continue;
-            }
-        };
-        if let Some(server) = servers.iter().find(|server| server.is_ours()) {
-            let name = if server.name == setup::NAME {
-                "the server".to_owned()
-            } else {
-                format!("the server as {}", server.name)
+    for client in &CLIENTS {
+        let known = checks.len();
+        for file in client.files().filter_map(|file| setup::resolve(file).ok()) {
+            let found = setup::read(&file).map(|text| ours(&text.unwrap_or_default()));
+            let found = match found {
+                Ok(found) => found.iter().map(|words| start(client, &file, words)).collect(),
+                Err(error) => {
+                    vec![DoctorCheck::wrong("client", format!("{}: {error}", client.name), "Fix the file.")]
+                }
             };
-            checks.push(DoctorCheck::ok("client", format!("{} starts {name} per {file}", client.name)));
-        } else if let Some(other) = servers.iter().find(|server| server.name == setup::NAME) {
-            checks.push(DoctorCheck::note(
-                "client",
-                format!("{} starts {} as {} per {file}", client.name, other.command, other.name),
-                format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the existing entry.", client.word),
-            ));
-        } else if client.is_installed {
+            for check in found {
+                // A file may name the server once per project.
+                if !checks.iter().any(|other| other.message == check.message) {
+                    checks.push(check);
+                }
+            }
+        }
+        if checks.len() == known && setup::is_installed(client).unwrap_or(false) {
             without.push((client.name, format!("tot setup {} --write", client.word)));
         }
     }
@@ -182,6 +183,36 @@ fn clients() -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::note("client", "no client is configured for this folder or user", advice));
     }
     checks
+}
+
+/// Starts the server as a client's file does, given the words that start it.
+fn start(client: &Client, file: &Path, words: &[String]) -> DoctorCheck {
+    let (who, file) = (client.name, file.display());
+    let Some(program) = words.first() else {
+        return DoctorCheck::ok(
+            "client",
+            format!("{who} starts the server in a container per {file}; not tried"),
+        );
+    };
+    let outcome = match programs::named(program) {
+        Ok(Some(path)) => {
+            let path = path.to_string_lossy().into_owned();
+            greet(&std::iter::once(path).chain(words[1..].iter().cloned()).collect::<Vec<_>>())
+        }
+        Ok(None) => {
+            let message =
+                format!("{who}: {file} names {program}, in this project or known only to the client");
+            return DoctorCheck::note("client", message, "It was not started. Start it by hand to try it.");
+        }
+        Err(fault) => Err(fault),
+    };
+    match outcome {
+        Ok(()) => DoctorCheck::ok("client", format!("{who} starts the server per {file}")),
+        Err(fault) => {
+            let advice = format!("tot setup {} prints what to write instead.", client.word);
+            DoctorCheck::wrong("client", format!("{who}: {file} names {program}, which {fault}"), advice)
+        }
+    }
 }
 
 fn root(place: &Location) -> DoctorCheck {

@@ -39,6 +39,7 @@ mod note;
 mod open;
 mod place;
 mod print;
+mod programs;
 mod propose;
 mod reclassify;
 mod remote;

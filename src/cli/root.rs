@@ -159,7 +159,7 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 /// Returns the path that someone wrote where no shell reads it, such as in a client's configuration.
-fn written_path(written: OsString) -> Result<PathBuf, String> {
+pub(super) fn written_path(written: OsString) -> Result<PathBuf, String> {
     let Some(text) = written.to_str() else { return Ok(written.into()) };
     expanded(text, std::env::home_dir(), |name| std::env::var(name).ok()).map(PathBuf::from)
 }

@@ -1,42 +1,48 @@
-//! `tot setup`: prints or writes this server's entry in the configuration of an MCP client, the skill that teaches agents the
-//! method, and the paragraph in `AGENTS.md`.
+//! `tot setup`: adds this server to MCP clients, by their own commands or by a new file, and writes the skill that teaches agents
+//! the method, and the paragraph in `AGENTS.md`.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use super::print::{self, can_ask};
-use super::{CommandResult, misused, say, value_name};
+use super::print::{self, can_ask, tell};
+use super::programs::{on_path, own_server, run_client};
+use super::{CommandResult, misused, root, say};
 use crate::base::platform;
 use crate::base::temporary::replace_file;
 use crate::cli::client_config::{
-    Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
+    CLIENTS, Client, ConfigFile, Edit, OwnCommand, ServerEntry, add_paragraph, is_of_one_version, new_file,
+    put_skill,
 };
 
 /// The server's default name in clients.
-pub(super) const NAME: &str = "tot";
+const NAME: &str = "tot";
+
+/// The word for `AGENTS.md` in place of a client.
+const AGENTS_MD: &str = "agents-md";
 
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
     /// MCP client to configure; without it, lists the installed ones, and asks for each at a terminal
-    #[arg(value_enum)]
-    client: Option<ClientName>,
-    /// Write the entry into the client's file, in the current folder for project files; everything else in it stays
-    /// unchanged
+    #[arg(value_parser = clients())]
+    client: Option<String>,
+    /// Have the client add the server with its own command or, without one, write the client's file if there is none yet. An
+    /// existing file is never edited
     #[arg(long)]
     write: bool,
     /// Also write the skill that teaches the method, into the project folder where this client looks for skills
     #[arg(long, requires = "write")]
     skill: bool,
-    /// Replace an existing entry of the same name without asking
+    /// Replace a server of the same name, an edited skill or an edited paragraph without asking
     #[arg(long, requires = "write")]
     replace: bool,
     /// Name of the server in the client
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
     /// Investigations folder; default: `investigations` in the project where the client starts the server
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, value_parser = root::path())]
     root: Option<PathBuf>,
     /// More options for tot-mcp, such as `-- --min-rounds 5`
     #[arg(last = true, value_name = "OPTION")]
@@ -46,53 +52,22 @@ pub(super) struct SetupArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot setup                          finds installed clients, and asks
-  tot setup claude-code              prints what to add to .mcp.json of the project
-  tot setup claude-code --write      writes it
+  tot setup claude-code              prints the command or the text that adds the server
+  tot setup claude-code --write      adds it
   tot setup gemini --write --skill   also installs the skill
   tot setup agents-md --write        adds a paragraph to AGENTS.md, which most agents read
   tot setup codex --write --root ~/investigations -- --min-rounds 5";
 
-/// The clients, as named on the command line.
-#[derive(Clone, Copy, ValueEnum)]
-enum ClientName {
-    /// Claude Code: .mcp.json in the project
-    ClaudeCode,
-    /// VS Code: .vscode/mcp.json in the project
-    Vscode,
-    /// Cursor: .cursor/mcp.json in the project
-    Cursor,
-    /// Codex: config.toml in ~/.codex
-    Codex,
-    /// Claude Desktop: its settings for this user
-    ClaudeDesktop,
-    /// OpenCode: opencode.json in the project
-    Opencode,
-    /// Windsurf: mcp_config.json in ~/.codeium/windsurf
-    Windsurf,
-    /// Gemini CLI: .gemini/settings.json in the project
-    Gemini,
-    /// GitHub Copilot CLI: .github/mcp.json in the project
-    Copilot,
-    /// Any agent that reads AGENTS.md: a paragraph on when to investigate; the client needs its own entry too
-    AgentsMd,
-}
-
-impl ClientName {
-    /// Returns the client, or `None` for `AGENTS.md`.
-    fn client(self) -> Option<Client> {
-        match self {
-            ClientName::ClaudeCode => Some(Client::ClaudeCode),
-            ClientName::Vscode => Some(Client::VsCode),
-            ClientName::Cursor => Some(Client::Cursor),
-            ClientName::Codex => Some(Client::Codex),
-            ClientName::ClaudeDesktop => Some(Client::ClaudeDesktop),
-            ClientName::Opencode => Some(Client::OpenCode),
-            ClientName::Windsurf => Some(Client::Windsurf),
-            ClientName::Gemini => Some(Client::GeminiCli),
-            ClientName::Copilot => Some(Client::CopilotCli),
-            ClientName::AgentsMd => None,
-        }
-    }
+/// Returns the clients as values of the argument.
+fn clients() -> PossibleValuesParser {
+    let about = |client: &Client| match (&client.own, client.program) {
+        (Some(_), Some(program)) => format!("{}, by `{program}` itself if it is on PATH", client.name),
+        _ => client.name.to_owned(),
+    };
+    let clients = CLIENTS.iter().map(|client| PossibleValue::new(client.word).help(about(client)));
+    let paragraph =
+        "Any agent that reads AGENTS.md: a paragraph on when to investigate; the client needs the server too";
+    clients.chain([PossibleValue::new(AGENTS_MD).help(paragraph)]).collect::<Vec<_>>().into()
 }
 
 /// Checks a server name, which all clients must accept.
@@ -105,45 +80,38 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(arguments: &SetupArguments) -> CommandResult {
-    match arguments.client.map(ClientName::client) {
-        None => all(arguments),
-        Some(None) if arguments.skill => {
-            Err(misused("--skill needs a client: tot setup CLIENT --write --skill"))
+    let Some(word) = arguments.client.as_deref() else { return all(arguments) };
+    let Some(client) = CLIENTS.iter().find(|client| client.word == word) else {
+        if arguments.skill {
+            return Err(misused("--skill needs a client: tot setup CLIENT --write --skill"));
         }
-        Some(None) => agents_md(arguments),
-        Some(Some(client)) if arguments.write => {
-            if arguments.skill && client.skill().is_none() {
-                let reason =
-                    format!("{} does not load skills from a folder: leave out --skill", client.name());
-                return Err(misused(reason));
-            }
-            write_entry(arguments, client)?;
-            match client.skill().filter(|_| arguments.skill) {
-                Some(place) => write_skill(client, place, arguments.replace),
-                None => Ok(()),
-            }
-        }
-        Some(Some(client)) => say(&format!(
-            "For {}, add this to {}, or run the same command with --write.\n\n{}",
-            client.name(),
-            file(client)?.display(),
-            new_file(client, &entry(arguments, client)?)
-        )),
+        return agents_md(arguments);
+    };
+    let plan = Plan::of(arguments, client)?;
+    if !arguments.write {
+        return say(&plan.by_hand());
+    }
+    if arguments.skill && client.skill.is_none() {
+        let reason = format!("{} does not load skills from a folder: leave out --skill", client.name);
+        return Err(misused(reason));
+    }
+    plan.carry_out(arguments.replace)?;
+    match client.skill.filter(|_| arguments.skill) {
+        Some(place) => write_skill(client, place, arguments.replace),
+        None => Ok(()),
     }
 }
 
 /// Handles all installed clients. At a terminal, asks about each; otherwise prints the command for each.
 fn all(arguments: &SetupArguments) -> CommandResult {
-    let clients = ClientName::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
     let mut found = Vec::new();
-    for (known, client) in clients {
+    for client in &CLIENTS {
         if is_installed(client)? {
-            found.push((known, client));
+            found.push((client, Plan::of(arguments, client)?));
         }
     }
     if found.is_empty() {
-        let known: Vec<String> =
-            ClientName::value_variants().iter().map(|known| value_name(*known)).collect();
+        let known: Vec<&str> = CLIENTS.iter().map(|client| client.word).chain([AGENTS_MD]).collect();
         return Err(format!(
             "no known client was found. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
             known.join(", ")
@@ -151,23 +119,20 @@ fn all(arguments: &SetupArguments) -> CommandResult {
         .into());
     }
     if !can_ask() {
-        let mut text =
-            "Found these clients. Each command writes the server into the client's file:\n\n".to_owned();
-        for (known, client) in found {
-            text += &format!(
-                "  tot setup {} --write\n      {}: {}\n",
-                value_name(known),
-                client.name(),
-                file(client)?.display()
-            );
+        let mut text = "Found these clients. Each command adds the server:\n\n".to_owned();
+        for (client, plan) in found {
+            text += &format!("  tot setup {} --write\n      {}: {}\n", client.word, client.name, plan.how());
         }
         text += "  tot setup agents-md --write\n      a paragraph in AGENTS.md on when to investigate\n";
         return say(&text);
     }
-    for (_, client) in found {
-        if ask(&format!("{}: add the server to {}?", client.name(), file(client)?.display()), true)? {
-            write_entry(arguments, client)?;
-            if let Some(skill) = client.skill()
+    for (client, plan) in found {
+        if ask(&format!("{}: add the server ({})?", client.name, plan.how()), true)? {
+            // The next client may work.
+            if let Err(error) = plan.carry_out(arguments.replace) {
+                tell(&format!("{}: {error}", client.name));
+            }
+            if let Some(skill) = client.skill
                 && !Path::new(skill).exists()
                 && ask(&format!("Install the skill that teaches the method in {skill}?"), true)?
             {
@@ -182,23 +147,106 @@ fn all(arguments: &SetupArguments) -> CommandResult {
 }
 
 /// Returns whether the client's program or folder exists on this machine.
-fn is_installed(client: Client) -> Result<bool, &'static str> {
-    Ok(client.program().and_then(on_path).is_some() || resolve(client.folder())?.is_dir())
+pub(super) fn is_installed(client: &Client) -> Result<bool, &'static str> {
+    Ok(client.program.and_then(on_path).is_some() || resolve(client.folder)?.is_dir())
 }
 
-/// Finds a program on PATH by name.
-pub(super) fn on_path(program: &str) -> Option<PathBuf> {
-    let suffixes = platform::PROGRAM_SUFFIXES;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .flat_map(|folder| suffixes.iter().map(move |suffix| folder.join(format!("{program}{suffix}"))))
-        .find(|file| file.is_file())
+/// The way in which a client gets the server.
+struct Plan {
+    client: &'static Client,
+    entry: ServerEntry,
+    /// The file that will name the server.
+    file: PathBuf,
+    /// The client's own command, with the path of its program.
+    own: Option<(String, &'static OwnCommand)>,
+}
+
+impl Plan {
+    fn of(arguments: &SetupArguments, client: &'static Client) -> CommandResult<Plan> {
+        let own = client.own.as_ref().zip(client.program.and_then(on_path));
+        let own = own.map(|(own, program)| text(&program).map(|program| (program, own))).transpose()?;
+        let place = own.as_ref().map_or(client.file, |(_, own)| own.file);
+        let is_shared = matches!(place, ConfigFile::Project(_));
+        let entry = entry(arguments, is_shared, client.starts_at_home && !is_shared)?;
+        Ok(Plan { client, entry, file: resolve(place)?, own })
+    }
+
+    /// Returns the command line, or the name of the file.
+    fn how(&self) -> String {
+        let Some((_, own)) = &self.own else { return self.file.display().to_string() };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=".contains(c);
+        let quoted = |word: String| {
+            if word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+        };
+        let words = own.filled(own.add, &self.entry).into_iter().map(quoted);
+        std::iter::once(self.client.program.unwrap_or_default().to_owned())
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Describes how a person adds the server.
+    fn by_hand(&self) -> String {
+        let (name, how) = (self.client.name, self.how());
+        let or = "or run the same command with --write";
+        match self.own {
+            Some(_) => format!("For {name}, run this, {or}.\n\n  {how}\n"),
+            None => format!("For {name}, add this to {how}, {or}.\n\n{}", new_file(self.client, &self.entry)),
+        }
+    }
+
+    fn carry_out(&self, replace: bool) -> CommandResult {
+        let (who, name, file) = (self.client.name, &self.entry.name, self.file.display());
+        let there = read(&self.file)?;
+        if there.as_ref().is_some_and(|there| self.entry.is_in(there)) {
+            return say(&format!("{file} already has this server; nothing was changed.\n"));
+        }
+        let text = new_file(self.client, &self.entry);
+        let by = match (&self.own, there) {
+            (Some((program, own)), there) => {
+                // Some clients would replace the server without asking.
+                let is_named = there.is_some_and(|there| self.entry.is_named_in(&there));
+                if is_named && !replace {
+                    let what = format!("{file} already names a server `{name}`");
+                    return Err(format!("{what}: replace it with --replace, or choose another --name").into());
+                }
+                let run = |words| {
+                    let words = own.filled(words, &self.entry);
+                    run_client(&std::iter::once(program.clone()).chain(words).collect::<Vec<_>>())
+                };
+                if let Some(remove) = own.remove.filter(|_| is_named) {
+                    // If this fails, so does the addition.
+                    let _ = run(remove);
+                }
+                run(own.add).map_err(|error| {
+                    format!(
+                        "{} failed: {error}\nRun it by hand, or add this to {file}:\n\n{text}",
+                        self.how()
+                    )
+                })?;
+                format!("by `{}`", self.how())
+            }
+            (None, None) => {
+                write(&self.file, &text)?;
+                format!("in {file}")
+            }
+            (None, Some(_)) => {
+                return Err(
+                    format!("{file} exists, and tot does not edit it. Add this to it:\n\n{text}").into()
+                );
+            }
+        };
+        let note = match is_of_one_version(Path::new(&self.entry.command)) {
+            true => " The path is that of one version: repeat this after an upgrade.",
+            false => "",
+        };
+        say(&format!("{who} now has the server `{name}`, {by}. {}{note}\n", self.client.hint))
+    }
 }
 
 fn agents_md(arguments: &SetupArguments) -> CommandResult {
-    let file = Path::new("AGENTS.md");
     if arguments.write {
-        return write_paragraph(arguments, file);
+        return write_paragraph(arguments, Path::new("AGENTS.md"));
     }
     let Edit::Write(text) = add_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
         return Ok(());
@@ -212,73 +260,33 @@ fn root_text(arguments: &SetupArguments) -> Result<String, String> {
 
 fn write_paragraph(arguments: &SetupArguments, file: &Path) -> CommandResult {
     let root = root_text(arguments)?;
-    let present = read(file)?;
-    let put = |replace| Ok(add_paragraph(present.as_deref(), &arguments.name, &root, replace));
+    let put = |there: Option<&str>| add_paragraph(there, &arguments.name, &root, arguments.replace);
     let said = format!("{} now tells agents when and how to investigate.\n", file.display());
-    change(file, arguments.replace, "paragraph", put, &said)
+    change(file, "paragraph", put, &said)
 }
 
-/// Writes the result of `put` and prints `said`. An existing `what` that differs is replaced only with `--replace` or after
-/// asking.
-fn change(
-    file: &Path,
-    replace: bool,
-    what: &str,
-    put: impl Fn(bool) -> CommandResult<Edit>,
-    said: &str,
-) -> CommandResult {
-    let mut edit = put(replace)?;
-    if let Edit::Conflict(there) = &edit {
-        if !may_replace(&format!("{} already has another {what}:\n\n{there}\n", file.display()))? {
-            return say("Nothing was changed.\n");
+fn write_skill(client: &Client, place: &str, replace: bool) -> CommandResult {
+    let said = format!("{} now has the skill `investigate` in {place}.\n", client.name);
+    change(Path::new(place), "skill", |there| put_skill(there, replace), &said)
+}
+
+/// Writes the result of `put` and prints `said`. An existing `what` that differs is replaced only with `--replace`.
+fn change(file: &Path, what: &str, put: impl Fn(Option<&str>) -> Edit, said: &str) -> CommandResult {
+    let name = file.display();
+    match put(read(file)?.as_deref()) {
+        Edit::None => say(&format!("{name} is already up to date; nothing was changed.\n")),
+        Edit::Conflict(other) => {
+            Err(format!("{name} already has another {what}, which --replace replaces{other}").into())
         }
-        edit = put(true)?;
+        Edit::Write(text) => {
+            write(file, &text)?;
+            say(said)
+        }
     }
-    let Edit::Write(text) = edit else {
-        return say(&format!("{} is already up to date; nothing was changed.\n", file.display()));
-    };
-    write(file, &text)?;
-    say(said)
 }
 
-fn write_skill(client: Client, place: &str, replace: bool) -> CommandResult {
-    let file = Path::new(place);
-    match read(file)? {
-        Some(there) if there == SKILL => {
-            return say(&format!("{place} already contains the skill; nothing was changed.\n"));
-        }
-        Some(_) if !replace && !may_replace(&format!("{place} already has different content.\n"))? => {
-            return say("Nothing was changed.\n");
-        }
-        _ => write(file, SKILL)?,
-    }
-    say(&format!("{} now has the skill `investigate` in {place}.\n", client.name()))
-}
-
-fn write_entry(arguments: &SetupArguments, client: Client) -> CommandResult {
-    let (file, entry) = (file(client)?, entry(arguments, client)?);
-    let present = read(&file)?;
-    let put = |replace| {
-        add_entry(client, present.as_deref(), &entry, replace).map_err(|error| {
-            format!(
-                "{}: {error}. Nothing was written; fix the file, or add this manually:\n\n{}",
-                file.display(),
-                new_file(client, &entry)
-            )
-            .into()
-        })
-    };
-    let (who, name) = (client.name(), &entry.name);
-    let said = format!("{who} now has the server `{name}`, in {}. {}\n", file.display(), hint(client));
-    change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
-}
-
-/// Returns the client's configuration file.
-fn file(client: Client) -> Result<PathBuf, &'static str> {
-    resolve(client.place())
-}
-
-fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
+/// Returns a file or folder of a client.
+pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
     Ok(match place {
         ConfigFile::Project(paths) => {
             PathBuf::from(paths.iter().find(|path| Path::new(path).exists()).unwrap_or(&paths[0]))
@@ -289,54 +297,19 @@ fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
     })
 }
 
-/// A client, with the servers that it starts.
-pub(super) struct SetUp {
-    pub name: &'static str,
-    /// The client's name in `tot setup`.
-    pub word: String,
-    pub file: PathBuf,
-    pub is_installed: bool,
-    /// The servers in the client's file, or the error from reading it.
-    pub servers: Result<Vec<ServerEntry>, String>,
-}
-
-/// Returns the state of all clients for this folder and this user.
-pub(super) fn clients() -> Vec<SetUp> {
-    let of = |known: &ClientName| {
-        let client = known.client()?;
-        let file = file(client).ok()?;
-        let servers = read(&file)
-            .and_then(|text| servers(client, &text.unwrap_or_default()).map_err(|error| error.to_string()));
-        let is_installed = is_installed(client).unwrap_or(false);
-        Some(SetUp { name: client.name(), word: value_name(*known), is_installed, servers, file })
+/// Returns the entry with which a client starts the server. In a shared file, the program is a bare name if it is on PATH.
+/// Otherwise, it is a path, because desktop programs do not inherit the shell's PATH.
+fn entry(arguments: &SetupArguments, is_shared: bool, is_at_home: bool) -> CommandResult<ServerEntry> {
+    let (command, words) = match is_shared && on_path("tot-mcp").is_some() {
+        true => ("tot-mcp".to_owned(), &[][..]),
+        false => own_server().and_then(|(program, words)| Ok((text(&program)?, words)))?,
     };
-    ClientName::value_variants().iter().filter_map(of).collect()
-}
-
-/// Returns the step that remains to be done in the client.
-fn hint(client: Client) -> &'static str {
-    match client {
-        Client::ClaudeCode => "It asks for permission once, when it starts in this folder.",
-        Client::VsCode => "Start it there: `MCP: List Servers` in the command palette.",
-        Client::Cursor => "Enable it in Cursor's settings, under MCP.",
-        Client::Codex => "The server starts with the next session.",
-        Client::ClaudeDesktop => "Restart Claude Desktop.",
-        Client::OpenCode | Client::GeminiCli => "The server starts with the next session in this folder.",
-        Client::Windsurf => "Refresh the servers in its MCP panel, or restart it.",
-        Client::CopilotCli => "It starts the server in this folder once you trust the folder.",
-    }
-}
-
-/// Returns the entry with which the client starts the server.
-fn entry(arguments: &SetupArguments, client: Client) -> CommandResult<ServerEntry> {
-    let shared = matches!(client.place(), ConfigFile::Project(_));
-    let (command, mut words) = program(shared)?;
+    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let root = match &arguments.root {
         // A shared file must be valid in every clone, and user settings in every folder.
-        Some(root) if shared => Some(root.clone()),
+        Some(root) if is_shared => Some(root.clone()),
         Some(root) => Some(std::path::absolute(root)?),
-        // The client does not start servers in the user's project.
-        None if !client.starts_in_project() => Some(home()?.join("investigations")),
+        None if is_at_home => Some(home()?.join("investigations")),
         None => None,
     };
     if let Some(root) = root {
@@ -344,21 +317,6 @@ fn entry(arguments: &SetupArguments, client: Client) -> CommandResult<ServerEntr
     }
     words.extend(arguments.options.iter().cloned());
     Ok(ServerEntry { name: arguments.name.clone(), command, arguments: words })
-}
-
-/// Returns the program to start and its arguments. In a shared file, the program is a bare name if it is on PATH. Otherwise, it
-/// is a path, because desktop programs do not inherit the shell's PATH.
-fn program(shared: bool) -> CommandResult<(String, Vec<String>)> {
-    let server = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
-    if shared && on_path("tot-mcp").is_some() {
-        return Ok(("tot-mcp".to_owned(), Vec::new()));
-    }
-    let own = std::env::current_exe()?;
-    let beside = own.with_file_name(&server);
-    if beside.is_file() {
-        return Ok((text(&beside)?, Vec::new()));
-    }
-    Ok((text(&own)?, vec!["mcp".to_owned()]))
 }
 
 /// Returns a path as text, the only form that a configuration can contain.
@@ -392,7 +350,7 @@ fn settings() -> Result<PathBuf, &'static str> {
 }
 
 /// Reads a file. Returns `None` if it does not exist.
-fn read(file: &Path) -> Result<Option<String>, String> {
+pub(super) fn read(file: &Path) -> Result<Option<String>, String> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -407,17 +365,6 @@ fn ask(question: &str, default: bool) -> std::io::Result<bool> {
         "" => default,
         answer => matches!(answer, "y" | "yes"),
     }))
-}
-
-/// Asks whether to replace `what`. Without a terminal, returns an error that names the options.
-fn may_replace(what: &str) -> CommandResult<bool> {
-    if !can_ask() {
-        return Err(format!(
-            "{what}\nNothing was changed. Replace it with --replace, or use another name with --name"
-        )
-        .into());
-    }
-    Ok(ask(&format!("{what}\nReplace it?"), false)?)
 }
 
 /// Replaces a file, and creates its folder.

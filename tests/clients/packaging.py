@@ -53,13 +53,15 @@ class Place:
             "DISABLE_AUTOUPDATER": "1",
         }
 
+    def program(self, name):
+        """Gives the path of a packaged program: of Claude Code itself, which its installer only links to."""
+        packaged = [*self.modules.glob(f"@anthropic-ai/claude-code-*/{name}"), self.modules / ".bin" / name]
+        return next((str(path) for path in packaged if path.exists()), name)
+
     def run(self, program, *arguments, stdin=""):
         """Runs a program, which must succeed; gives what it printed."""
-        # Of Claude Code the program itself, which its installer only links to.
-        packaged = [*self.modules.glob(f"@anthropic-ai/claude-code-*/{program}"), self.modules / ".bin" / program]
-        found = next((str(path) for path in packaged if path.exists()), program)
         done = subprocess.run(
-            [found, *map(str, arguments)],
+            [self.program(program), *map(str, arguments)],
             cwd=self.project,
             env=self.environment,
             input=stdin,
@@ -94,14 +96,21 @@ def main():
         added.connected("tot")
         print("claude mcp add: connected")
 
-        written = place()
-        written.run("tot", "setup", "claude-code", "--write")
-        # The consent that Claude Code asks of a person, once, for what a project brings along.
-        consent = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["tot"]}
-        state = {"projects": {str(written.project.resolve()): consent}}
-        (written.home / ".claude.json").write_text(json.dumps(state))
-        written.connected("tot")
-        print("tot setup claude-code: connected")
+        # By the client's own command where it is on the PATH, otherwise into a new file.
+        shelf = scratch / "shelf"
+        shelf.mkdir()
+        (shelf / "claude").symlink_to(added.program("claude"))
+        for way, folders in {"the file": [], "claude mcp add": [shelf]}.items():
+            written = place()
+            written.environment["PATH"] = os.pathsep.join([*map(str, folders), written.environment["PATH"]])
+            said = written.run("tot", "setup", "claude-code", "--write")
+            assert not folders or "claude mcp add" in said, said
+            # The consent that Claude Code asks of a person, once, for what a project brings along.
+            consent = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["tot"]}
+            state = {"projects": {str(written.project.resolve()): consent}}
+            (written.home / ".claude.json").write_text(json.dumps(state))
+            written.connected("tot")
+            print(f"tot setup claude-code, by {way}: connected")
 
         # From a clone, as a user would: only what is committed counts.
         plugin = place()

@@ -252,7 +252,7 @@ sessions! {
     commit__without_a_name
     completions__each_shell
     #[cfg(target_os = "linux")]
-    doctor__other_servers
+    doctor__each_server
     #[cfg(target_os = "linux")]
     doctor__what_is_there
     end__another_conclusion
@@ -288,11 +288,13 @@ sessions! {
     #[cfg(target_os = "linux")]
     review__what_is_new
     #[cfg(target_os = "linux")]
+    setup__after_an_upgrade
+    #[cfg(target_os = "linux")]
     setup__agents_md
     #[cfg(target_os = "linux")]
-    setup__each_client
+    setup__by_clients
     #[cfg(target_os = "linux")]
-    setup__existing_files
+    setup__each_client
     #[cfg(target_os = "linux")]
     setup__the_skill
     #[cfg(target_os = "linux")]

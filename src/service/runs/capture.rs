@@ -40,6 +40,8 @@ pub enum CommandInput {
     Own,
     /// No input.
     Nothing,
+    /// This text.
+    Given(&'static str),
 }
 
 /// A command to run.
@@ -156,6 +158,7 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
     let mut command = platform::command(&all[0], folder);
     command.args(&all[1..]).envs(request.variables.iter().map(|(name, value)| (name, value)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(match request.input {
+        CommandInput::Given(_) => Stdio::piped(),
         CommandInput::Own => Stdio::inherit(),
         CommandInput::Nothing => Stdio::null(),
     });
@@ -163,11 +166,15 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
     if terminal.is_none() {
         platform::begin_group(&mut command);
     }
-    let child = command.spawn().map_err(|error| match error.kind() {
+    let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("the program {program} does not exist"),
         ErrorKind::PermissionDenied => format!("no permission to start the program {program}"),
         _ => format!("can't start the program {program}: {error}"),
     })?;
+    if let (CommandInput::Given(text), Some(mut pipe)) = (request.input, child.stdin.take()) {
+        // Its status shows whether the command read it. The thread is never joined.
+        let _ = thread::Builder::new().spawn(move || pipe.write_all(text.as_bytes()));
+    }
     Ok(Running { child, terminal })
 }
 
