@@ -137,9 +137,6 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     }
     let place = arguments.common.place()?;
     let path = place.folder(id)?;
-    if !(arguments.no_store || arguments.dry_run) {
-        place.store.refuse_in_progress(&path)?;
-    }
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);

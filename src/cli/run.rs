@@ -155,8 +155,6 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.root.place()?;
     let path = place.folder(id)?;
-    // The command may take hours, and its run must then be stored.
-    place.store.refuse_in_progress(&path)?;
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let started_at = world.now()?;
@@ -191,6 +189,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let signals = Passed::watch()?;
     let prepared =
         Prepared { session, caller, service, command, root, node, folder, project, started_at, signals };
+    // The command may take hours, and its run must then be stored.
     let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
     let rehearsed =
         prepared.service.rehearse(&prepared.session, prepared.request(arguments, outcome), &prepared.caller);

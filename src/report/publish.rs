@@ -213,7 +213,7 @@ pub fn publish(
                 Err(reason) => left_out.push((subject, reason)),
             }
         }
-        for (subject, LeftOut { reason, may_stay }) in left_out {
+        for (subject, Omitted { reason, may_stay }) in left_out {
             let stale = if may_stay { work.stale(subject, &made.parts)? } else { None };
             let kept = stale.as_ref().map(|part| part.entry.href.clone());
             made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason, kept });
@@ -273,13 +273,13 @@ fn without_place(error: &ReportReadError, folder: &Path) -> String {
 }
 
 /// Returns the reason to skip each investigation whose id occurred earlier in the list.
-fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<LeftOut>> {
+fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<Omitted>> {
     let mut known: HashMap<SessionId, &SiteSubject<'w>> = HashMap::new();
     let twin = |subject: &'w SiteSubject<'w>| {
         let SiteSubject { id: Some(id), .. } = subject else { return None };
         let first = *known.entry(*id).or_insert(subject);
         let place = || format!("it is the investigation {id}, which is also in {}", name_of(first.folder));
-        (!std::ptr::eq(first, subject)).then(|| LeftOut { reason: place(), may_stay: false })
+        (!std::ptr::eq(first, subject)).then(|| Omitted { reason: place(), may_stay: false })
     };
     subjects.iter().map(twin).collect()
 }
@@ -298,11 +298,11 @@ struct SiteSubject<'s> {
 
 /// The part for one of several investigations, and whether it comes from the earlier site; or the reason why the
 /// investigation is left out.
-type Made = Result<(SitePart, bool), LeftOut>;
+type Made = Result<(SitePart, bool), Omitted>;
 
 /// The reason why an investigation is left out.
 #[derive(Clone)]
-struct LeftOut {
+struct Omitted {
     reason: String,
     /// True if its pages from an earlier run may stay. They may contain text that the investigation withholds by now.
     may_stay: bool,
@@ -348,7 +348,7 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         }
     }
 
-    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&LeftOut>) -> Result<Made, ReportError> {
+    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&Omitted>) -> Result<Made, ReportError> {
         if let Some(twin) = twin {
             return Ok(Err(twin.clone()));
         }
@@ -359,12 +359,12 @@ impl<T: SiteTarget> SiteWork<'_, T> {
             Ok(read) => read,
             Err(error) => {
                 let may_stay = !matches!(error, ReportReadError::Withheld(_));
-                return Ok(Err(LeftOut { reason: without_place(&error, subject.folder), may_stay }));
+                return Ok(Err(Omitted { reason: without_place(&error, subject.folder), may_stay }));
             }
         };
         if Some(input.snapshot.investigation.meta().id) != subject.id {
             let reason = "another investigation replaced it while it was being read".to_owned();
-            return Ok(Err(LeftOut { reason, may_stay: true }));
+            return Ok(Err(Omitted { reason, may_stay: true }));
         }
         Ok(Ok((self.make(subject, &input, None)?, false)))
     }

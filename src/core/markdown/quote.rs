@@ -204,7 +204,7 @@ fn destination(address: &str) -> String {
 }
 
 /// The prefix of the first line of a block, and the prefix of all other lines.
-struct Prefix {
+struct LinePrefix {
     first: Option<String>,
     rest: String,
 }
@@ -214,7 +214,7 @@ struct QuoteWriter {
     /// The level of the text's highest heading.
     highest: u8,
     out: String,
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<LinePrefix>,
     /// The number of enclosing blocks without a prefix.
     too_deep: usize,
     /// The number of open emphases.
@@ -241,7 +241,7 @@ impl QuoteWriter {
             reader,
             highest,
             out: String::new(),
-            prefixes: vec![Prefix { first: None, rest: "> ".to_owned() }],
+            prefixes: vec![LinePrefix { first: None, rest: "> ".to_owned() }],
             too_deep: 0,
             emphasis: 0,
             line: String::new(),
@@ -463,7 +463,7 @@ impl QuoteWriter {
     fn indent(&mut self, first: Option<String>, rest: &str) {
         self.end_gap();
         match self.prefixes.len() {
-            0..MAX_DEPTH => self.prefixes.push(Prefix { first, rest: rest.to_owned() }),
+            0..MAX_DEPTH => self.prefixes.push(LinePrefix { first, rest: rest.to_owned() }),
             _ => self.too_deep += 1,
         }
     }

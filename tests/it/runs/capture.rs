@@ -5,7 +5,6 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tree_of_thoughts::domain::Run;
 use tree_of_thoughts::domain::run::Ended;
 
 use super::{World, is_alive};
