@@ -170,14 +170,15 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
 }
 
 fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> Result<(), SyncError> {
+    let id = store.load(path)?.investigation.meta().id;
     let (here, settings) = (git.references(path)?, git.settings(path)?);
     let Some(branch) = settings.own_branch(&here).or(here.branch.as_deref()) else {
         store.refuse_in_progress(path)?;
-        return Ok(());
+        return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch: String::new(), own: None });
     };
     let place = match add.own {
         true => remote::RemotePlace::own("main"),
-        false => remote::RemotePlace::in_hub(&add.prefix, store.load(path)?.investigation.meta().id),
+        false => remote::RemotePlace::in_hub(&add.prefix, id),
     };
     Ok(git.add_remote(path, branch, &add.name, &add.url, &place)?)
 }

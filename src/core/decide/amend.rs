@@ -29,7 +29,7 @@ pub struct Amend {
     pub reason: String,
     /// One sentence.
     pub headline: Option<String>,
-    /// The full new findings, in Markdown.
+    /// The full new text.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,

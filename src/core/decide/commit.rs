@@ -63,7 +63,7 @@ pub struct NodeResult {
     /// Commands run.
     #[serde(default)]
     pub commands: Vec<NewCommand>,
-    /// Ids of earlier `tot run` runs.
+    /// Ids of `tot run` runs.
     #[serde(default)]
     pub runs: Vec<String>,
     /// Sources, as data.
@@ -72,7 +72,7 @@ pub struct NodeResult {
     /// Related nodes elsewhere in the tree.
     #[serde(default)]
     pub links: Vec<NewLink>,
-    /// Files to store with it.
+    /// Files to store.
     #[serde(default)]
     pub attachments: Vec<Attach>,
 }

@@ -331,9 +331,10 @@ fn the_command_tells_each_and_fails_where_it_is_strict() {
                "now": {"path": "src/moved.py", "lines": "4-5"}})
     );
     // The single-file report says it too.
-    let mut export = sandbox.command(TOT);
-    export.current_dir(&project).args(["export", "--format", "html", "--root"]).arg(sandbox.root());
-    let page = String::from_utf8(export.output().unwrap().stdout).unwrap();
+    let mut report = sandbox.command(TOT);
+    report.current_dir(&project).args(["report", "--single-file", "page.html", "--root"]).arg(sandbox.root());
+    assert!(report.output().unwrap().status.success());
+    let page = std::fs::read_to_string(project.join("page.html")).unwrap();
     assert!(page.contains("changed since") && page.contains("gone since"), "{page}");
     // The sandbox is not in a project.
     let (status, text) = check(&[]);

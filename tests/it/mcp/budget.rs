@@ -152,7 +152,7 @@ fn every_reply_is_short(shape: Shape, number: usize) {
     let status = grown.ok("tot_status", json!({}));
     let sync = &status["sync"];
     assert_eq!((&sync["ahead"], &sync["behind"]), (&json!(1), &json!(0)), "{sync}");
-    assert!(sync["remote"].as_str().is_some_and(|it| it.starts_with("https://me:…@example.org/")), "{sync}");
+    assert!(sync["remote"].as_str().is_some_and(|it| it.starts_with("https://…@example.org/")), "{sync}");
     assert_eq!(status["totalNodes"], number);
     assert_eq!(status["graphResource"], json!(format!("tot://{}/graph.dot", grown.session)));
     let open = shape[0] * shape[1] * 3;
