@@ -207,7 +207,7 @@ fn expanded(
         let name = part.trim_end_matches(separators);
         let replaced = match name.strip_prefix('~').filter(|_| whole.is_empty()) {
             Some(user) => known("HOME").filter(|_| user.is_empty()),
-            None => with_variables(name, &known),
+            None => with_variables(name, known),
         };
         let Some(replaced) = replaced else {
             return refused(name, "was replaced neither by a shell nor by a client");

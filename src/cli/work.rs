@@ -269,7 +269,7 @@ fn is_file(word: &str) -> bool {
 /// Returns an error if the text is the name of a file, which is meant to be read.
 pub(super) fn text(text: &str) -> CommandResult<String> {
     if text != "-" && Path::new(text).is_file() {
-        return Err(misused(&format!("`{0}` is a file: `- <{0}` in its place reads it", one_line(text))));
+        return Err(misused(format!("`{0}` is a file: `- <{0}` in its place reads it", one_line(text))));
     }
     if text == "-" { Ok(read(text)?) } else { Ok(text.to_owned()) }
 }

@@ -107,8 +107,9 @@ impl Store {
     /// Returns an error if the root was removed while this program was running, which is not the same as an empty root.
     pub(super) fn is_root_there(&self) -> Result<(), RootRemoved> {
         let is_there = self.root.is_dir();
-        match is_there || !self.was_there.load(Ordering::Relaxed) {
-            true => Ok(self.was_there.fetch_or(is_there, Ordering::Relaxed)).map(drop),
+        let was_there = self.was_there.fetch_or(is_there, Ordering::Relaxed);
+        match is_there || !was_there {
+            true => Ok(()),
             false => Err(RootRemoved(std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone()))),
         }
     }

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use tree_of_thoughts::domain::NodeId;
 use tree_of_thoughts::format::{FileChange, layout};
-use tree_of_thoughts::store::git::{CommitText, Configuration, Durability, Git, GitOptions};
+use tree_of_thoughts::store::git::{CommitText, Durability, Git, GitOptions};
 
 /// The server's own setting.
 #[global_allocator]

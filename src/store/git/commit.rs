@@ -289,7 +289,7 @@ impl Git {
         }
         let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
         let boundary = self.git_dir.join("refs");
-        let failed = |source| self.reference_error("create a tag", &[full.clone()], source);
+        let failed = |source| self.reference_error("create a tag", std::slice::from_ref(&full), source);
         let lock = gix::lock::File::acquire_to_update_resource(&path, wait, Some(boundary), 0);
         let mut lock = lock.map_err(failed)?;
         lock.with_mut(|file| writeln!(file, "{id}")).map_err(io_error("write", lock.lock_path()))?;
