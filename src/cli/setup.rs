@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &SetupArguments) -> CommandResult {
         }
         return agents_md(arguments);
     };
-    let plan = Plan::of(arguments, client)?;
+    let plan = SetupPlan::of(arguments, client)?;
     if !arguments.write {
         return say(&plan.by_hand());
     }
@@ -107,7 +107,7 @@ fn all(arguments: &SetupArguments) -> CommandResult {
     let mut found = Vec::new();
     for client in &CLIENTS {
         if is_installed(client)? {
-            found.push((client, Plan::of(arguments, client)?));
+            found.push((client, SetupPlan::of(arguments, client)?));
         }
     }
     if found.is_empty() {
@@ -152,7 +152,7 @@ pub(super) fn is_installed(client: &Client) -> Result<bool, &'static str> {
 }
 
 /// The way in which a client gets the server.
-struct Plan {
+struct SetupPlan {
     client: &'static Client,
     entry: ServerEntry,
     /// The file that will name the server.
@@ -161,14 +161,14 @@ struct Plan {
     own: Option<(String, &'static OwnCommand)>,
 }
 
-impl Plan {
-    fn of(arguments: &SetupArguments, client: &'static Client) -> CommandResult<Plan> {
+impl SetupPlan {
+    fn of(arguments: &SetupArguments, client: &'static Client) -> CommandResult<SetupPlan> {
         let own = client.own.as_ref().zip(client.program.and_then(on_path));
         let own = own.map(|(own, program)| text(&program).map(|program| (program, own))).transpose()?;
         let place = own.as_ref().map_or(client.file, |(_, own)| own.file);
         let is_shared = matches!(place, ConfigFile::Project(_));
         let entry = entry(arguments, is_shared, client.starts_at_home && !is_shared)?;
-        Ok(Plan { client, entry, file: resolve(place)?, own })
+        Ok(SetupPlan { client, entry, file: resolve(place)?, own })
     }
 
     /// Returns the command line, or the name of the file.
