@@ -120,17 +120,24 @@ impl OutputFolder {
             fs::create_dir_all(out).map_err(failed("create", out))?;
         }
         // A site behind a link is written there, even if the link is replaced meanwhile.
-        let path = fs::canonicalize(out).map_err(failed("look at", out))?;
+        let path = match fs::canonicalize(out) {
+            Ok(path) => path,
+            // The process that created the folder failed, and has just removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(failed("look at", out)(source)),
+        };
         let lock = path.join(LOCK);
         match fs::symlink_metadata(&lock) {
             // Opening another kind of file, such as a named pipe, might block forever, and a link may point anywhere.
             Ok(about) if !about.is_file() => return Err(ReportError::Foreign { out: path, found: lock }),
             Ok(_) => {}
-            Err(_) => drop(own_files(&path)?),
+            Err(_) => match own_files(&path) {
+                Err(_) if !path.exists() => return Ok(None),
+                files => drop(files?),
+            },
         }
         let file = match File::options().create(true).append(true).open(&lock) {
             Ok(file) => file,
-            // The process that created the folder failed, and has just removed it.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             // The file may belong to another user.
             Err(error) => File::open(&lock).map_err(|_| failed("create", &lock)(error))?,
