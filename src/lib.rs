@@ -39,9 +39,10 @@
 //! - `ruleset`: the rules as data, and their checks.
 //! - `decide`: the decision on each call.
 //! - `assess`: verdicts, the only source of certainty.
-//! - `view`: node texts for display.
 //! - `graph`: layouts and drawings.
+//! - `fields`: a node's fields with headings, for display and comparison.
 //! - `format`: files, commit messages, README.
+//! - `json`: nodes and records as JSON for programs.
 //! - `merge`: merge decisions.
 //! - `base`: clock, random ids, platform, threads, temporary folders, HTTP connections.
 //! - `store`: git storage. It writes what it is given. It never names `decide` or `assess`.
@@ -68,7 +69,8 @@
 //! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 
 pub use tot_core::{
-    assess, decide, domain, format, graph, markdown, merge, picture, ruleset, secrets, text, view, yaml,
+    assess, decide, domain, fields, format, graph, json, markdown, merge, picture, ruleset, secrets, text,
+    yaml,
 };
 
 pub mod base;

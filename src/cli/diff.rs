@@ -10,11 +10,11 @@ use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, secti
 use super::work::fields;
 use super::{CommandResult, misused};
 use crate::domain::{AttachmentName, Comment, Happening, NodeId};
+use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
 use crate::report::{self, NoRange, Range, changes, verb_of};
 use crate::text::{counted, made_visible, one_line};
-use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 
 /// Compare two commits of an investigation: nodes, states, and text word by word.
 #[derive(Args)]

@@ -22,7 +22,6 @@ use crate::service::remote::{GitProgram, SEEN};
 use crate::service::signoff::SignOffDecision;
 use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
-use crate::view::NodeView;
 
 /// Go through what is new in an investigation since your last review, riskiest first.
 ///
@@ -222,7 +221,7 @@ impl Look<'_> {
         match item.node.as_ref().and_then(|id| investigation.node(id)) {
             Some(node) => {
                 let mut text = format!("{} {}\n", node.id, one_line(node.name()));
-                for field in NodeView::fields(node).filter(|field| !field.value.trim().is_empty()) {
+                for field in node.fields().filter(|field| !field.value.trim().is_empty()) {
                     text.push_str(&heading(field.name, &field.value));
                 }
                 text + &comments(investigation, Some(&node.id))

@@ -13,7 +13,6 @@ use crate::base::parallel;
 use crate::domain::Comment;
 use crate::store::{Snapshot, Store};
 use crate::text::{counted, one_line};
-use crate::view::NodeView;
 
 /// The number of characters shown before the first match.
 const BEFORE: usize = 16;
@@ -130,7 +129,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
         .for_each(|comment| look(None, "Comment", &said(comment)));
     for node in investigation.preorder() {
         let line = NodeLine::new(&assessment, node);
-        NodeView::fields(node).for_each(|field| look(Some(&line), field.name, &field.value));
+        node.fields().for_each(|field| look(Some(&line), field.name, &field.value));
         investigation.comments_on(&node.id).for_each(|comment| look(Some(&line), "Comment", &said(comment)));
     }
     found

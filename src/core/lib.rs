@@ -9,8 +9,10 @@
 pub mod assess;
 pub mod decide;
 pub mod domain;
+pub mod fields;
 pub mod format;
 pub mod graph;
+pub mod json;
 pub mod markdown;
 pub mod merge;
 pub mod picture;
@@ -21,5 +23,4 @@ pub mod secrets;
 #[path = "../../tests/support/testing.rs"]
 mod testing;
 pub mod text;
-pub mod view;
 pub mod yaml;

@@ -14,7 +14,13 @@ use super::address::ResourceAddress;
 use super::tools::list::verdict;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::decide::standing::{blockers, outlook};
-use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{
+    Author, Caller, Classification, Code, Conclusion, Diagnostic, Investigation, Node, NodeId,
+};
+use crate::fields::{
+    CHANGES_OF_STATE, CHANGES_OF_TEXTS, COMMANDS, FINDINGS, HEADLINE, LINKS, OTHER_RESULTS, PLANNED,
+    REFERENCES,
+};
 use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
 use crate::markdown::{self, Reader, code_span};
@@ -22,7 +28,6 @@ use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, one_line};
-use crate::view::{self, AmendedConclusionView, ChangeOrigin, NodeView, TextBody, asked_line, by_line};
 
 /// The number of resources on a page.
 const PAGE: usize = 50;
@@ -264,14 +269,14 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
 
 /// Writes the conclusion and how the investigation ended.
 fn ended(text: &mut String, end: &Conclusion) {
-    let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
+    let ended_by = by(end.agent_id.as_deref(), &end.caller);
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
     if let Some(stopped) = &end.stopped {
         let note = stopped.note.as_deref().map(|note| format!(" {}", literal(note))).unwrap_or_default();
         let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
     }
     if let Some(asked) = &end.asked {
-        let _ = write!(text, "\n{}\n", literal(&asked_line(asked)));
+        let _ = write!(text, "\n{}\n", literal(&asked.line()));
     }
     match (&end.conclusion, end.concluded_at) {
         (None, _) => text.push_str("\nEnded without a conclusion.\n"),
@@ -283,22 +288,21 @@ fn ended(text: &mut String, end: &Conclusion) {
         }
     }
     for amended in &end.amended {
-        let line = literal(&AmendedConclusionView::new(amended).line());
-        let _ = write!(text, "\nAmended {line}\n");
+        let _ = write!(text, "\nAmended {}\n", literal(&amended.line()));
         if let Some(before) = &amended.conclusion {
             let _ = write!(text, "\nConclusion before:\n\n{}", quoted(before));
         }
     }
     for other in &end.other_conclusions {
-        let by = by(other.agent_id.as_deref(), Some(&other.caller));
+        let by = by(other.agent_id.as_deref(), &other.caller);
         let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
         let _ = write!(text, "\nAlso ended elsewhere, {}{by}:\n\n{}", other.ended_at, quoted(said));
     }
 }
 
 /// Returns the author with a leading space, or an empty string if the author is unknown.
-fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
-    let line = literal(&by_line(agent, caller));
+fn by(agent: Option<&str>, caller: &Caller) -> String {
+    let line = literal(&caller.by_line(agent));
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
@@ -360,95 +364,87 @@ fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String
 /// Writes a node.
 fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let investigation = assessment.investigation;
-    let view = NodeView::new(investigation, None, node);
-    let mut text = format!("# {} {}\n\n", view.id, literal(&view.title));
-    let below = match view.parent {
-        Some(parent) => format!("below {}", link(investigation, parent, links)),
-        None => "a root".to_owned(),
-    };
-    match (view.state, &view.committed_at) {
-        (Some(state), Some(at)) => {
-            let asked = view.requested_state.map(|state| format!(" (requested as {state})"));
-            let by = by(view.agent_id.as_deref(), view.by.as_ref());
+    let result = node.classification.as_ref();
+    let mut text = format!("# {} {}\n\n", node.id, literal(&node.title));
+    match result {
+        Some(result) => {
+            let asked = result.requested_state.as_ref().map(|state| format!(" (requested as {state})"));
+            let by = by(result.agent_id.as_deref(), &result.caller);
             let by = if by.starts_with(" by ") { by } else { format!(" by an unnamed agent{by}") };
-            let _ = write!(text, "{state}{}, committed {at}{by}", asked.unwrap_or_default());
-            if let Some(began) = &view.started_at {
+            let (state, asked) = (result.current_state(), asked.unwrap_or_default());
+            let _ = write!(text, "{state}{asked}, committed {}{by}", result.committed_at);
+            if let Some(began) = result.started_at {
                 let _ = write!(text, ", research started {began}");
             }
         }
-        _ => {
-            let _ = write!(text, "Proposed {}, not committed", view.proposed_at);
+        None => {
+            let _ = write!(text, "Proposed {}, not committed", node.proposed_at);
         }
     }
+    let parent = node.parent.as_ref().map(|parent| link(investigation, parent, links));
+    let below = parent.as_ref().map_or_else(|| "a root".to_owned(), |parent| format!("below {parent}"));
     let _ = write!(text, "; {below}");
     if links == Links::Addresses {
         let session = ResourceAddress::Overview(investigation.meta().id.to_string());
         let _ = write!(text, ", in [{}]({session})", literal(&investigation.meta().title));
     }
     text.push_str(".\n");
-    if let (Some(true), Some(parent)) = (view.refutes, view.parent) {
-        let _ = write!(text, "\nIt refutes {}.\n", link(investigation, parent, links));
+    if let Some(parent) = parent.filter(|_| result.is_some_and(|it| it.refutes)) {
+        let _ = write!(text, "\nIt refutes {parent}.\n");
     }
-    if !view.covers.is_empty() {
-        let _ = write!(text, "\nCovers {}.\n", literal(&view.covers.join(", ")));
+    if !node.covers.is_empty() {
+        let _ = write!(text, "\nCovers {}.\n", literal(&node.covers.join(", ")));
     }
-    if let Some(old) = view.renamed_from {
+    if let Some(old) = &node.renamed_from {
         let _ = write!(text, "\nIt was proposed as {old} and renamed in a merge.\n");
     }
-    if let Some(claim) = &view.claim {
+    if let Some(claim) = &node.claim {
         let _ = write!(text, "\nClaimed by {}.\n", literal(&claim.line()));
     }
-    if view.contested.is_some() {
+    if result.is_some_and(Classification::is_contested) {
         text.push_str(
             "\nContested: its results have different states, and no one has decided between them.\n",
         );
     }
-    section(&mut text, view::PLANNED, &view.planned_action);
-    section(&mut text, view::HEADLINE, view.headline.as_deref().unwrap_or_default());
-    section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
-    for backing in view.texts.iter() {
-        match backing.body {
-            TextBody::One(body) => section(&mut text, backing.heading, body.unwrap_or_default()),
-            TextBody::List(entries) => {
-                let lines = entries.iter().map(|entry| literal(entry));
-                listing(&mut text, backing.heading, lines);
-            }
+    section(&mut text, PLANNED, &node.planned_action);
+    let fields = node.result_fields();
+    let field = |name: &str| fields.iter().find(|field| field.name == name).map_or("", |field| &*field.value);
+    for name in [HEADLINE, FINDINGS] {
+        section(&mut text, name, field(name));
+    }
+    for backing in result.into_iter().flat_map(Classification::backing) {
+        match backing.is_list {
+            true => listing(&mut text, backing.heading, backing.entries.iter().map(|entry| literal(entry))),
+            false => section(&mut text, backing.heading, &backing.entries.concat()),
         }
     }
-    let field = |name: &str| view.clone().result().into_iter().find(|field| field.name == name);
-    for name in [view::COMMANDS, view::REFERENCES] {
-        let lines = field(name).map(|field| field.value.into_owned()).unwrap_or_default();
-        section(&mut text, name, &indented(&lines));
+    for name in [COMMANDS, REFERENCES] {
+        section(&mut text, name, &indented(field(name)));
     }
     let (runs, more_runs) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
     let told = runs.iter().map(|run| ran(&run.entry(RUN_TEXT, RUN_ENTRIES)));
     listing(&mut text, "Recorded commands", told);
     more(&mut text, more_runs);
-    let linked =
-        view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
-    listing(&mut text, view::LINKS, linked);
-    let changes = view.reclassified.iter();
-    let later = changes.clone().flat_map(|change| change.warnings);
-    let warnings = view.warnings.iter().chain(later).map(|warning| literal(&warning.line()));
-    listing(&mut text, "Warnings", warnings);
-    let changes = changes.map(|change| {
+    let linked = result.into_iter().flat_map(|it| &it.links);
+    let linked = linked.map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
+    listing(&mut text, LINKS, linked);
+    let warnings = result.into_iter().flat_map(Classification::all_warnings);
+    listing(&mut text, "Warnings", warnings.map(|warning| literal(&warning.line())));
+    let changes = result.into_iter().flat_map(|it| &it.reclassified).map(|change| {
         let by = match &change.by {
-            Some(ChangeOrigin::Child(child)) => {
-                format!(" by its child {}", link(investigation, child, links))
-            }
-            Some(ChangeOrigin::Caller(caller)) => by(change.agent_id.as_deref(), Some(caller)),
-            None => by(change.agent_id.as_deref(), None),
+            Author::Child(child) => format!(" by its child {}", link(investigation, child, links)),
+            Author::Caller(caller) => by(change.agent(), caller),
         };
         let why = change.reason.as_deref().map(|why| format!(": {}", literal(why))).unwrap_or_default();
         let mut line = format!("{} {} → {}{by}{why}", change.at, change.from, change.to);
-        for backing in change.texts.iter() {
-            for entry in backing.entries() {
+        for backing in change.backing() {
+            for entry in backing.entries {
                 let _ = write!(line, " {}: {}", backing.heading, literal(entry));
             }
         }
         line
     });
-    listing(&mut text, view::CHANGES_OF_STATE, changes);
+    listing(&mut text, CHANGES_OF_STATE, changes);
     let files = investigation.attachments_of(&node.id).iter();
     let files = files.map(|(name, bytes)| {
         format!("{} ({})", literal(&layout::attachment(&node.id, name)), counted(*bytes as usize, "byte"))
@@ -462,10 +458,10 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, literal(&comment.text))
     });
     listing(&mut text, "Comments", lines);
-    let amended = view.amended.iter().map(|amendment| literal(&amendment.line()));
-    listing(&mut text, view::CHANGES_OF_TEXTS, amended);
-    for other in &view.other_results {
-        section(&mut text, view::OTHER_RESULTS, &indented(&other.text()));
+    let amended = result.into_iter().flat_map(|it| &it.amended).map(|amendment| literal(&amendment.line()));
+    listing(&mut text, CHANGES_OF_TEXTS, amended);
+    for other in node.results().skip(1) {
+        section(&mut text, OTHER_RESULTS, &indented(&other.text()));
     }
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child, links));
     listing(&mut text, "Children", children);

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use crate::assess::Assessment;
 use crate::domain::event::{attachment_events, node_events, record_events};
-use crate::domain::{Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification};
+use crate::domain::{
+    AmendedConclusion, Asked, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
+};
+use crate::fields::{CHANGES_OF_STATE, NodeField};
 use crate::store::Snapshot;
 use crate::text::counted;
-use crate::view::{self, CHANGES_OF_STATE, NodeView};
 
 /// The difference between two states.
 #[derive(Clone, Debug)]
@@ -133,8 +135,8 @@ impl<'s> NodeDiff<'s> {
         };
         let (old, new) = (was.classification.as_ref(), is.classification.as_ref());
         let added = old.zip(new).and_then(|(old, new)| new.reclassified.strip_prefix(&old.reclassified[..]));
-        let of_proposal = differing(NodeView::stored(was).proposal(), NodeView::stored(is).proposal(), false);
-        let of_result = differing(NodeView::stored(was).result(), NodeView::stored(is).result(), true);
+        let of_proposal = differing(was.proposal_fields(), is.proposal_fields(), false);
+        let of_result = differing(was.result_fields(), is.result_fields(), true);
         let proposed = FieldDiff::new("Proposed", &was.proposed_at.to_string(), &is.proposed_at.to_string());
         let mut fields: Vec<FieldDiff> = of_proposal.chain(proposed).chain(of_result).collect();
         fields.retain(|field| added.is_none() || field.name != CHANGES_OF_STATE);
@@ -157,13 +159,13 @@ impl FieldDiff {
 
 /// Returns the changed fields. Both lists must have the same field names, unless one of them is empty.
 fn differing<'f>(
-    old: Vec<view::NodeField<'f>>,
-    new: Vec<view::NodeField<'f>>,
+    old: Vec<NodeField<'f>>,
+    new: Vec<NodeField<'f>>,
     is_of_result: bool,
 ) -> impl Iterator<Item = FieldDiff> {
     let names: Vec<&'static str> =
         if new.is_empty() { &old } else { &new }.iter().map(|field| field.name).collect();
-    let value = |fields: &[view::NodeField<'f>], at: usize| {
+    let value = |fields: &[NodeField<'f>], at: usize| {
         fields.get(at).map(|field| field.value.to_string()).unwrap_or_default()
     };
     names.into_iter().enumerate().filter_map(move |(at, name)| {
@@ -223,8 +225,7 @@ fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 11] {
     let stopped = end.stopped.as_ref();
     let others: Vec<String> =
         end.other_conclusions.iter().filter_map(|other| other.conclusion.clone()).collect();
-    let amended: Vec<String> =
-        end.amended.iter().map(|it| view::AmendedConclusionView::new(it).line()).collect();
+    let amended: Vec<String> = end.amended.iter().map(AmendedConclusion::line).collect();
     let bound: Vec<String> =
         end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label())).collect();
     [
@@ -233,7 +234,7 @@ fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 11] {
         ("Concluded later", or_none(end.concluded_at)),
         ("Stopped early", or_none(stopped.map(|stopped| stopped.reason.label()))),
         ("Why stopped", or_none(stopped.and_then(|stopped| stopped.note.as_ref()))),
-        ("Before ending", or_none(end.asked.as_ref().map(view::asked_line))),
+        ("Before ending", or_none(end.asked.as_ref().map(Asked::line))),
         (CONCLUSION, or_none(end.conclusion.as_ref())),
         ("Answers it rests on", bound.join("\n")),
         ("Not covered", end.not_covered.join("\n")),

@@ -15,10 +15,10 @@ use super::pager::{self, Pager, page_file};
 use super::search;
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
+use crate::fields::NodeField;
 use crate::format::layout::{self, Place};
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
-use crate::view::{NodeField, NodeView};
 
 /// The length of an abbreviated commit id.
 pub(super) const SHORT: usize = 10;
@@ -337,8 +337,8 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
 /// Returns a node's changed text fields, and the fields whose text is new or too long to compare.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
-    let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(NodeView::fields).collect();
-    for NodeField { name: field, value: now, is_text } in NodeView::fields(after) {
+    let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(Node::fields).collect();
+    for NodeField { name: field, value: now, is_text } in after.fields() {
         let then = earlier.iter().find(|earlier| earlier.name == field).map_or("", |earlier| &*earlier.value);
         if then == now {
             continue;

@@ -12,12 +12,10 @@ use super::references::CitedSource;
 use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
-use crate::domain::{
-    Attached, AttachmentName, BoundAnswer, Caller, Comment, Node, NodeId, PersonsAnswer, Run, StopReason,
-};
+use crate::domain::{Attached, AttachmentName, BoundAnswer, Comment, Conclusion, Meta, Node, NodeId, Run};
+use crate::json::{self, NodeJson};
 use crate::ruleset::rules::verification::Grade;
 use crate::service::signoff::SignOffView;
-use crate::view::{AmendedConclusionView, NodeView};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -38,10 +36,10 @@ pub(super) fn file(
 #[serde(rename_all = "camelCase")]
 struct InvestigationJson<'a> {
     version: u32,
-    meta: MetaJson,
+    meta: MetaJson<'a>,
     /// The text of the ruleset in force, if it can be used.
     ruleset_file: Option<&'a str>,
-    conclusion: Option<ConclusionJson<'a>>,
+    conclusion: Option<Conclusion>,
     faults: Vec<String>,
     /// The outcome: `running`, `ended`, `stoppedEarly` or `continued`.
     outcome: Outcome,
@@ -58,11 +56,11 @@ struct InvestigationJson<'a> {
     dead_ends: Vec<String>,
     blockers: Vec<BlockerJson>,
     quality: Option<Quality>,
-    nodes: Vec<NodeView<'a>>,
+    nodes: Vec<NodeJson<'a>>,
     /// The comments, oldest first.
-    comments: Vec<&'a Comment>,
+    comments: Vec<Comment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    runs: Vec<&'a Run>,
+    runs: Vec<Run>,
     attachments: Vec<AttachmentJson<'a>>,
     /// The number of omitted attachments.
     #[serde(skip_serializing_if = "is_zero")]
@@ -90,73 +88,12 @@ impl<'a> AttachmentJson<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MetaJson {
-    id: String,
-    title: String,
-    query: String,
-    context: Option<String>,
-    ruleset: String,
-    mode: String,
-    min_rounds: u32,
-    min_roots: u32,
-    allow_early_terminal: bool,
-    started_at: String,
+struct MetaJson<'a> {
+    #[serde(flatten)]
+    meta: &'a Meta,
     current_round: u32,
     head: String,
     ended: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ConclusionJson<'a> {
-    ended_at: String,
-    agent_id: Option<String>,
-    by: Option<Caller>,
-    stopped: Option<StoppedJson>,
-    asked: Option<AskedJson>,
-    concluded_at: Option<String>,
-    conclusion: Option<String>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    answers: &'a [BoundAnswer],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    not_covered: &'a [String],
-    amended: Vec<AmendedConclusionView<'a>>,
-    /// Other conclusions of the same investigation, brought in by a merge.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_conclusions: Vec<ConclusionJson<'a>>,
-}
-
-impl<'a> ConclusionJson<'a> {
-    fn of(end: &'a crate::domain::Conclusion) -> Self {
-        ConclusionJson {
-            ended_at: end.ended_at.to_string(),
-            agent_id: end.agent_id.clone(),
-            by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
-            stopped: end.stopped.as_ref().map(|it| StoppedJson { reason: it.reason, note: it.note.clone() }),
-            asked: end.asked.as_ref().map(|it| AskedJson { answer: it.answer, said: it.said.clone() }),
-            concluded_at: end.concluded_at.map(|at| at.to_string()),
-            conclusion: end.conclusion.clone(),
-            answers: &end.answers,
-            not_covered: &end.not_covered,
-            amended: end.amended.iter().map(AmendedConclusionView::new).collect(),
-            other_conclusions: end.other_conclusions.iter().map(ConclusionJson::of).collect(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StoppedJson {
-    reason: StopReason,
-    note: Option<String>,
-}
-
-/// A person's answer given through the client. It does not count as a sign-off.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AskedJson {
-    answer: PersonsAnswer,
-    said: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -229,7 +166,6 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules = snapshot.rules();
-    let meta = investigation.meta();
     let assessment = Assessment::new(investigation, rules);
     let ids = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| node.id.to_string()).collect();
     let solution = |answer: &Answer<'_>| SolutionJson {
@@ -261,22 +197,13 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
     InvestigationJson {
         version: VERSION,
         meta: MetaJson {
-            id: meta.id.to_string(),
-            title: meta.title.clone(),
-            query: meta.query.clone(),
-            context: meta.context.clone(),
-            ruleset: meta.ruleset.clone(),
-            mode: meta.mode.clone(),
-            min_rounds: meta.min_rounds,
-            min_roots: meta.min_roots,
-            allow_early_terminal: meta.allow_early_terminal,
-            started_at: meta.started_at.to_string(),
+            meta: investigation.meta(),
             current_round: investigation.current_round(),
             head: snapshot.head.to_string(),
             ended: investigation.conclusion().is_some(),
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
-        conclusion: investigation.conclusion().map(ConclusionJson::of),
+        conclusion: investigation.conclusion().map(json::conclusion),
         faults: strings(snapshot.all_faults()),
         outcome: assessment.outcome,
         verdict: assessment.words(),
@@ -299,9 +226,9 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
             })
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
-        nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
-        comments: investigation.comments().map(AsRef::as_ref).collect(),
-        runs: investigation.runs().map(AsRef::as_ref).collect(),
+        nodes: investigation.nodes().map(|node| NodeJson::new(investigation, rules, node)).collect(),
+        comments: investigation.comments().map(|comment| json::record(comment.as_ref())).collect(),
+        runs: investigation.runs().map(|run| json::record(run.as_ref())).collect(),
         attachments: input.attachments.iter().map(AttachmentJson::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::{Comparison, ReportInput, ends, withheld};
 use crate::domain::{NodeId, Pin};
 use crate::service::project::{Forge, Project, ProjectEvidence};
-use crate::service::signoff::{self, Signers};
+use crate::service::signoff::{self, SignOff, Signers};
 use crate::service::withhold::{List, WithheldError};
 use crate::store::{Since, Snapshot, Store, StoreError};
 
@@ -119,6 +119,7 @@ impl ReadOptions {
             // Sign-offs on later states do not apply to this state.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
+        sign_offs.all.iter_mut().for_each(SignOff::hide_addresses);
         let listed = withheld(store, folder, self.ignore_uncommitted)?;
         let mut named = List::default();
         for node in &self.withhold {

@@ -14,7 +14,6 @@ use crate::assess::Verdict;
 use crate::domain::{Classification, Investigation, Node};
 use crate::markdown;
 use crate::text::{is_hidden, shorten};
-use crate::view::{BackingText, NodeView, OtherResult};
 
 /// The maximum total size of the text in the file, in characters.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -130,40 +129,11 @@ pub(super) fn share(nodes: usize) -> usize {
 
 /// Returns the searchable text of a node: everything that pages show, except its id, its title and its comments.
 pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<SearchText> {
-    let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
-    said.add("Findings", [findings.plain_text(most)]);
-    let list = |texts: &[&str]| texts.iter().map(|text| markdown::plain_text(text, most)).collect::<Vec<_>>();
-    for text in view.texts.iter() {
-        said.add(text.heading, list(&text.entries().collect::<Vec<_>>()));
+    if let Some(result) = &node.classification {
+        said.add_result(result, findings, most);
+        said.add("Proposed as", result.headline.iter().map(|_| node.title.clone()));
     }
-    let sources = view.references.iter().flat_map(|it| {
-        let kept = it.pinned.as_ref().and_then(|pin| pin.text.as_ref());
-        [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept].into_iter().flatten().cloned()
-    });
-    let mentions = findings.references().into_iter().flat_map(|it| [Some(it.target), it.title]).flatten();
-    said.add("Sources", sources.chain(mentions));
-    said.add("Commands", view.commands.iter().map(|it| it.command.to_string()));
-    said.add("Agent", view.agent_id.iter().map(ToString::to_string));
-    let people = node.classification.iter().flat_map(Classification::people);
-    said.add("Person", people.map(|person| person.name.clone()));
-    let results = view.other_results.iter().map(OtherResult::text);
-    said.add("Other results", results.map(|text| markdown::plain_text(&text, most)));
-    let changes = view.reclassified.iter().flat_map(|it| {
-        let backing = it.texts.iter().flat_map(BackingText::entries);
-        [it.agent_id.as_deref(), it.reason.as_deref()].into_iter().flatten().chain(backing)
-    });
-    said.add("Changes of state", list(&changes.collect::<Vec<_>>()));
-    let amended = view.amended.iter().flat_map(|it| {
-        let before = [&it.title, &it.headline, &it.findings, &it.evidence];
-        let person = it.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.as_str());
-        [it.agent_id.as_deref().or(person), Some(&*it.reason)]
-            .into_iter()
-            .chain(before.map(Option::as_deref))
-            .flatten()
-    });
-    said.add("Amendments", list(&amended.collect::<Vec<_>>()));
-    said.add("Proposed as", view.headline.iter().map(|_| view.title.to_string()));
     said.add("Plan", [markdown::plain_text(&node.planned_action, most)]);
     said.said
 }
@@ -175,6 +145,35 @@ struct Room {
 }
 
 impl Room {
+    fn add_result(&mut self, result: &Classification, findings: &markdown::Parsed, most: usize) {
+        let plain = |text: &String| markdown::plain_text(text, most);
+        self.add("Findings", [findings.plain_text(most)]);
+        for text in result.backing() {
+            self.add(text.heading, text.entries.iter().map(plain));
+        }
+        let sources = result.references.iter().flat_map(|it| {
+            let kept = it.pinned.as_ref().and_then(|pin| pin.text.as_ref());
+            [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept].into_iter().flatten().cloned()
+        });
+        let mentions = findings.references().into_iter().flat_map(|it| [Some(it.target), it.title]).flatten();
+        self.add("Sources", sources.chain(mentions));
+        self.add("Commands", result.commands.iter().map(|it| it.command.clone()));
+        self.add("Agent", result.agent_id.clone());
+        self.add("Person", result.people().map(|person| person.name.clone()));
+        self.add("Other results", result.other_results.iter().map(|other| plain(&other.text())));
+        let changes = result.reclassified.iter().flat_map(|it| {
+            let backing = it.backing().flat_map(|text| text.entries);
+            it.agent_id.iter().chain(&it.reason).chain(backing)
+        });
+        self.add("Changes of state", changes.map(plain));
+        let amended = result.amended.iter().flat_map(|it| {
+            let person = it.caller.person.as_ref().map(|person| &person.name);
+            let before = [&it.title, &it.headline, &it.findings, &it.evidence].into_iter().flatten();
+            it.agent_id.as_ref().or(person).into_iter().chain([&it.reason]).chain(before)
+        });
+        self.add("Amendments", amended.map(plain));
+    }
+
     /// Joins the text of one kind and adds it, if there is any.
     fn add(&mut self, name: &'static str, texts: impl IntoIterator<Item = String>) {
         let mut texts = texts.into_iter().filter(|text| !text.trim().is_empty());

@@ -31,10 +31,10 @@ use crate::domain::{
     Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification,
     Run, RunId, RunKind, StopReason, Stopped, Timestamp, Warning,
 };
+use crate::json::NodeJson;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::service::project::{Drift, Forge, ProjectEvidence};
 use crate::store::{CommitId, Fault, Relation, Size};
-use crate::view::NodeView;
 
 type Files = BTreeMap<String, Vec<u8>>;
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::search;
 use super::templates::SafeHtml;
 use crate::base::parallel;
-use crate::domain::{Investigation, Node, NodeId};
+use crate::domain::{Classification, Investigation, Node, NodeId};
+use crate::fields::BackingText;
 use crate::markdown::{self, Mention};
-use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// The maximum length of a finding on a card, in characters.
 pub(super) const CARD_EXCERPT: usize = 220;
@@ -46,17 +46,24 @@ pub(super) struct TextHtml {
 }
 
 /// Renders the fields that are not blank. `suffix` is appended to the heading ids. It is unique in the site.
-pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
+pub(super) fn html<'a>(
+    texts: impl Iterator<Item = BackingText<'a>>,
+    suffix: &str,
+    heading_level: u8,
+) -> Vec<TextHtml> {
     let html = |text: BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
-        let (one, list) = match text.body {
-            TextBody::One(text) => (SafeHtml::some_markdown(text, &prefix, heading_level), Vec::new()),
-            TextBody::List(texts) => (None, SafeHtml::list(texts, &prefix)),
+        let (one, list) = match text.is_list {
+            true => (None, SafeHtml::list(text.entries, &prefix)),
+            false => {
+                let one = text.entries.first().map(String::as_str);
+                (SafeHtml::some_markdown(one, &prefix, heading_level), Vec::new())
+            }
         };
         let is_blank = one.is_none() && list.is_empty();
         (!is_blank).then_some(TextHtml { key: text.key, heading: text.heading, text: one, list })
     };
-    texts.iter().filter_map(html).collect()
+    texts.filter_map(html).collect()
 }
 
 /// Parses the text of all nodes in several threads.
@@ -87,7 +94,11 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
         findings: classification
             .filter(|c| !c.findings.trim().is_empty())
             .map(|_| SafeHtml::parsed(&findings, &prefix("findings"), HEADING_LEVEL)),
-        texts: html(&NodeView::stored(node).texts, node.id.as_str(), HEADING_LEVEL),
+        texts: html(
+            classification.into_iter().flat_map(Classification::backing),
+            node.id.as_str(),
+            HEADING_LEVEL,
+        ),
         mentions: findings.references(),
         lists_references: findings.lists_references(),
         search: search::texts(node, &findings, share),

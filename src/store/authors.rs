@@ -136,10 +136,10 @@ impl Ancestry<'_> {
 
 /// Returns a fault for each part of a file that names a person not confirmed by git.
 pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
-    false_names(investigation).map(|(path, Person { name, email }, _)| {
-        let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
+    false_names(investigation).map(|(path, Person { name, .. }, _)| {
+        // Replies and sites show the fault, so it has no address.
         let reason = format!(
-            "the file names {name}{email} as its author, but git names another; it counts as unsigned"
+            "the file names {name} as its author, but git has another name or address; it counts as unsigned"
         );
         Fault::of_history(path, reason, Code::AuthorDiffers)
     })

@@ -128,6 +128,11 @@ fn shown(session: &mut Session<'_>) -> Vec<(String, String)> {
     texts.push(("single file".to_owned(), file("../one.html")));
     texts.push(("investigation.json".to_owned(), file("../site/investigation.json")));
     std::fs::remove_dir_all(folder.join("../site")).unwrap();
+    // What a person prints may name a tagger with the address.
+    for (name, text) in texts.iter().filter(|(name, _)| !name.starts_with("command") && name != "sign-off") {
+        let address = ["@localhost", "@example.org"].into_iter().find(|address| text.contains(address));
+        assert_eq!(address, None, "an address stands in {name}: {text}");
+    }
     texts
 }
 

@@ -6,8 +6,9 @@ use super::{ShowConfirmation, confirmed_by, refuted_by};
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
+use crate::fields::{COMMANDS, HEADLINE, OTHER_RESULTS};
+use crate::json::{self, NodeJson};
 use crate::text::{counted, one_line};
-use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 
 /// The JSON output of `tot show` for a node.
 #[derive(Serialize)]
@@ -15,13 +16,13 @@ use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 pub(super) struct NodeDocument<'a> {
     /// The investigation's id.
     id: String,
-    node: NodeView<'a>,
+    node: NodeJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sure: Option<&'static str>,
     contested: bool,
     confirmed_by: Vec<ShowConfirmation<'a>>,
     refuted_by: Vec<String>,
-    comments: Vec<&'a Comment>,
+    comments: Vec<Comment>,
     /// The runs for the node, and the runs that the node's results name.
     runs: Vec<RunEntry>,
     attachments: Vec<&'a str>,
@@ -33,12 +34,12 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> No
     let answer = assessment.answer(&node.id);
     NodeDocument {
         id: investigation.meta().id.to_string(),
-        node: NodeView::new(investigation, assessment.rules, node),
+        node: NodeJson::new(investigation, assessment.rules, node),
         sure: line.sure,
         contested: line.contested,
         confirmed_by: confirmed_by(assessment, answer),
         refuted_by: refuted_by(answer),
-        comments: investigation.comments_on(&node.id).map(AsRef::as_ref).collect(),
+        comments: investigation.comments_on(&node.id).map(|comment| json::record(comment.as_ref())).collect(),
         runs: assessment.runs_of(&node.id).map(|run| run.entry(usize::MAX, usize::MAX)).collect(),
         attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
     }
@@ -53,9 +54,8 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     if let Some(answer) = answer {
         text.push_str(&format!("{}\n", styled(verdict_style(answer.verdict), &answer.words())));
     }
-    let (texts, facts): (Vec<_>, Vec<_>) = NodeView::fields(node)
-        .filter(|field| !field.value.trim().is_empty())
-        .partition(|field| field.is_text);
+    let fields = node.fields().filter(|field| !field.value.trim().is_empty());
+    let (texts, facts): (Vec<_>, Vec<_>) = fields.partition(|field| field.is_text);
     for field in texts {
         text.push_str(&match field.name {
             // The headline is already shown as the title.

@@ -8,8 +8,8 @@
 //!    `visit_texts`, which withheld nodes and `tot check` depend on. If state changes have it too, do the same in
 //!    [`Reclassification`].
 //! 2. `src/core/decide/commit.rs`: accept and validate it, in `NewVerification` if state changes have it too.
-//! 3. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
-//!    search, history and comparisons get them from there.
+//! 3. `src/core/fields.rs`: add its heading. Resources, pages, search, history and comparisons get it from there.
+//!    `investigation.json` and `tot_read` serialize the type itself.
 //! 4. `tests/it/fuzz/committed.yaml`: add it to the initial file for fuzzing.
 //!
 //! To let people give it with `tot reclassify`, also add an option to that command.
@@ -147,36 +147,28 @@ pub struct Classification {
 }
 
 /// The origin of a call, if known. It is reported by the client and not verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The person, if the call came through a command for people. `None` for a tool call. Agents can run these commands
     /// too.
-    #[serde(flatten)]
     pub person: Option<Person>,
     /// The person named in the file, if git names another author. The name is kept only in the file, and rules ignore
     /// it.
-    #[serde(skip)]
     pub disowned: Option<Person>,
     /// The client program with its version: `claude-code/2.1.154`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The session, which is one run of the client.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The model, as reported by the agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 /// A person, with the name and email address from git. In JSON, `kind: person` marks a person.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Person {
     /// The name.
     pub name: String,
     /// The email address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
 }
 
@@ -656,11 +648,6 @@ impl Caller {
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
         let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
         agent.map(str::to_owned).or(person)
-    }
-
-    /// Returns whether nothing is known about the caller.
-    pub fn is_unknown(&self) -> bool {
-        Caller { disowned: None, ..self.clone() } == Caller::default()
     }
 
     /// Removes the person because git names another author.

@@ -16,11 +16,11 @@ use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::references::{Reference, references};
 use crate::domain::{BoundAnswer, Caller, Node, PersonsAnswer};
+use crate::fields::NO_SIGN_OFF;
 use crate::ruleset::rules::Verb;
 use crate::ruleset::rules::verification::Grade;
 use crate::service::{Service, Standing};
 use crate::text::shorten;
-use crate::view::NO_SIGN_OFF;
 
 pub(super) const ABOUT: About = About {
     name: "tot_end",

@@ -4,7 +4,6 @@
 //! that are too long are returned in pieces. Other fields that are too long are cut and named in `cut`. The node's
 //! resource contains them in full.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -18,10 +17,10 @@ use super::ToolOutcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
+use crate::json::{self, NodeJson};
 use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
-use crate::view::{self, NodeView};
 
 pub(super) const ABOUT: About = About {
     name: "tot_read",
@@ -152,9 +151,8 @@ fn read<'n>(
     let is_shared = offset == 0 && share >= SHARE;
     let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
-        let view = NodeView::new(investigation, rules, node);
-        let findings = view.findings.clone();
-        let mut fields = fields_without_findings(&assessment, view);
+        let findings = node.classification.as_ref().map(|result| result.findings.as_str());
+        let mut fields = fields_without_findings(&assessment, NodeJson::new(investigation, rules, node));
         fields.extend(judgment(&assessment, assessment.answer(&node.id)));
         (*node, findings, fields)
     });
@@ -244,7 +242,7 @@ const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
 /// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of the
 /// findings.
-fn fields_without_findings(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
+fn fields_without_findings(assessment: &Assessment<'_>, view: NodeJson<'_>) -> Map<String, Value> {
     let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
     let last = tries.next_back();
     let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= ROOM);
@@ -254,31 +252,32 @@ fn fields_without_findings(assessment: &Assessment<'_>, view: NodeView<'_>) -> M
 /// Returns the fields of a node with empty findings. Absent fields are left out, and cut fields are named in `cut`.
 fn fields(
     assessment: &Assessment<'_>,
-    mut view: NodeView<'_>,
+    mut view: NodeJson<'_>,
     (characters, entries): (usize, usize),
 ) -> Map<String, Value> {
-    let investigation = assessment.investigation;
-    // The caller inserts the piece of the findings.
-    view.findings = view.findings.map(|_| Cow::default());
+    let (investigation, id) = (assessment.investigation, &view.node.id);
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
     // Calls use `nodeId`, so the reply does too.
-    let mut fields = Map::from_iter([("nodeId".to_owned(), Value::from(view.id.as_str()))]);
+    let mut fields = Map::from_iter([("nodeId".to_owned(), Value::from(id.as_str()))]);
     let mut viewed = nonempty_fields(serde_json::to_value(&view).unwrap_or_default());
-    let cut = view::shorten(&mut viewed, characters, entries);
+    // The caller inserts the piece of the findings.
+    viewed.entry("findings").and_modify(|findings| *findings = Value::from(""));
+    let cut = json::shorten(&mut viewed, characters, entries);
     fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
-    let comments: Vec<_> = investigation.comments_on(view.id).collect();
+    let comments: Vec<_> = investigation.comments_on(id).collect();
     // The newest comments are kept because they include most of the open ones.
     let more_comments = comments.len().saturating_sub(entries);
-    let comments = comments[more_comments..]
-        .iter()
-        .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
-    let (runs, more_runs) = newest_runs(assessment.runs_of(view.id), entries);
+    let comments = comments[more_comments..].iter().map(|comment| Comment {
+        text: shorten(&comment.text, characters),
+        ..json::record(comment.as_ref())
+    });
+    let (runs, more_runs) = newest_runs(assessment.runs_of(id), entries);
     let shown = runs.iter().map(|run| run.entry(characters, entries));
-    let address = ResourceAddress::Node(investigation.meta().id.to_string(), view.id.to_string());
+    let address = ResourceAddress::Node(investigation.meta().id.to_string(), id.to_string());
     fields.extend(nonempty_fields(json!({
         "comments": comments.collect::<Vec<_>>(),
-        "attachments": attachments(investigation, view.id),
+        "attachments": attachments(investigation, id),
         "runs": shown.collect::<Vec<_>>(),
         "moreRuns": (more_runs > 0).then_some(more_runs),
         "moreComments": (more_comments > 0).then_some(more_comments),

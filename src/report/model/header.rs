@@ -6,12 +6,11 @@ use super::node::client;
 use super::{Doubts, Overview, Time};
 use crate::assess::{Assessment, Verdict};
 use crate::decide::standing;
-use crate::domain::Conclusion;
+use crate::domain::{Asked, Conclusion};
 use crate::markdown;
 use crate::report::templates::SafeHtml;
 use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
-use crate::view::asked_line;
 
 /// The maximum length of a question shown in full at the top of a page, in characters.
 const SHORT_QUERY: usize = 320;
@@ -171,7 +170,7 @@ pub(super) fn header(
         stopped: conclusion
             .and_then(|end| end.stopped.as_ref())
             .map(|stopped| StoppedView { label: stopped.reason.label(), note: stopped.note.clone() }),
-        asked: conclusion.and_then(|end| end.asked.as_ref()).map(asked_line),
+        asked: conclusion.and_then(|end| end.asked.as_ref()).map(Asked::line),
         other_ends: conclusion
             .iter()
             .flat_map(|end| &end.other_conclusions)

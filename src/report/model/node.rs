@@ -15,6 +15,7 @@ use crate::decide::references::is_web;
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
+use crate::fields::{FINDINGS, HEADLINE};
 use crate::format::layout;
 use crate::report::attachments::{AttachmentView, AttachmentViews};
 use crate::report::history::{CommitLink, History};
@@ -22,7 +23,6 @@ use crate::report::search::SearchText;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
 use crate::service::project::{Drift, ProjectEvidence};
-use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
 
 /// A node page.
 #[derive(Clone, Debug, Serialize)]
@@ -370,20 +370,11 @@ impl<'a> Cards<'a> {
     }
 
     fn other_results(&self, node: &Node) -> Vec<OtherResultView> {
-        let view = |(at, OtherResult(other)): (usize, OtherResult<'_>)| {
-            let result = &node.classification.as_ref()?.other_results[at];
-            let shown = [
-                "State as committed",
-                "Agent",
-                "Person",
-                "Client",
-                "Committed",
-                view::HEADLINE,
-                view::FINDINGS,
-            ];
-            let fields = other.clone().result().into_iter();
+        let view = |(at, result): (usize, &Classification)| {
+            let shown = ["State as committed", "Agent", "Person", "Client", "Committed", HEADLINE, FINDINGS];
+            let fields = result.fields().into_iter();
             let fields = fields.filter(|field| !field.value.is_empty() && !shown.contains(&field.name));
-            Some(OtherResultView {
+            OtherResultView {
                 state: self.state(result.current_state()),
                 agent: result.who(),
                 client: client(&result.caller),
@@ -395,9 +386,9 @@ impl<'a> Cards<'a> {
                     4,
                 ),
                 fields: fields.map(|field| (field.name, field.value.into_owned())).collect(),
-            })
+            }
         };
-        NodeView::stored(node).other_results.into_iter().enumerate().filter_map(view).collect()
+        node.results().skip(1).enumerate().map(view).collect()
     }
 
     /// Returns the incoming and outgoing links of each node.
@@ -434,20 +425,16 @@ impl<'a> Cards<'a> {
         };
         let change = |(at, change): (usize, &Reclassification)| {
             let suffix = format!("{at}-{}", node.id);
-            let view = ChangeView::new(change);
-            let child = match view.by {
-                Some(ChangeOrigin::Child(child)) => Some(child),
-                Some(ChangeOrigin::Caller(_)) | None => None,
-            };
+            let child = change.child();
             StateChange {
                 card: card.clone(),
-                from: self.state(view.from),
-                to: self.state(view.to),
+                from: self.state(&change.from),
+                to: self.state(&change.to),
                 at: Time::of(change.at),
                 child: child.and_then(|child| self.get(child).cloned()),
                 child_id: child.map(ToString::to_string),
-                reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
-                texts: html(&view.texts, &suffix, 4),
+                reason: SafeHtml::some_markdown(change.reason.as_deref(), &format!("reason-{suffix}"), 4),
+                texts: html(change.backing(), &suffix, 4),
                 agent: change.caller().and_then(|caller| caller.who(change.agent())),
                 client: change.caller().and_then(client),
             }
@@ -458,7 +445,7 @@ impl<'a> Cards<'a> {
 
 /// Returns the name and version of the client used, if known.
 pub(super) fn client(caller: &Caller) -> Option<String> {
-    Some(caller_line(caller)).filter(|line| !line.is_empty())
+    Some(caller.line()).filter(|line| !line.is_empty())
 }
 
 fn is_given(node: &Node, target: &str) -> bool {
@@ -511,11 +498,7 @@ fn amended(node: &Node) -> Vec<Amended> {
             4,
         ),
         of_findings: amendment.findings.is_some(),
-        backing: AmendmentView::new(amendment)
-            .backing()
-            .into_iter()
-            .map(|(heading, text)| Before { heading, text })
-            .collect(),
+        backing: amendment.backing().into_iter().map(|(heading, text)| Before { heading, text }).collect(),
     };
     amendments.map(view).collect()
 }

@@ -130,7 +130,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     let file = input.snapshot.ruleset.clone().unwrap();
     let rules = EffectiveRules::new(&file.ruleset, investigation.meta());
     let node = investigation.node(&"R3.A1a".parse().unwrap()).unwrap();
-    let view = serde_json::to_value(NodeView::new(&investigation, Some(rules), node)).unwrap();
+    let view = serde_json::to_value(NodeJson::new(&investigation, Some(rules), node)).unwrap();
     let files = render(&[input]);
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
     let stored = data["nodes"].as_array().unwrap().iter().find(|it| it["id"] == "R3.A1a").unwrap();

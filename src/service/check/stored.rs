@@ -14,10 +14,10 @@ use crate::domain::{
     Amendment, Author, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
     Reclassification, Run, RunId,
 };
+use crate::fields::NodeField;
 use crate::format::layout;
 use crate::ruleset::effective::list;
 use crate::store::HistoryEntry;
-use crate::view::{NodeField, NodeView};
 
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = StoredState::default();
@@ -241,7 +241,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Op
         let message = format!("This commit turned {} back into a proposal, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));
     }
-    let fields = NodeView::fields(before).zip(NodeView::fields(after));
+    let fields = before.fields().zip(after.fields());
     let changed: Vec<(NodeField<'_>, NodeField<'_>)> =
         fields.filter(|(before, after)| before.value != after.value).collect();
     let is_lost = is_merge || changed.iter().any(|(before, after)| !after.value.contains(&*before.value));

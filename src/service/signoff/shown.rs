@@ -75,6 +75,14 @@ impl SignOff {
         })
     }
 
+    /// Leaves only names of the signer and the tagger, for publishing: `Ada` of `Ada <ada@x>`, and `ada` of `ada@x`.
+    pub fn hide_addresses(&mut self) {
+        for person in [&mut self.signer, &mut self.tagger].into_iter().flatten() {
+            let name = person.split('<').map(str::trim).find(|part| !part.is_empty()).unwrap_or_default();
+            *person = name.split('@').next().unwrap_or_default().to_owned();
+        }
+    }
+
     /// Returns the signer, or the tagger named in the tag if the signature was not checked.
     pub fn by(&self) -> String {
         match (&self.signer, &self.tagger) {

@@ -1,0 +1,127 @@
+//! Nodes, comments and runs as JSON for programs: in `investigation.json`, in replies, and in the output of commands.
+//!
+//! The domain's types serialize themselves, as in files. [`NodeJson`] adds what is derived from the tree and the rules.
+//! No JSON contains what only files tell about people: email addresses, and names that git contradicts.
+//!
+//! Pure. [`shorten`] creates a short form.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::domain::{Caller, Classification, Conclusion, Investigation, Node, NodeId, RunId};
+use crate::format::record::Record;
+use crate::ruleset::{EffectiveRules, Role};
+use crate::text;
+
+/// A node: its stored fields, and those derived from its place in the tree and from the rules.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeJson<'a> {
+    /// The stored fields. `state` is the current state, and `committedAs` the state stored by the commit.
+    #[serde(flatten, serialize_with = "node_fields")]
+    pub node: &'a Node,
+    /// The children.
+    pub children: Vec<&'a NodeId>,
+    /// The round.
+    pub round: u32,
+    /// The role of the current state in the ruleset, if the ruleset is readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// True if the node's results have different states and nobody has decided between them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub contested: bool,
+}
+
+impl<'a> NodeJson<'a> {
+    /// Creates the JSON of a node of the investigation.
+    pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
+        let role = |state| Some(rules?.ruleset().state(state)?.role);
+        NodeJson {
+            node,
+            children: investigation.children(&node.id).map(|child| &child.id).collect(),
+            round: node.round(),
+            role: node.state().and_then(role),
+            contested: node.classification.as_ref().is_some_and(Classification::is_contested),
+        }
+    }
+}
+
+fn node_fields<S: Serializer>(node: &&Node, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut node = Node::clone(node);
+    node.visit_callers(|_, caller| publish(caller));
+    let mut fields = serde_json::to_value(&node).map_err(serde::ser::Error::custom)?;
+    if let Some(result) = &node.classification {
+        name_states(&mut fields, result);
+        let others = fields.get_mut("otherResults").and_then(Value::as_array_mut).into_iter().flatten();
+        others.zip(&result.other_results).for_each(|(fields, other)| name_states(fields, other));
+    }
+    fields.serialize(serializer)
+}
+
+/// Stores the current state as `state`, where a file has the state stored by the commit.
+fn name_states(fields: &mut Value, result: &Classification) {
+    fields["committedAs"] = fields["state"].take();
+    fields["state"] = Value::from(result.current_state().as_str());
+}
+
+/// Returns the conclusion as it is serialized for programs.
+pub fn conclusion(end: &Conclusion) -> Conclusion {
+    let mut end = end.clone();
+    end.visit_callers(|_, caller| publish(caller));
+    end
+}
+
+/// Returns the comment or run as it is serialized for programs.
+pub fn record<T: Record>(record: &T) -> T {
+    let mut record = record.clone();
+    let author = record.author_mut();
+    author.email = None;
+    publish(&mut author.caller);
+    record
+}
+
+fn publish(caller: &mut Caller) {
+    caller.disowned = None;
+    caller.person.iter_mut().for_each(|person| person.email = None);
+}
+
+/// Shortens every string in a serialized view to `characters`, and every list to `entries`. Ids and id lists are not
+/// shortened. The oldest state and text changes are omitted first.
+///
+/// Returns the names of the shortened fields.
+pub fn shorten(fields: &mut Map<String, Value>, characters: usize, entries: usize) -> Vec<String> {
+    let is_shortened = |name: &str, value: &mut Value| shorten_value(name, value, characters, entries);
+    fields.iter_mut().filter_map(|(name, value)| is_shortened(name, value).then(|| name.clone())).collect()
+}
+
+fn shorten_value(name: &str, value: &mut Value, characters: usize, entries: usize) -> bool {
+    match value {
+        Value::String(text) if !is_id(text) => {
+            let short = text::shorten(text, characters);
+            let is_shortened = short != *text;
+            *text = short;
+            is_shortened
+        }
+        Value::Array(list) => {
+            let mut is_shortened =
+                list.len() > entries && !list.iter().all(|entry| entry.as_str().is_some_and(is_id));
+            if is_shortened && matches!(name, "reclassified" | "amended") {
+                list.drain(..list.len() - entries);
+            } else if is_shortened {
+                list.truncate(entries);
+            }
+            for entry in list {
+                is_shortened |= shorten_value(name, entry, characters, entries);
+            }
+            is_shortened
+        }
+        Value::Object(fields) => !shorten(fields, characters, entries).is_empty(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Returns whether the text is the id of a node, a run or a git object.
+fn is_id(text: &str) -> bool {
+    let is_object = text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_object || text.parse::<NodeId>().is_ok() || text.parse::<RunId>().is_ok()
+}
