@@ -237,9 +237,12 @@ sessions! {
     all__what_cannot_be_read
     #[cfg(target_os = "linux")]
     all__wrong_usage
+    #[cfg(target_os = "linux")]
+    attach__to_a_node
     check__a_comment_changed_by_hand
     check__a_file_in_place_of_the_nodes
     check__a_merge_and_a_bare_clone
+    check__cited_files
     check__each_tampering
     check__exit_status
     clone__a_whole_hub_or_parts
@@ -251,6 +254,7 @@ sessions! {
     commit__the_file_and_the_command
     commit__without_a_name
     completions__each_shell
+    diff__in_markdown
     #[cfg(target_os = "linux")]
     doctor__each_server
     #[cfg(target_os = "linux")]
@@ -283,10 +287,14 @@ sessions! {
     propose__a_title_is_enough
     remote__a_second_one
     report__of_a_folder_and_of_an_id
+    report__what_cannot_be_shown
+    #[cfg(target_os = "linux")]
+    rerun__what_a_difference_means
     #[cfg(target_os = "linux")]
     review__at_a_terminal
     #[cfg(target_os = "linux")]
     review__what_is_new
+    ruleset__list_show_and_check
     #[cfg(target_os = "linux")]
     setup__after_an_upgrade
     #[cfg(target_os = "linux")]

@@ -1,13 +1,13 @@
 //! Files attached to nodes: through the tool and the command, on two machines, with hostile content, and on pages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::remote::Machine;
-use crate::support::{Sandbox, Session, TOT, codes, files, node, result};
+use crate::support::{Sandbox, Session, TOT, codes, node, result};
 
 fn with_files(id: &str, state: &str, files: Value) -> Value {
     let mut result = result(id, state);
@@ -92,88 +92,6 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_person_attaches_files_also_after_the_end() {
-    let sandbox = Sandbox::new();
-    let one = Machine::new(&sandbox, "one");
-    let id = one.start();
-    one.server()
-        .ok("tot_end", json!({"sessionId": id, "stopped": {"reason": "enough"}, "conclusion": "Enough."}));
-    let plot = sandbox.path("plot.svg");
-    let text = sandbox.path("notes.md");
-    fs::write(
-        &plot,
-        "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' onclick='x'/></svg>",
-    )
-    .unwrap();
-    fs::write(&text, "<script>alert(1)</script>\n").unwrap();
-    let photo = sandbox.path("photo.heic");
-    fs::write(&photo, b"\0\0\0\x18ftypheic Exif\0\0 GPS").unwrap();
-    let (plot, text, photo) = (plot.to_str().unwrap(), text.to_str().unwrap(), photo.to_str().unwrap());
-    let said = one.ok(&["attach", "R1.A", plot, text]);
-    assert_eq!(said, "attachments/R1.A/plot.svg (96 bytes)\nattachments/R1.A/notes.md (26 bytes)\n");
-    let log = sandbox.git(&one.repository(&id), &["log", "-1", "--format=%an%n%B"]);
-    assert_snapshot!(log, @r"
-        Tester
-        Attach 2 files to R1.A
-
-            attached plot.svg (96 bytes)
-            attached notes.md (26 bytes)
-
-        Tool: tot attach
-        Round: 1
-        Node: R1.A
-        Person: Tester
-        ");
-    let json: Value =
-        serde_json::from_str(&one.ok(&["attach", &id, "R1.A", text, "--name", "more.md", "--json"])).unwrap();
-    assert_eq!(
-        json["attachments"],
-        json!([{"name": "more.md", "bytes": 26, "path": "attachments/R1.A/more.md"}])
-    );
-    assert_eq!(json["commit"], json!(one.head(&id)));
-    let diff = one.ok(&["diff", "--markdown", "HEAD~2..HEAD"]);
-    assert!(diff.contains("**Attached**\n\n- `R1.A` attached: more.md\n"), "{diff}");
-    let review = one.ok(&["review", "--since", "HEAD~1"]);
-    assert!(review.contains("more.md was attached") && !review.contains("plot.svg"), "{review}");
-    let head = one.head(&id);
-    for (arguments, said) in [
-        (&["attach", "R1.A", plot][..], "already has plot.svg, and attachments are never replaced"),
-        (&["attach", "R1.A", plot, "--name", "PLOT.SVG"], "already"),
-        (&["attach", "R9.Z", plot], "There is no committed node R9.Z"),
-        (&["attach", "R1.A", plot, "--name", "../x"], "may contain only letters"),
-        (&["attach", "R1.A", plot, "--max-bytes", "5"], "has more than 5 bytes"),
-        (&["attach", "R1.A", "no-such-file"], "cannot read no-such-file"),
-        (&["attach", "R1.A", "/"], "/ is not a file"),
-        (&["attach", "R1.A", photo, "--name", "a.heic"], "`exiftool -all= a.heic`"),
-    ] {
-        let ran = one.tot(arguments);
-        assert_eq!(ran.status, 1, "{ran:?}");
-        assert!(ran.err.starts_with("tot attach: ") && ran.err.contains(said), "{ran:?}");
-    }
-    for (arguments, said) in [
-        (&["attach", "R1.A", "-"][..], "standard input has no name"),
-        (&["attach", "R1.A", plot, text, "--name", "x"], "--name is for one file"),
-    ] {
-        let ran = one.tot(arguments);
-        assert!(ran.status == 2 && ran.err.contains(said), "{ran:?}");
-    }
-    assert_eq!(one.head(&id), head);
-    fs::write(photo, b"\x89PNG\r\n\x1a\n\0\0\0\x04tEXtGPS \0\0\0\0").unwrap();
-    let said = one.ok(&["attach", "R1.A", photo, "--name", "photo.png"]);
-    assert_eq!(said, "attachments/R1.A/photo.png (8 bytes, without its metadata)\n");
-    one.assert_sound(&id);
-
-    let site = sandbox.path("site");
-    report(&one, &id, &site);
-    let written: Vec<PathBuf> = files(&site.join("attachments/R1.A"), true).into_keys().collect();
-    assert_eq!(written, ["more.md.txt", "notes.md.txt", "photo.png.bin", "plot.svg"].map(PathBuf::from));
-    let drawing = fs::read_to_string(site.join("attachments/R1.A/plot.svg")).unwrap();
-    assert!(!drawing.contains("onclick"), "{drawing}");
-    let page = fs::read_to_string(site.join("nodes/R1.A.html")).unwrap();
-    assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("<img class=\"attachment\""), "{page}");
-}
-
-#[test]
 fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
     let sandbox = Sandbox::new();
     let one = Machine::new(&sandbox, "one");
@@ -196,16 +114,4 @@ fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
     let site = sandbox.path("site");
     report(&one, &id, &site);
     assert!(!site.join("attachments/R1.A").exists());
-}
-
-#[test]
-fn an_export_has_them() {
-    let sandbox = Sandbox::new();
-    let one = Machine::new(&sandbox, "one");
-    one.start();
-    let binary = sandbox.path("core");
-    fs::write(&binary, b"\xff\xfe\0\r\n").unwrap();
-    one.ok(&["attach", "R1.A", binary.to_str().unwrap()]);
-    let data: Value = serde_json::from_str(&one.ok(&["export", "--format", "json"])).unwrap();
-    assert_eq!(data["attachments"], json!([{"node": "R1.A", "name": "core", "base64": "//4ADQo="}]));
 }

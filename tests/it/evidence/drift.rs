@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use insta::assert_snapshot;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::{Value, json};
 use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp, Pin};
 use tree_of_thoughts::service::project::{Drift, Project};
 
-use super::{at_work, commit_all, commit_root, look_up, numbered, project, write};
-use crate::support::{Sandbox, TOT};
+use super::{commit_all, look_up, project, write};
+use crate::support::Sandbox;
 
 /// A change to the project.
 #[derive(Clone, Debug)]
@@ -288,56 +286,4 @@ fn a_file_is_not_read_anew_for_each_citation_of_it() {
     };
     let (one, all) = (time(&pins[..1]), time(&pins));
     assert!(all < one * 20, "{one:?} for one, {all:?} for a hundred");
-}
-
-#[test]
-fn the_command_tells_each_and_fails_where_it_is_strict() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
-    for file in ["src/moved.py", "src/changed.py", "src/gone.py"] {
-        write(&project, file, &numbered(file, 9));
-    }
-    commit_all(&sandbox, &project);
-    let files = ["src/db.py", "src/moved.py", "src/changed.py", "src/gone.py"];
-    let cited: Vec<Value> = files.iter().map(|file| json!({"target": file, "lines": "3-4"})).collect();
-    commit_root(&mut session, json!({"references": cited}));
-    let check = |arguments: &[&str]| {
-        let said = sandbox.run(TOT, &[&["check", "--references"], arguments].concat());
-        (said.status, (said.out + &said.err).replace(&session.id, "ID"))
-    };
-    let around = ["--project", project.to_str().unwrap()];
-    let strict = ["--strict", around[0], around[1]];
-    assert_eq!(check(&strict).0, 0);
-    write(&project, "src/moved.py", &format!("new\n{}", numbered("src/moved.py", 9)));
-    assert_eq!(check(&strict).0, 0, "what moved still stands");
-    write(&project, "src/changed.py", &numbered("other", 9));
-    std::fs::remove_file(project.join("src/gone.py")).unwrap();
-    let (status, text) = check(&around);
-    assert_eq!(status, 0);
-    assert_snapshot!(text, @"
-    investigations/ID: R1.A unchanged src/db.py:3-4
-    investigations/ID: R1.A moved src/moved.py:3-4 to src/moved.py:4-5
-    investigations/ID: R1.A changed src/changed.py:3-4
-    investigations/ID: R1.A gone src/gone.py:3-4
-    4 cited files: 1 unchanged, 1 moved, 1 changed, 1 gone
-    1 investigation: 0 errors, 0 warnings
-    ");
-    assert_eq!(check(&strict).0, 1);
-    let (_, json) = check(&["--json", around[0], around[1], &session.id[30..]]);
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(
-        json["investigations"][0]["references"][1],
-        json!({"node": "R1.A", "path": "src/moved.py", "lines": "3-4", "state": "moved",
-               "now": {"path": "src/moved.py", "lines": "4-5"}})
-    );
-    // The single-file report says it too.
-    let mut report = sandbox.command(TOT);
-    report.current_dir(&project).args(["report", "--single-file", "page.html", "--root"]).arg(sandbox.root());
-    assert!(report.output().unwrap().status.success());
-    let page = std::fs::read_to_string(project.join("page.html")).unwrap();
-    assert!(page.contains("changed since") && page.contains("gone since"), "{page}");
-    // The sandbox is not in a project.
-    let (status, text) = check(&[]);
-    assert_eq!(status, 2, "{text}");
-    assert!(text.contains("--project"), "{text}");
 }

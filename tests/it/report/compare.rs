@@ -58,31 +58,6 @@ fn each_end_is_compared_with_the_next() {
 }
 
 #[test]
-fn what_can_not_be_shown_is_named_with_what_to_do() {
-    let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    sandbox.sleep(1);
-    let _other = Session::start(&sandbox, json!({}));
-    let (one, both) = (session.repository(), sandbox.root());
-    let two_dots = "two dots between them";
-    for (source, more, reason) in [
-        (&one, &["--compare", "nowhere..HEAD"][..], "has no commit `nowhere`. `git -C"),
-        (&one, &["--compare", "HEAD..nowhere"], "has no commit `nowhere`"),
-        (&one, &["--compare", "HEAD~9.."], "has no commit `HEAD~9`"),
-        (&one, &["--compare", "HEAD"], two_dots),
-        (&one, &["--compare", "HEAD...HEAD"], two_dots),
-        (&one, &["--compare", "..HEAD"], two_dots),
-        (&both, &["--compare", "HEAD..HEAD"], "--compare takes one investigation"),
-        (&one, &["--base-url", "example.org"], "like https://example.org/reports/"),
-        (&sandbox.path("home"), &[], "home contains no investigation"),
-        (&sandbox.path("absent"), &[], "absent does not exist"),
-    ] {
-        let error = published(&sandbox, source, more).unwrap_err();
-        assert!(error.contains(reason), "{more:?}: {error}");
-    }
-}
-
-#[test]
 fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
     let sandbox = Sandbox::new();
     let good = Session::start(&sandbox, json!({}));

@@ -10,7 +10,6 @@ pub mod pages;
 mod publishing;
 mod serve;
 mod site;
-mod summary;
 mod withheld;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! Custom rulesets: the folder, the command and the guide; and the copy that each investigation is judged by.
 
-mod command;
 mod guide;
 mod pinned;
 

@@ -171,24 +171,6 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
 }
 
 #[test]
-fn nothing_starts_without_a_person_or_a_word() {
-    let world = World::new();
-    let marker = world.sandbox.path("marker");
-    assert_eq!(world.run(&[], &format!("touch {}", marker.display())).status, 0);
-    fs::remove_file(&marker).unwrap();
-    for arguments in [&["rerun", "--all"][..], &["rerun", "--all", "--json"]] {
-        let said = world.tot(arguments);
-        assert_eq!(said.status, 2, "{said:?}");
-        assert!(said.err.contains("--dry-run, then give --yes"), "{said:?}");
-    }
-    let said = world.tot(&["rerun", "--all", "--dry-run"]);
-    assert!(said.out.contains(&format!("    sh -c 'touch {}'\n", marker.display())), "{said:?}");
-    assert_eq!(said.status, 0);
-    assert!(!marker.exists());
-    assert_eq!(world.runs().len(), 1);
-}
-
-#[test]
 fn a_hostile_command_is_shown_whole_and_harmlessly() {
     let world = World::new();
     assert_eq!(world.run(&[], "true").status, 0);
@@ -474,38 +456,6 @@ fn two_at_once_both_land() {
 }
 
 #[test]
-fn what_a_difference_means_is_said_with_a_reason() {
-    let world = World::new();
-    assert_eq!(world.run(&[], "cat value").status, 0);
-    world.write("value", "2\n");
-    world.commit();
-    let same = world.again(&["--all"]);
-    assert_eq!(same.status, 0);
-    assert_eq!(world.again(&["--all", "--at", "HEAD"]).status, 1);
-    let ids: Vec<String> = world.runs().iter().map(|run| run.id.to_string()).collect();
-    let judge = |run: &str, rest: &[&str]| world.tot(&[&["rerun", "--judge", run], rest].concat());
-    for (said, status) in [
-        (judge(&ids[2], &["holds"]), 2),
-        (judge(&ids[2], &["perhaps", "-m", "Why not?"]), 2),
-        (judge(&ids[2], &["holds", "-m", "No.", "--all"]), 2),
-        (judge(&ids[1], &["holds", "-m", "It is the same."]), 1),
-        (judge("no-such-run", &["holds", "-m", "It is gone."]), 1),
-    ] {
-        assert_eq!(said.status, status, "{said:?}");
-    }
-    assert_eq!(world.runs().len(), 3);
-    let said = judge(&ids[2][ids[2].len() - 8..], &["holds", "-m", "Both are numbers."]);
-    assert_eq!(said.status, 0, "{said:?}");
-    let last = world.runs().remove(3);
-    assert!(
-        matches!(&last.what, RunKind::Judged { of, holds: true } if of.to_string() == ids[2]),
-        "{last:?}"
-    );
-    assert_eq!(last.note.as_deref(), Some("Both are numbers."));
-    world.assert_sound();
-}
-
-#[test]
 fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
     let world = World::without_repository();
     assert_eq!(world.run(&[], "echo 1").status, 0);
@@ -515,42 +465,6 @@ fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
     assert_eq!(said.status, 0, "{said:?}");
     assert_eq!(world.repeated()[0].0, None);
     world.assert_sound();
-}
-
-/// Returns a PATH with git and a shell, and with this script as `bwrap` or without `bwrap`.
-fn path_with(world: &World, bwrap: Option<&str>) -> PathBuf {
-    let folder = world.sandbox.path("programs");
-    fs::create_dir_all(&folder).unwrap();
-    for program in ["git", "sh", "cat", "true"] {
-        let path = std::env::var_os("PATH").unwrap();
-        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|it| it.is_file());
-        let _ = std::os::unix::fs::symlink(found.unwrap(), folder.join(program));
-    }
-    if let Some(script) = bwrap {
-        world.write_program("../programs/bwrap", script);
-    }
-    folder
-}
-
-#[test]
-fn without_a_sandbox_that_works_nothing_runs_that_was_to_be_in_one() {
-    let world = World::new();
-    assert_eq!(world.run(&[], "cat value").status, 0);
-    let in_sandbox = |bwrap| {
-        let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--sandbox"]);
-        Said::from(command.env("PATH", path_with(&world, bwrap)).output().unwrap())
-    };
-    for (bwrap, reason) in [
-        (None, "tot rerun: the program bwrap is missing: install bubblewrap\n"),
-        (
-            Some("echo No permissions >&2; exit 1"),
-            "tot rerun: bubblewrap does not work here: No permissions\n",
-        ),
-    ] {
-        let said = in_sandbox(bwrap);
-        assert_eq!((said.status, said.err.as_str()), (1, reason));
-    }
-    assert_eq!(world.repeated().len(), 0);
 }
 
 #[cfg(target_os = "linux")]
