@@ -24,6 +24,18 @@ pub fn shorten(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end_matches(ends))
 }
 
+/// Percent-encodes all characters that are not plain.
+pub fn percent_encoded(text: &str, is_plain: impl Fn(char) -> bool) -> String {
+    let mut encoded = String::new();
+    for c in text.chars() {
+        match is_plain(c) {
+            true => encoded.push(c),
+            false => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| encoded += &format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
 /// Returns the longest prefix of the text with at most `most` bytes.
 pub fn first_bytes(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

@@ -9,6 +9,7 @@ use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, Res
 use serde_json::{Value, json};
 
 use super::address::ResourceAddress;
+use crate::text::percent_encoded;
 
 /// The address of the tree page.
 pub const ADDRESS: &str = "ui://tree-of-thoughts/tree.html";
@@ -25,14 +26,7 @@ const PAGE: &str = include_str!("app.html");
 /// Returns the site's icon as a data URL, escaping characters that are not allowed in URLs.
 pub(super) fn icon() -> Icon {
     let drawing = include_str!("../../site-template/assets/icon.svg").trim();
-    let coded: String = drawing
-        .chars()
-        .map(|c| match c {
-            '"' => "'".to_owned(),
-            '%' | '#' | '<' | '>' | ' ' | '\n' => format!("%{:02X}", u32::from(c)),
-            _ => c.to_string(),
-        })
-        .collect();
+    let coded = percent_encoded(&drawing.replace('"', "'"), |c| !"%#<> \n".contains(c));
     Icon::new(format!("data:image/svg+xml,{coded}"))
         .with_mime_type("image/svg+xml")
         .with_sizes(vec!["any".to_owned()])

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
 use crate::picture;
-use crate::text::{first_bytes, made_visible, without_case};
+use crate::text::{first_bytes, made_visible, percent_encoded, without_case};
 
 /// The maximum size of text shown on a page, in bytes. The file contains the full text.
 const SHOWN: usize = 8 << 10;
@@ -134,9 +134,14 @@ pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, S
     for (path, bytes, media_type) in pictures {
         let Some(rest) = room.checked_sub(bytes.len()) else { break };
         room = rest;
-        within.insert(encoded(path), format!("data:{media_type};base64,{}", STANDARD.encode(bytes)));
+        within.insert(encoded(path), data_url(media_type, bytes));
     }
     within
+}
+
+/// Returns a URL that contains the file itself.
+pub(super) fn data_url(media_type: &str, bytes: &[u8]) -> String {
+    format!("data:{media_type};base64,{}", STANDARD.encode(bytes))
 }
 
 /// Returns the media type for a picture's file extension. Other files never have these extensions.
@@ -158,10 +163,7 @@ fn with_ending(name: &str, ending: &str) -> String {
 
 /// Encodes a path as an address. Names contain only letters, digits, spaces and a few other characters.
 fn encoded(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    path.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    percent_encoded(path, |c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }
 
 /// Formats a size: `812 bytes`, `12.5 kB`, `1.0 MB`.

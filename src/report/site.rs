@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::address::IssueUrl;
-use super::attachments::pictures_within;
+use super::attachments::{data_url, pictures_within};
 use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
 use super::ends::{self, BetweenEnds};
@@ -476,9 +476,8 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Sin
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
     let path = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
-    let asset = |path: &str, mime: &str| {
-        let bytes = templates.assets().get(path).map(Vec::as_slice).unwrap_or_default();
-        format!("data:{mime},{}", bytes.iter().map(|byte| format!("%{byte:02X}")).collect::<String>())
+    let asset = |path: &str, media_type: &str| {
+        data_url(media_type, templates.assets().get(path).map(Vec::as_slice).unwrap_or_default())
     };
     let inside = Inside {
         icon: asset("assets/icon.svg", "image/svg+xml"),

@@ -1,20 +1,16 @@
 //! `tot import`, `tot export` and the report in one file, with real git.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tree_of_thoughts::store::Store;
 
 use crate::html::Page;
 use crate::remote::Machine;
 use crate::support::{Sandbox, files};
-
-fn written(sandbox: &Sandbox, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = sandbox.path(name);
-    fs::write(&path, text).unwrap();
-    path
-}
 
 /// Imports a file and returns its `--json` output.
 fn imported(machine: &Machine<'_>, file: &Path) -> Value {
@@ -24,22 +20,6 @@ fn imported(machine: &Machine<'_>, file: &Path) -> Value {
     let files = document["files"].as_array().unwrap();
     assert_eq!(files.len(), 1, "{document:#}");
     files[0].clone()
-}
-
-fn export(machine: &Machine<'_>, id: &str, format: &str) -> Vec<u8> {
-    let file = machine.sandbox.path(&format!("export.{format}"));
-    let said = machine.ok(&["export", id, "--format", format, "-o", file.to_str().unwrap()]);
-    assert_eq!(said, "");
-    fs::read(file).unwrap()
-}
-
-/// Returns the entries of a root, including hidden folders.
-fn entries(root: &Path) -> Vec<String> {
-    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    let mut names: Vec<String> = fs::read_dir(root).into_iter().flatten().flatten().map(name).collect();
-    names.retain(|name| name != ".gitignore");
-    names.sort();
-    names
 }
 
 /// Asserts that two folders contain the same investigation: the same files and the same state.
@@ -63,7 +43,8 @@ fn bundles_come_back_as_they_were() {
         let id = entry["imported"]["id"].as_str().unwrap();
         one.assert_sound(id);
         let other = Machine::new(&sandbox, &format!("{name} as bundle"));
-        let file = written(&sandbox, "copy.bundle", export(&one, id, "bundle"));
+        let file = sandbox.path("copy.bundle");
+        one.ok(&["export", id, "--format", "bundle", "-o", file.to_str().unwrap()]);
         assert_eq!(imported(&other, &file)["imported"]["present"], false);
         assert_same(&one.repository(id), &other.repository(id));
         let all = |machine: &Machine<'_>| sandbox.git(&machine.repository(id), &["show-ref"]);
@@ -71,40 +52,6 @@ fn bundles_come_back_as_they_were() {
         assert_eq!(sandbox.git(&other.repository(id), &["remote"]), "");
         assert_eq!(imported(&other, &file)["imported"]["present"], true);
     }
-}
-
-#[test]
-fn a_faulty_file_leaves_nothing() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
-    let mut bundle =
-        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle")).unwrap();
-    bundle.truncate(bundle.len() / 2);
-    for (bytes, told) in [
-        (vec![0xff; 100], "is not a git bundle. Other files cannot be imported"),
-        (b"{\"version\": 1, \"meta\": {}, \"nodes\": []}".to_vec(), "tot export --format bundle"),
-        (Vec::new(), "is not a git bundle"),
-        (bundle, "fetch"),
-        (b"# v2 git bundle\n".to_vec(), "has no investigation"),
-    ] {
-        let file = written(&sandbox, "faulty", bytes);
-        let entry = imported(&machine, &file);
-        assert!(entry["error"].as_str().unwrap().contains(told), "{told}: {entry:#}");
-        assert_eq!(entries(&machine.root), Vec::<String>::new());
-    }
-    // A bundle of another repository.
-    let folder = sandbox.path("other");
-    fs::create_dir(&folder).unwrap();
-    for arguments in [
-        &["init", "-q", "-b", "main"][..],
-        &["commit", "-q", "--allow-empty", "-m", "Begin"],
-        &["bundle", "create", "-q", "../other.bundle", "main"],
-    ] {
-        sandbox.git(&folder, arguments);
-    }
-    let entry = imported(&machine, &sandbox.path("other.bundle"));
-    assert!(entry["error"].as_str().unwrap().contains("not an investigation"), "{entry:#}");
-    assert_eq!(entries(&machine.root), Vec::<String>::new());
 }
 
 #[test]
@@ -132,10 +79,6 @@ fn the_one_page_needs_no_other_file() {
     }
     let mut styles = page.named("link").filter(|link| link.attribute("rel") == Some("stylesheet"));
     let style = styles.next().and_then(|link| link.attribute("href")).unwrap();
-    let decoded = style.strip_prefix("data:text/css,").unwrap().split('%').skip(1);
-    let bytes: Vec<u8> = decoded.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
-    assert_eq!(
-        bytes,
-        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("site-template/assets/style.css")).unwrap()
-    );
+    let own = include_bytes!("../../site-template/assets/style.css");
+    assert_eq!(style, format!("data:text/css;base64,{}", STANDARD.encode(own)));
 }

@@ -31,6 +31,7 @@
 
 mod excerpt;
 mod html;
+mod lines;
 mod parse;
 mod quote;
 mod reference;

@@ -5,14 +5,13 @@
 //! text. What a forge would turn into a notification or a reference, such as `@name` or `#12`, becomes code, which no forge
 //! links. (A backslash or an entity is not enough: GitHub and GitLab look for names in the rendered text.)
 
-use std::fmt::Write as _;
-
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
+use super::lines::LineWriter;
 use super::parse::Parsed;
 use super::sanitize::is_language;
 use super::text::{bare_urls, safe_url};
-use crate::text::{made_visible, one_line, shorten, visible};
+use crate::text::{made_visible, one_line, percent_encoded, shorten, visible};
 
 /// The maximum nesting depth of quotes and lists, and of emphasis. Deeper text loses this markup.
 const MAX_DEPTH: usize = 16;
@@ -44,7 +43,7 @@ pub fn quoted(markdown: &str, most: usize, reader: Reader) -> String {
     if cut.is_some() {
         writer.write_line("…");
     }
-    writer.out
+    writer.lines.out
 }
 
 /// Puts untrusted text on one line of at most `most` characters, as text without Markdown.
@@ -189,40 +188,19 @@ fn link(label: &str, address: &str) -> String {
 }
 
 fn destination(address: &str) -> String {
-    let mut written = String::new();
-    for c in address.chars() {
-        match c {
-            ' ' | '<' | '>' | '(' | ')' | '\\' | '`' | '|' | '"' | '\'' => {
-                let _ = write!(written, "%{:02X}", u32::from(c));
-            }
-            // An entity would be decoded.
-            '&' => written.push_str("&amp;"),
-            c => written.push(c),
-        }
-    }
-    written
-}
-
-/// The prefix of the first line of a block, and the prefix of all other lines.
-struct LinePrefix {
-    first: Option<String>,
-    rest: String,
+    // An entity would be decoded.
+    percent_encoded(address, |c| !" <>()\\`|\"'".contains(c)).replace('&', "&amp;")
 }
 
 struct QuoteWriter {
     reader: Reader,
     /// The level of the text's highest heading.
     highest: u8,
-    out: String,
-    prefixes: Vec<LinePrefix>,
-    /// The number of enclosing blocks without a prefix.
-    too_deep: usize,
+    lines: LineWriter,
     /// The number of open emphases.
     emphasis: usize,
     /// The paragraph, heading or table row so far.
     line: String,
-    /// True if a blank line must precede the next line.
-    gap: bool,
     /// True if nothing follows the last list so far.
     after_list: bool,
     /// The language and the text of the open code block.
@@ -237,15 +215,14 @@ struct QuoteWriter {
 
 impl QuoteWriter {
     fn new(reader: Reader, highest: u8) -> QuoteWriter {
+        let mut lines = LineWriter::default();
+        lines.indent(true, None, "> ");
         QuoteWriter {
             reader,
             highest,
-            out: String::new(),
-            prefixes: vec![LinePrefix { first: None, rest: "> ".to_owned() }],
-            too_deep: 0,
+            lines,
             emphasis: 0,
             line: String::new(),
-            gap: false,
             after_list: false,
             code: None,
             links: Vec::new(),
@@ -268,7 +245,7 @@ impl QuoteWriter {
             Event::Rule => {
                 self.end_block();
                 self.write_line("***");
-                self.gap = true;
+                self.lines.gap = true;
             }
             Event::FootnoteReference(label) => self.say(&format!("[{label}]")),
             Event::TaskListMarker(done) => self.say(if *done { "[x] " } else { "[ ] " }),
@@ -298,12 +275,12 @@ impl QuoteWriter {
             }
             Tag::List(first) => {
                 self.flush();
-                self.gap &= self.lists.is_empty();
+                self.lines.gap &= self.lists.is_empty();
                 self.after_list = false;
                 self.lists.push(*first);
             }
             Tag::Item => {
-                self.gap &= !self.after_list;
+                self.lines.gap &= !self.after_list;
                 let mark = match self.lists.last_mut() {
                     Some(Some(number)) => {
                         let mark = format!("{number}. ");
@@ -343,11 +320,11 @@ impl QuoteWriter {
                 let text = std::mem::take(&mut self.line).replace("\\\n", " ").replace('\n', " ");
                 let level = (HEADING + (*level as u8).saturating_sub(self.highest)).min(6);
                 self.write_line(&format!("{} {}", "#".repeat(usize::from(level)), text.trim()));
-                self.gap = true;
+                self.lines.gap = true;
             }
             TagEnd::BlockQuote(_) => {
                 self.end_block();
-                self.outdent();
+                self.lines.outdent();
             }
             TagEnd::CodeBlock => {
                 let (language, code) = self.code.take().unwrap_or_default();
@@ -355,18 +332,18 @@ impl QuoteWriter {
                 self.write_line(&format!("{fence}{language}"));
                 code.lines().for_each(|line| self.write_line(&made_visible(line)));
                 self.write_line(&fence);
-                self.gap = true;
+                self.lines.gap = true;
             }
             TagEnd::List(_) => {
                 self.lists.pop();
-                (self.gap, self.after_list) = (true, true);
+                (self.lines.gap, self.after_list) = (true, true);
             }
             TagEnd::Item => {
                 self.flush();
-                if self.too_deep == 0 && self.prefixes.last().is_some_and(|it| it.first.is_some()) {
+                if self.lines.is_unwritten() {
                     self.write_line("");
                 }
-                self.outdent();
+                self.lines.outdent();
             }
             TagEnd::Emphasis => self.end_emphasis("*"),
             TagEnd::Strong => self.end_emphasis("**"),
@@ -382,7 +359,7 @@ impl QuoteWriter {
                 self.write_line(&format!("{}|", "|---".repeat(self.cells)));
             }
             TagEnd::TableRow => self.end_row(),
-            TagEnd::Table => (self.cells, self.gap) = (0, true),
+            TagEnd::Table => (self.cells, self.lines.gap) = (0, true),
             _ => {}
         }
     }
@@ -443,7 +420,7 @@ impl QuoteWriter {
     fn end_block(&mut self) {
         let had_text = !self.line.trim().is_empty();
         self.flush();
-        self.gap |= had_text;
+        self.lines.gap |= had_text;
     }
 
     /// Writes the lines of a paragraph. A mark that would begin another block is escaped.
@@ -461,37 +438,12 @@ impl QuoteWriter {
     }
 
     fn indent(&mut self, first: Option<String>, rest: &str) {
-        self.end_gap();
-        match self.prefixes.len() {
-            0..MAX_DEPTH => self.prefixes.push(LinePrefix { first, rest: rest.to_owned() }),
-            _ => self.too_deep += 1,
-        }
-    }
-
-    fn outdent(&mut self) {
-        match self.too_deep.checked_sub(1) {
-            Some(left) => self.too_deep = left,
-            None => drop(self.prefixes.pop()),
-        }
-    }
-
-    fn end_gap(&mut self) {
-        if std::mem::take(&mut self.gap) && !self.out.is_empty() {
-            let begun = self.prefixes.iter().take_while(|prefix| prefix.first.is_none());
-            let prefix: String = begun.map(|prefix| prefix.rest.as_str()).collect();
-            let _ = writeln!(self.out, "{}", prefix.trim_end());
-        }
+        self.lines.indent(self.lines.depth() < MAX_DEPTH, first, rest);
     }
 
     fn write_line(&mut self, text: &str) {
-        self.end_gap();
         self.after_list = false;
-        let mut line = String::new();
-        for prefix in &mut self.prefixes {
-            line.push_str(prefix.first.take().as_ref().unwrap_or(&prefix.rest));
-        }
-        line.push_str(text);
-        let _ = writeln!(self.out, "{}", line.trim_end());
+        self.lines.write(text);
     }
 }
 

@@ -8,6 +8,7 @@
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, Tag, TagEnd};
 
+use super::lines::LineWriter;
 use super::parse::Parsed;
 use crate::text::{columns, made_visible, visible};
 
@@ -23,7 +24,7 @@ pub fn to_terminal(markdown: &str, width: usize) -> String {
         writer.take(event);
     }
     writer.end_block();
-    writer.out
+    writer.lines.out
 }
 
 /// A piece of text in a single style. `spaced` is true if white space precedes it.
@@ -33,25 +34,14 @@ struct Piece {
     spaced: bool,
 }
 
-/// The prefix of the first line of a block, and the prefix of all other lines.
-struct Prefix {
-    first: Option<String>,
-    rest: String,
-}
-
 #[derive(Default)]
 struct TerminalWriter {
-    out: String,
+    lines: LineWriter,
     width: usize,
-    prefixes: Vec<Prefix>,
-    /// The number of enclosing blocks whose prefix does not fit.
-    too_deep: usize,
     styles: Vec<Style>,
     /// The words in the current block so far.
     words: Vec<Piece>,
     spaced: bool,
-    /// True if a blank line must precede the next line.
-    gap: bool,
     code: Option<String>,
     /// The addresses of open links and images, each with the index of its first word.
     links: Vec<(String, usize)>,
@@ -75,8 +65,8 @@ impl TerminalWriter {
             Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.end_block();
-                self.line(&format!("{QUIET}{}{QUIET:#}", "─".repeat(self.room().min(40))));
-                self.gap = true;
+                self.lines.write(&format!("{QUIET}{}{QUIET:#}", "─".repeat(self.room().min(40))));
+                self.lines.gap = true;
             }
             Event::FootnoteReference(label) => self.say(&format!("[{label}]"), QUIET),
             Event::TaskListMarker(done) => self.say(if *done { "[x] " } else { "[ ] " }, Style::new()),
@@ -101,7 +91,7 @@ impl TerminalWriter {
             Tag::List(first) => {
                 let is_inner = !self.lists.is_empty();
                 self.flush();
-                self.gap &= !is_inner;
+                self.lines.gap &= !is_inner;
                 self.lists.push(*first);
             }
             Tag::Item => {
@@ -143,22 +133,22 @@ impl TerminalWriter {
             TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
             TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
                 self.end_block();
-                self.outdent();
+                self.lines.outdent();
             }
             TagEnd::CodeBlock => {
                 for line in self.code.take().unwrap_or_default().lines() {
                     let line = made_visible(&line.replace('\t', "    "));
-                    self.line(&format!("    {CODE}{line}{CODE:#}"));
+                    self.lines.write(&format!("    {CODE}{line}{CODE:#}"));
                 }
-                self.gap = true;
+                self.lines.gap = true;
             }
             TagEnd::List(_) => {
                 self.lists.pop();
-                self.gap |= self.lists.is_empty();
+                self.lines.gap |= self.lists.is_empty();
             }
             TagEnd::Item => {
                 self.flush();
-                self.outdent();
+                self.lines.outdent();
             }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Link | TagEnd::Image => {
@@ -215,7 +205,7 @@ impl TerminalWriter {
             let word = &words[at..end];
             let length: usize = word.iter().map(|piece| columns(&piece.text)).sum();
             if used > 0 && used + 1 + length > self.room() {
-                self.line(&line);
+                self.lines.write(&line);
                 line.clear();
                 used = 0;
             }
@@ -230,58 +220,23 @@ impl TerminalWriter {
             at = end;
         }
         if used > 0 {
-            self.line(&line);
+            self.lines.write(&line);
         }
     }
 
     fn end_block(&mut self) {
         let had_words = !self.words.is_empty();
         self.flush();
-        self.gap |= had_words;
+        self.lines.gap |= had_words;
     }
 
     /// Returns the number of columns available for text.
     fn room(&self) -> usize {
-        let taken: usize = self.prefixes.iter().map(|prefix| columns(&prefix.rest)).sum();
-        self.width.saturating_sub(taken).max(10)
-    }
-
-    fn line(&mut self, text: &str) {
-        self.end_gap();
-        for prefix in &mut self.prefixes {
-            match prefix.first.take() {
-                Some(first) => self.out.push_str(&first),
-                None => self.out.push_str(&prefix.rest),
-            }
-        }
-        self.out.push_str(text);
-        self.out.push('\n');
-    }
-
-    /// Writes the pending blank line.
-    fn end_gap(&mut self) {
-        if std::mem::take(&mut self.gap) && !self.out.is_empty() {
-            let blank: String = self.prefixes.iter().map(|prefix| prefix.rest.as_str()).collect();
-            self.out.push_str(blank.trim_end());
-            self.out.push('\n');
-        }
+        self.width.saturating_sub(self.lines.taken()).max(10)
     }
 
     fn indent(&mut self, first: Option<String>, rest: &str) {
-        if self.too_deep > 0 || self.room() < self.width / 2 {
-            self.too_deep += 1;
-            return;
-        }
-        // The blank line comes before the indented text and is not part of it.
-        self.end_gap();
-        self.prefixes.push(Prefix { first, rest: rest.to_owned() });
-    }
-
-    fn outdent(&mut self) {
-        match self.too_deep.checked_sub(1) {
-            Some(less) => self.too_deep = less,
-            None => drop(self.prefixes.pop()),
-        }
+        self.lines.indent(self.room() >= self.width / 2, first, rest);
     }
 
     /// Writes a table in columns if it fits, otherwise one line per cell.
@@ -300,17 +255,17 @@ impl TerminalWriter {
                     format!("{}{}", cell.trim(), " ".repeat(width - columns(cell.trim())))
                 });
                 let line = cells.collect::<Vec<_>>().join("  ");
-                self.line(&format!("{style}{}{style:#}", line.trim_end()));
+                self.lines.write(&format!("{style}{}{style:#}", line.trim_end()));
             } else if number > 0 {
                 for (cell, name) in row.iter().zip(&head) {
                     self.say(name.trim(), Style::new().bold());
                     self.say(&format!(": {}", cell.trim()), Style::new());
                     self.flush();
                 }
-                self.gap = true;
+                self.lines.gap = true;
             }
         }
-        self.gap = true;
+        self.lines.gap = true;
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use url::Url;
 
 use crate::domain::{Lines, Pin};
+use crate::text::percent_encoded;
 
 /// The name that forges use for the newest commit.
 const NEWEST: &str = "HEAD";
@@ -128,7 +129,8 @@ impl Forge {
         if !is_inside || !is_id {
             return None;
         }
-        let (base, path, commit) = (&self.base, escaped(path), commit.unwrap_or(NEWEST));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+        let (base, path, commit) = (&self.base, percent_encoded(path, is_plain), commit.unwrap_or(NEWEST));
         let place = match self.kind {
             ForgeKind::GitHub => format!("{base}/blob/{commit}/{path}"),
             ForgeKind::GitLab => format!("{base}/-/blob/{commit}/{path}"),
@@ -161,14 +163,6 @@ impl Forge {
             .replace(LAST, &lines.last.to_string())
             .replace(PATH, path)
     }
-}
-
-/// Percent-encodes a path.
-fn escaped(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    path.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 #[cfg(test)]
