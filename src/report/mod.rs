@@ -75,14 +75,14 @@ pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
 pub use ends::{EndedState, ends};
 pub use history::verb_of;
-pub use parts::{FileMark, SitePart};
+pub use parts::{FileMark, FileMarks, SitePart};
 pub use publish::{Published, SiteTarget, Sources, Waiting, publish, publish_into};
 pub use read::{NoRange, Range, ReadOptions, ReportReadError};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT};
 pub use sites::{SiteEntry, UnreadableInvestigation};
 pub use templates::{TemplateError, Templates};
 pub use withheld::{check_uncommitted, withheld};
-pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in, write};
+pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in};
 
 use crate::domain::{Attached, NodeId};
 use crate::service::project::ProjectEvidence;

@@ -93,7 +93,7 @@ pub struct Published {
     pub(super) parts: Vec<SitePart>,
     pub(super) maker: Option<String>,
     /// The files that belong to no part.
-    pub(super) rest: FileMarks,
+    pub rest: FileMarks,
     /// The number of parts reused from the earlier site.
     pub kept: usize,
     /// The unreadable investigations.

@@ -18,7 +18,7 @@ mod templates;
 mod withheld;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::pages::{SiteContents, site};
@@ -256,6 +256,13 @@ fn cite(input: &mut ReportInput, references: Vec<Citation>) {
 fn cites(input: &mut ReportInput, number: usize) {
     let cited = |at| Citation { target: format!("src/file-{at:03}.rs"), ..Citation::default() };
     cite(input, (0..number).map(cited).collect());
+}
+
+fn write(files: &Files, out: &Path) -> Result<(), ReportError> {
+    let writing = Writing::begin(out, &())?;
+    let put = |(path, bytes): (&String, &Vec<u8>)| Ok((path.clone(), writing.put(path, bytes.clone())?));
+    let rest = files.iter().map(put).collect::<Result<_, ReportError>>()?;
+    writing.finish(&Published { rest, ..Published::default() })
 }
 
 #[test]

@@ -21,7 +21,7 @@
 //! A replacement file is not detected if it has the same size and is older than the site. On a file system without locks, several
 //! runs may write at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ use std::time::{Duration, SystemTime};
 use super::parts::{FileMark, FileMarks, Manifest, SitePart};
 use super::publish::{Published, SiteTarget, Waiting};
 use super::{ReportError, Templates};
+use crate::base::platform::{file_identity, open_file_identity};
 use crate::base::temporary::{TemporaryFolder, remove_abandoned, replace_file};
 use crate::domain::SessionId;
 
@@ -67,20 +68,6 @@ pub fn folder_in(shared: &Path, id: SessionId) -> Result<PathBuf, ReportError> {
         true => Err(ReportError::Foreign { out: shared.to_owned(), found }),
         false => Ok(shared.join(id.to_string())),
     }
-}
-
-/// Writes a site with these files.
-///
-/// # Errors
-///
-/// Returns an error if the folder contains anything else, if a path is not valid in a folder, or if the file system fails.
-pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportError> {
-    let writing = Writing::begin(out, &())?;
-    let mut published = Published::default();
-    for (path, bytes) in site {
-        published.rest.insert(path.clone(), writing.put(path, bytes.clone())?);
-    }
-    writing.finish(&published)
 }
 
 /// A site being written. Unless it is finished, the earlier site stays.
@@ -142,7 +129,9 @@ impl OutputFolder {
             // The file may belong to another user.
             Err(error) => File::open(&lock).map_err(|_| failed("create", &lock)(error))?,
         };
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !lock.exists() {
+        // A process that fails removes its lock file, and another may have made a new one since this one was opened.
+        let is_current = || Ok::<_, std::io::Error>(open_file_identity(&file)? == file_identity(&lock)?);
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !is_current().unwrap_or(false) {
             return Ok(None);
         }
         Ok(Some(OutputFolder { path, _lock: file, is_new }))

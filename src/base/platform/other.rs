@@ -8,8 +8,10 @@ pub fn sync_file_systems<'a>(_: impl Iterator<Item = &'a PathBuf>) -> Result<boo
     Ok(false)
 }
 
+#[cfg(unix)]
 pub fn adopt_orphans() {}
 
+#[cfg(unix)]
 pub fn processes() -> Vec<(i32, i32)> {
     let listed =
         super::command("ps", &std::env::temp_dir()).args(["-A", "-o", "pid=", "-o", "ppid="]).output();

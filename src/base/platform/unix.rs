@@ -23,8 +23,20 @@ use super::{KILL, kernel};
 ///
 /// Returns an error if the file's metadata can't be read.
 pub fn file_identity(path: &Path) -> io::Result<String> {
-    let metadata = fs::symlink_metadata(path)?;
-    Ok(format!("{}:{}", metadata.dev(), metadata.ino()))
+    Ok(identity(&fs::symlink_metadata(path)?))
+}
+
+/// Returns the same identity for an open file, even if its name has been removed or given to another file.
+///
+/// # Errors
+///
+/// Returns an error if the file's metadata can't be read.
+pub fn open_file_identity(file: &File) -> io::Result<String> {
+    Ok(identity(&file.metadata()?))
+}
+
+fn identity(metadata: &Metadata) -> String {
+    format!("{}:{}", metadata.dev(), metadata.ino())
 }
 
 /// Adds the executable bit for everyone with read permission, as git does. Has no effect on systems other than Unix.

@@ -9,7 +9,11 @@ use tokio::signal::windows::{CtrlC, ctrl_c};
 
 /// Ignores the creation time, since Windows reuses that of a recently removed file with the same name.
 pub fn file_identity(path: &Path) -> io::Result<String> {
-    let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
+    open_file_identity(winapi_util::Handle::from_path_any(path)?.as_file())
+}
+
+pub fn open_file_identity(file: &File) -> io::Result<String> {
+    let information = winapi_util::file::information(file)?;
     Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
 }
 

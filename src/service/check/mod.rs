@@ -26,9 +26,8 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Code, Investigation, NodeId};
+use crate::domain::{Code, NodeId};
 use crate::format::layout;
-use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
 use crate::text::{counted, shorten};
 
@@ -127,22 +126,6 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         place(a).cmp(&place(b))
     });
     findings
-}
-
-/// Checks an investigation that is not in a repository yet.
-pub fn check_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
-    let snapshot = Snapshot::without_repository(investigation, ruleset.clone());
-    let rules = EffectiveRules::new(&ruleset.ruleset, snapshot.investigation.meta());
-    let subject = Subject {
-        snapshot: snapshot.clone(),
-        history: Vec::new(),
-        files: BTreeMap::new(),
-        left_out: Vec::new(),
-        wants_signatures: false,
-        damaged: Vec::new(),
-        lost: Vec::new(),
-    };
-    tree::findings(&subject, &rules)
 }
 
 /// Returns findings about the repository itself.

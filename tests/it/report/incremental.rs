@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use tree_of_thoughts::report::{Published, SiteTarget, Writing, write};
+use tree_of_thoughts::report::{Published, ReportError, SiteTarget, Writing};
 
 use super::page as page_of;
 use crate::support::{Sandbox, Session, TOT_REPORT, copy_new, files, node, result, testing::folder};
@@ -236,15 +236,19 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn one_page(text: &str) -> BTreeMap<String, Vec<u8>> {
-    [("index.html".to_owned(), text.as_bytes().to_vec())].into()
+/// Writes a site with one page.
+fn write(text: &str, out: &Path) -> Result<(), ReportError> {
+    let writing = Writing::begin(out, &())?;
+    let mut published = Published::default();
+    published.rest.insert("index.html".to_owned(), writing.put("index.html", text.into())?);
+    writing.finish(&published)
 }
 
 #[test]
 fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     let folder = folder();
     let out = folder.path().join("site");
-    write(&one_page("first"), &out).unwrap();
+    write("first", &out).unwrap();
     let before = names(&out);
     let writing = Writing::begin(&out, &()).unwrap();
     writing.put("index.html", b"second".to_vec()).unwrap();
@@ -266,7 +270,7 @@ fn what_a_killed_run_has_left_in_the_site_is_gone_after_the_next() {
     fs::create_dir_all(left.join("site")).unwrap();
     fs::write(left.join("lock"), "").unwrap();
     fs::write(left.join("site/index.html"), "a text").unwrap();
-    write(&one_page("done"), &out).unwrap();
+    write("done", &out).unwrap();
     assert_eq!(names(&out), [".tot-report", ".tot-report.lock", "index.html"]);
     assert_eq!(names(folder.path()), ["site"]);
 }
@@ -286,7 +290,7 @@ fn the_output_folder_stays_the_same_folder() {
     let about = || fs::metadata(&out).map(|it| (it.ino(), it.mode(), it.gid())).unwrap();
     let before = about();
     for text in ["one", "two"] {
-        write(&one_page(text), &linked).unwrap();
+        write(text, &linked).unwrap();
         assert_eq!(about(), before);
         assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), text);
         assert!(!is_root || fs::metadata(out.join("index.html")).unwrap().gid() == 33);
@@ -304,7 +308,7 @@ fn two_runs_at_once_write_one_after_the_other() {
     drop(first);
     assert!(!out.exists());
     thread::scope(|scope| {
-        let runs: Vec<_> = (0..8).map(|_| scope.spawn(|| write(&one_page("a text"), &out))).collect();
+        let runs: Vec<_> = (0..8).map(|_| scope.spawn(|| write("a text", &out))).collect();
         runs.into_iter().for_each(|run| run.join().unwrap().unwrap());
     });
     assert_eq!(names(&out), [".tot-report", ".tot-report.lock", "index.html"]);
@@ -358,7 +362,7 @@ fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
     }
     let folder = folder();
     let out = folder.path().join("site");
-    write(&one_page("before"), &out).unwrap();
+    write("before", &out).unwrap();
     let left = names(&out);
     let mut run = sandbox.command(TOT_REPORT);
     let mut run = run.arg(sandbox.root()).arg("--out").arg(&out).stderr(Stdio::piped()).spawn().unwrap();

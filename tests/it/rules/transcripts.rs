@@ -5,6 +5,7 @@
 //! result with findings, evidence, alternatives and an agent of its own. `TOT_WRITE_TRANSCRIPTS=1` writes the replies
 //! anew; read the difference before committing it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -20,8 +21,9 @@ use tree_of_thoughts::decide::standing::{blockers, outlook, weakened};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, Change, Code, CommentId, Commenter, Diagnostic, Event, NodeId};
 use tree_of_thoughts::report::review::review;
-use tree_of_thoughts::service::check::{Severity, check_facts};
+use tree_of_thoughts::service::check::{Severity, Subject, check};
 use tree_of_thoughts::service::project::ProjectEvidence;
+use tree_of_thoughts::store::Snapshot;
 use tree_of_thoughts::yaml;
 
 use super::table::{EVIDENCE, Table, ruleset, worded};
@@ -58,7 +60,16 @@ fn play(scenario: &str) -> String {
         played.extend(reply.lines().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")));
     }
     // `tot check` must not take what calls have done for tampering.
-    let mut faults = check_facts(table.investigation, &table.ruleset);
+    let subject = Subject {
+        snapshot: Snapshot::without_repository(table.investigation, (*table.ruleset).clone()),
+        history: Vec::new(),
+        files: BTreeMap::new(),
+        left_out: Vec::new(),
+        wants_signatures: false,
+        damaged: Vec::new(),
+        lost: Vec::new(),
+    };
+    let mut faults = check(&subject);
     faults.retain(|it| it.severity == Severity::Error || it.message.ends_with("no warning about it."));
     assert!(faults.is_empty(), "{scenario}\n{faults:?}");
     played
