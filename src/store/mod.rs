@@ -424,6 +424,33 @@ impl Store {
         })
     }
 
+    /// Returns the subject of a commit, or `None` if the repository does not contain the commit.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `path` is not a repository.
+    pub fn subject(&self, path: &Path, commit: CommitId) -> Result<Option<String>, StoreError> {
+        Ok(self.open(path)?.commit_info(commit).ok().map(|commit| commit.subject().to_owned()))
+    }
+
+    /// Returns whether `later` is known to descend from `earlier`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `path` is not a repository or if git fails.
+    pub fn is_ancestor(&self, path: &Path, earlier: CommitId, later: CommitId) -> Result<bool, StoreError> {
+        Ok(self.open(path)?.descent(earlier, later)? == Descent::Yes)
+    }
+
+    /// Returns the number of commits in `tip` that are not in `base`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `path` is not a repository or if a commit cannot be read.
+    pub fn count(&self, path: &Path, base: Option<CommitId>, tip: CommitId) -> Result<usize, StoreError> {
+        self.open(path)?.count_beyond(base, tip)
+    }
+
     /// Returns the commit at HEAD, or `None` before the first commit. This is much cheaper than [`Store::load`] and
     /// suitable for polling.
     ///

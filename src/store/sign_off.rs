@@ -143,7 +143,7 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     if git.descent(commit, snapshot.head)? != Descent::Yes {
         return Ok(Since::Elsewhere);
     }
-    let (commits, _) = git.ahead_behind(snapshot.head, commit)?;
+    let commits = git.count_beyond(Some(commit), snapshot.head)?;
     let (mut nodes, mut files) = (Vec::new(), Vec::new());
     // Compare the two states instead of the history between them. This includes changes made by merges and excludes
     // reverted changes.

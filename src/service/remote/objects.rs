@@ -7,7 +7,6 @@ use std::path::Path;
 use super::process::GitCall;
 use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
-use crate::text::{one_line, shorten};
 
 /// The filter that excludes files larger than any text file in an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
@@ -103,53 +102,6 @@ impl GitProgram {
         let merged = format!("--merged={tip}");
         let ran = self.here(repository, &["for-each-ref", "--format=%(refname)", &merged, "refs/tags"])?;
         Ok(ran.succeeded()?.text().lines().map(str::to_owned).collect())
-    }
-
-    /// Returns whether the repository contains a commit.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn has_commit(&self, repository: &Path, commit: CommitId) -> Result<bool> {
-        let ran = self.here(repository, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?;
-        Ok(ran.status == Some(0))
-    }
-
-    /// Returns whether `later` descends from `earlier`. Both must be in the repository.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn is_ancestor(&self, repository: &Path, earlier: CommitId, later: CommitId) -> Result<bool> {
-        let (earlier, later) = (earlier.to_string(), later.to_string());
-        let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
-        match ran.status {
-            Some(1) => Ok(false),
-            _ => ran.succeeded().map(|_| true),
-        }
-    }
-
-    /// Returns the number of commits in `tip` that are not in `without`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
-        let [tip, without] = range(tip, without);
-        let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?.succeeded()?;
-        let text = ran.text();
-        text.trim().parse().map_err(|_| ran.unreadable(&text))
-    }
-
-    /// Returns the short id and the subject of the newest commit in `tip` that is not in `without`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
-        let [tip, without] = range(tip, without);
-        let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
-        Ok(shorten(&one_line(&ran.succeeded()?.text()), 100))
     }
 
     /// Calls `see` with all text that `tips` add to `known`: each version of each file, and the commit and tag
@@ -379,12 +331,6 @@ impl GitProgram {
         self.run(repository, &arguments, call)?.succeeded()?;
         self.here(repository, &["checkout", "--quiet", "--", "."])?.succeeded().map(drop)
     }
-}
-
-/// Returns the `rev-list` arguments for the commits in `tip` that are not in `without`.
-fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
-    // git accepts an empty list after `--not`.
-    [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
 }
 
 /// Returns the number of objects in each batch, given their sizes, one per line.

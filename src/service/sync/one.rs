@@ -10,7 +10,7 @@ use crate::domain::{Code, SessionId};
 use crate::service::check::{self, Finding, Objects, Severity};
 use crate::service::remote::{Advertised, LocalReferences, ObjectName, Pushed};
 use crate::store::{CommitId, Joined};
-use crate::text::{causes, counted};
+use crate::text::{causes, counted, one_line, shorten};
 
 /// The maximum number of attempts when other clients push in between.
 const TRIES: u32 = 10;
@@ -77,7 +77,7 @@ impl Syncing<'_> {
             };
             if theirs != Some(ours) {
                 self.guard(subject, ours, theirs, &known(subject, &advertised, &here, theirs))?;
-                let number = self.git.count(path, ours, theirs)?;
+                let number = self.store.count(path, theirs, ours)?;
                 let object = here.refs[&branch].clone();
                 let place = upstream.place.branch_ref();
                 let pushed = self.git.push(path, &upstream.remote, &[(place.clone(), object)]);
@@ -152,7 +152,8 @@ impl Syncing<'_> {
         match (seen, now) {
             (_, Some(now)) if now == theirs => {}
             (Some(seen), _)
-                if self.git.has_commit(path, theirs)? && !self.git.is_ancestor(path, seen, theirs)? =>
+                if self.store.subject(path, theirs)?.is_some()
+                    && !self.store.is_ancestor(path, seen, theirs)? =>
             {
                 let error = self.rewritten(subject, seen, Some(theirs))?;
                 if !self.options.rejoin {
@@ -181,7 +182,7 @@ impl Syncing<'_> {
     fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
-            && !self.git.is_ancestor(&subject.path, seen, ours)?
+            && !self.store.is_ancestor(&subject.path, seen, ours)?
         {
             let kept = super::keep(self.git, self.world, &subject.path, seen)?;
             let remote = &subject.upstream.remote;
@@ -207,7 +208,7 @@ impl Syncing<'_> {
         if matches!(joined, Joined::Unchanged) {
             return Ok(());
         }
-        done.came += self.git.count(path, theirs, Some(before.head))?;
+        done.came += self.store.count(path, Some(before.head), theirs)?;
         if let Joined::Merged { commit, decisions } = joined {
             done.joined = Some((commit, decisions));
         }
@@ -235,8 +236,9 @@ impl Syncing<'_> {
         let missing = match theirs {
             None => format!("its branch {} no longer exists", upstream.place.branch),
             Some(theirs) => {
-                let number = counted(self.git.count(path, seen, Some(theirs))?, "commit");
-                let newest = self.git.newest(path, seen, Some(theirs))?;
+                let number = counted(self.store.count(path, Some(theirs), seen)?, "commit");
+                let subject = self.store.subject(path, seen)?.unwrap_or_default();
+                let newest = shorten(&one_line(&format!("{} “{subject}”", &seen.to_string()[..10])), 100);
                 let kept = super::keep(self.git, self.world, path, theirs)?;
                 format!(
                     "it lost {number}, the newest {newest}; its current history is kept in the branch {kept}"
@@ -324,14 +326,15 @@ impl Syncing<'_> {
         if theirs != Some(ours) {
             match theirs {
                 None if seen.is_some() => done.notes.push("the branch no longer exists".to_owned()),
-                Some(theirs) if !self.git.has_commit(path, theirs)? => {
+                Some(theirs) if self.store.subject(path, theirs)?.is_none() => {
                     done.notes.push("the remote has new commits, which a sync would fetch".to_owned());
                 }
-                Some(theirs) => done.came = self.git.count(path, theirs, Some(ours))?,
+                Some(theirs) => done.came = self.store.count(path, Some(ours), theirs)?,
                 None => {}
             }
-            let there = theirs.filter(|theirs| self.git.has_commit(path, *theirs).unwrap_or(false)).or(seen);
-            done.went = self.git.count(path, ours, there)?;
+            let there =
+                theirs.filter(|theirs| matches!(self.store.subject(path, *theirs), Ok(Some(_)))).or(seen);
+            done.went = self.store.count(path, there, ours)?;
             if done.went > 0
                 && let Err(error) = self.guard(subject, ours, there, &known(subject, advertised, here, there))
             {

@@ -45,21 +45,12 @@ impl Git {
 
 /// Distances between commits.
 impl Git {
-    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa. Each number includes
-    /// the commit itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have the same time, such as
-    /// a merge and its parent.)
-    pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> StoreResult<(usize, usize)> {
-        match one == other {
-            true => Ok((0, 0)),
-            false => Ok((self.count_beyond(other, one)?, self.count_beyond(one, other)?)),
-        }
-    }
-
-    /// Counts the ancestors of `tip` that are not ancestors of `base`.
-    fn count_beyond(&self, base: CommitId, tip: CommitId) -> StoreResult<usize> {
+    /// Returns the number of ancestors of `tip`, including itself, that are not ancestors of `base`. Fails if a commit
+    /// cannot be read. (gix 0.90 miscounts if commits have the same time, such as a merge and its parent.)
+    pub fn count_beyond(&self, base: Option<CommitId>, tip: CommitId) -> StoreResult<usize> {
         let mut walk = Walk::new(self)?;
         let mut count = 0;
-        for (start, weight) in [(base.0, 0), (tip.0, 1)] {
+        for (start, weight) in base.map(|base| (base.0, 0)).into_iter().chain([(tip.0, 1)]) {
             let is_unreadable = |id| {
                 count += weight;
                 self.object(id, Kind::Commit).is_err()
@@ -124,8 +115,10 @@ impl Git {
             astray.push(CommitId(id));
             false
         });
-        let named =
-            astray.iter().take(NAMED).filter_map(|id| Some((*id, subject(self.commit_info(*id).ok()?))));
+        let named = astray
+            .iter()
+            .take(NAMED)
+            .filter_map(|id| Some((*id, self.commit_info(*id).ok()?.subject().to_owned())));
         Ok(Some(Left::Astray { newest: named.collect(), number: astray.len(), end: walk.end }))
     }
 
@@ -206,10 +199,6 @@ impl Git {
         }
         Ok(heads)
     }
-}
-
-fn subject(commit: CommitInfo) -> String {
-    commit.message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// A walk over commits that visits each commit once, even from several tips.

@@ -185,6 +185,11 @@ pub struct Tree {
 }
 
 impl CommitInfo {
+    /// Returns the first line of the message.
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+
     /// Returns the commit time, or `None` if it is out of range.
     pub fn at(&self) -> Option<Timestamp> {
         timestamp(self.seconds)

@@ -32,7 +32,8 @@ impl Git {
         let remote = remote_of(branch).or_else(|| remote_of("main"))?;
         let address = config.string(format!("remote.{remote}.url").as_str())?;
         let seen = self.resolve(&format!("refs/remotes/{remote}/{branch}")).ok().flatten();
-        let apart = seen.and_then(|seen| self.ahead_behind(commit, seen).ok());
+        let beyond = |base, tip| self.count_beyond(Some(base), tip).ok();
+        let apart = seen.and_then(|seen| Some((beyond(seen, commit)?, beyond(commit, seen)?)));
         Some(TrackedRemote { address: address.to_string(), apart })
     }
 
