@@ -151,6 +151,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_open_file_is_told_from_a_newer_one_with_its_name() {
+        let folder = crate::testing::folder();
+        let path = folder.path().join("lock");
+        let file = fs::File::create(&path).unwrap();
+        assert_eq!(open_file_identity(&file).unwrap(), file_identity(&path).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(file_identity(&path).is_err());
+        fs::write(&path, "").unwrap();
+        assert_ne!(open_file_identity(&file).unwrap(), file_identity(&path).unwrap());
+    }
+
+    #[test]
     fn no_variable_of_git_leads_a_child_to_the_repository_of_a_hook() {
         let folder = env::temp_dir();
         let listed = command("git", &folder).args(["rev-parse", "--local-env-vars"]).output().unwrap();
