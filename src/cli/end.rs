@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::draft::ToolArguments;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
 use super::{CommandResult, ExitResult, misused, value_name};
-use crate::decide::{Rejection, standing};
+use crate::decide::{Rejection, blockers};
 use crate::text::{counted, one_line, shorten};
 
 /// End an investigation with your conclusion, once no required steps remain. The commit gets a tag such as ended/1. To reopen the
@@ -123,8 +123,8 @@ fn may_end(subject: &WorkTarget, stopped: bool) -> CommandResult {
     }
     let errors = match (investigation.end_in_force(), stopped) {
         (Some(_), _) => Vec::new(),
-        (None, true) => standing::file_problems(investigation, &rules),
-        (None, false) => standing::blockers(investigation, &rules),
+        (None, true) => blockers::file_problems(investigation, &rules),
+        (None, false) => blockers::blockers(investigation, &rules),
     };
     if errors.is_empty() { Ok(()) } else { Err(super::refused(Rejection { errors }.into())) }
 }

@@ -11,7 +11,7 @@ use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, s
 use super::{CommandResult, is_person};
 use crate::assess::{self, Verdict};
 use crate::base::parallel;
-use crate::decide::standing;
+use crate::decide::blockers;
 use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, Signers};
 use crate::store::{ListEntry, ListFilter, ListState, Store};
@@ -192,7 +192,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers = assessment
         .rules
-        .map(|rules| standing::blockers(assessment.investigation, &rules))
+        .map(|rules| blockers::blockers(assessment.investigation, &rules))
         .unwrap_or_default();
     let mut faults = snapshot.all_faults();
     let fault = faults.next().map(|first| match faults.count() {

@@ -378,8 +378,9 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 }
 
 /// Options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 8] = [
+const REMOVED: [(&str, &str, &str); 10] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
+    ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
     ("--format <FORMAT>", "html", "`tot report --single-file FILE` writes this page"),
     ("--html", "", "`tot help TOPIC` prints a topic, and `tot man DIR` writes all of them as manual pages"),
@@ -387,6 +388,11 @@ const REMOVED: [(&str, &str, &str); 8] = [
     ("--index", "", "`tot report` writes an index of all investigations"),
     ("--max-connections-per-address", "", "limit connections per address in the proxy before the server"),
     ("--max-rate", "", "limit requests per client in the proxy before the server"),
+    (
+        "--strategy",
+        "",
+        "`tot next` has one order: what is required, then what would overturn an answer, then what widens",
+    ),
 ];
 
 /// Adds to the error about an option or a value of an earlier version what to use instead.

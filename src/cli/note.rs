@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     }
     let node = json!({"id": id.as_str(), "parent": parent.as_ref().map(NodeId::as_str), "title": line});
     // A single call stores either everything or nothing.
-    let call = fields([results, ("nodes", json!([node])), ("strategy", json!("owed"))]);
+    let call = fields([results, ("nodes", json!([node]))]);
     subject.call("tot_step", call, lines)
 }
 

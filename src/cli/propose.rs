@@ -10,7 +10,7 @@ use super::editor::Unchanged;
 use super::place::is_node;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, piped, word};
 use super::{CommandResult, ExitResult, Misused, misused};
-use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
+use crate::decide::next::{Next, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
 use crate::text::one_line;
@@ -162,12 +162,14 @@ fn node_of(task: Task) -> Value {
     json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
 }
 
-/// Returns the required tasks.
+/// Returns the required tasks or, if there are none, the recommended ones.
 fn planned(subject: &WorkTarget) -> CommandResult<Vec<Task>> {
     let now = subject.service().now().map_err(super::refused)?;
-    let request = Next { strategy: Strategy::Owed, ..Next::default() };
-    let plan = next(subject.investigation(), &subject.standing.rules(), &request, now);
-    Ok(plan.map_err(|rejection| super::refused(rejection.into()))?.tasks)
+    let plan = next(subject.investigation(), &subject.standing.rules(), &Next::default(), now);
+    let mut tasks = plan.map_err(|rejection| super::refused(rejection.into()))?.tasks;
+    let is_any_required = tasks.iter().any(|task| task.is_required);
+    tasks.retain(|task| task.is_required || !is_any_required);
+    Ok(tasks)
 }
 
 /// Explains why `--next` proposes nothing.
@@ -218,9 +220,7 @@ fn complete(subject: &WorkTarget, call: &mut ToolArguments, below: Option<&NodeI
 
 /// Returns the default parent for a new node, or `None` if the node becomes a root.
 pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandResult<Option<NodeId>> {
-    let now = subject.service().now().map_err(super::refused)?;
-    let place = place_of_next(subject.investigation(), &subject.standing.rules(), state, now);
-    let place = place.map_err(|rejection| super::refused(rejection.into()))?;
+    let place = place_of_next(subject.investigation(), &subject.standing.rules(), state);
     Ok(place.ok_or_else(|| match (state, subject.investigation().pending().next()) {
         (Some(state), _) => {
             format!("no open node accepts a child in the state {state}: `tot next` shows the next step")

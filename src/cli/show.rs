@@ -14,7 +14,8 @@ use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
 use crate::assess::{Answer, Assessment, Verdict};
-use crate::decide::standing;
+use crate::decide::blockers;
+use crate::decide::next::outlook;
 use crate::domain::{BoundAnswer, Diagnostic, Node};
 use crate::mcp::bounded::present;
 use crate::ruleset::rules::verification::{Confirming, Grade};
@@ -101,7 +102,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
     let meta = investigation.meta();
     let (end, in_force) = (assessment.end(), investigation.end_in_force());
     let next = assessment.rules.filter(|_| in_force.is_none());
-    let next = next.map(|rules| standing::outlook(investigation, &rules).next_step);
+    let next = next.map(|rules| outlook(investigation, &rules).next_step);
     let line = |node: &Node| present(&NodeLine::new(assessment, node));
     let answer = |answer: &Answer<'_>| {
         let mut entry = line(answer.node)?;
@@ -153,7 +154,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
 
 fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     let rules = assessment.rules.as_ref();
-    rules.map_or_else(Vec::new, |rules| standing::blockers(assessment.investigation, rules))
+    rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
 fn confirmed_by<'a>(assessment: &Assessment<'a>, answer: Option<&Answer<'_>>) -> Vec<ShowConfirmation<'a>> {

@@ -357,8 +357,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::decide::next::{LegalCall, NextCall};
-    use crate::decide::standing::NextStep;
+    use crate::decide::next::{LegalCall, NextCall, NextStep};
     use crate::domain::NodeId;
     use crate::mcp::wire::{CallStatus, ReplyFields, ReplyMessage};
 
@@ -367,9 +366,10 @@ mod tests {
         let id: NodeId = "R2.A1".parse().unwrap();
         let warning = Diagnostic::new(Code::NotRun, "It took \u{1b}[31m1 s.").about(&id);
         let message = ReplyMessage { notes: vec!["Refuted now: R1.A.".into()], next: None };
+        let commit = NextCall { call: LegalCall::Commit(vec![id.clone()]), reason: "".into() };
         let shared = ReplyFields {
             status: CallStatus::Ok,
-            message: ReplyMessage { next: Some(NextStep::Commit(vec![id.clone()])), ..message.clone() },
+            message: ReplyMessage { next: Some(NextStep::Call(commit)), ..message.clone() },
             warnings: vec![warning],
             commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
             ..ReplyFields::default()

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::decide::standing;
+use crate::decide::blockers;
 use crate::domain::{
     BoundAs, Caller, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
     Reclassification, RunId, StateName, Timestamp,
@@ -371,7 +371,7 @@ impl<'a> Assessment<'a> {
                 (Some(end), Some(_)) if end.stopped.is_some() => Outcome::StoppedEarly,
                 (Some(_), Some(_)) => Outcome::Ended,
             },
-            owed: rules.map_or_else(Vec::new, |rules| standing::missing_steps(investigation, &rules)),
+            owed: rules.map_or_else(Vec::new, |rules| blockers::missing_steps(investigation, &rules)),
             open: objections::open(investigation),
             answers: Vec::new(),
             refuted: Vec::new(),

@@ -22,5 +22,8 @@ pub mod secrets;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../../tests/support/testing.rs"]
 mod testing;
+// Tests of the library and of the programs share code, which names the library from outside.
+#[cfg(test)]
+extern crate self as tree_of_thoughts;
 pub mod text;
 pub mod yaml;

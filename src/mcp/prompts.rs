@@ -4,8 +4,8 @@
 
 use rmcp::model::{Prompt, PromptArgument};
 
-use crate::decide::next::{brief, briefs, check};
-use crate::decide::standing::{blockers, outlook};
+use crate::decide::blockers::blockers;
+use crate::decide::next::{brief, briefs, check, outlook};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;

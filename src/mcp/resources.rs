@@ -13,7 +13,8 @@ use serde_json::json;
 use super::address::ResourceAddress;
 use super::tools::list::verdict;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
-use crate::decide::standing::{blockers, outlook};
+use crate::decide::blockers::blockers;
+use crate::decide::next::outlook;
 use crate::domain::{
     Author, Caller, Classification, Code, Conclusion, Diagnostic, Investigation, Node, NodeId,
 };

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::decide::blockers::{Weakened, weakened};
+use crate::decide::next::{NextStep, Outlook, outlook};
 use crate::decide::quality::Quality;
-use crate::decide::standing::{self, NextStep, Outlook, Weakened, weakened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
 use crate::markdown;
 use crate::ruleset::rules::shortened;
@@ -193,7 +194,7 @@ impl GraphNode {
 impl ReplyFields {
     /// Returns the fields for a successful call. The message names the next legal step.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
-        let outlook = standing::outlook(standing.investigation(), &standing.rules());
+        let outlook = outlook(standing.investigation(), &standing.rules());
         // Missing children are listed in `owed`.
         let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
         let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
@@ -247,10 +248,7 @@ impl ReplyFields {
             notes.push(format!("Refuted now: {}.", shortened(&refuted, NAMED)).into());
         }
         if !unconfirmed.is_empty() {
-            let how = Wording::both(
-                "tot_step with `strategy: verify` proposes",
-                "`tot next --strategy verify` names",
-            );
+            let how = Wording::both("tot_step proposes", "`tot propose --next` proposes");
             let named = shortened(&unconfirmed, NAMED);
             notes.push(how.map(|how| {
                 format!("No longer confirmed: {named}. {how} a new check for another agent to carry out.")
@@ -279,7 +277,7 @@ impl ReplyFields {
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
         let standing = refusal.standing.as_ref();
-        let can_end = |it: &Standing| standing::outlook(it.investigation(), &it.rules()).blockers.is_empty();
+        let can_end = |it: &Standing| outlook(it.investigation(), &it.rules()).blockers.is_empty();
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),

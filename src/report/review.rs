@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::assess::{Assessment, Repetition, differs};
-use crate::decide::standing::weakened;
+use crate::decide::blockers::weakened;
 use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::ruleset::EffectiveRules;

@@ -1,5 +1,6 @@
 //! A sandbox for each test: folders, HOME, git configuration, identity and clock.
 
+pub mod closing;
 pub mod http;
 pub mod memory;
 pub mod stdio;

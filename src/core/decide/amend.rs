@@ -157,11 +157,11 @@ fn of_node(
         let how = Wording::both(
             format!(
                 "To reopen it, tot_reclassify {node} to an open state, then amend it. Its confirmations lapse; tot_step \
-                 with `strategy: verify` proposes new checks."
+                 proposes new checks."
             ),
             format!(
                 "To reopen it, move {node} to an open state with `tot reclassify`, then amend it. Its confirmations \
-                 lapse; `tot next --strategy verify` names new checks."
+                 lapse; `tot propose --next` proposes new checks."
             ),
         );
         Rejection { errors: rejection.errors.into_iter().map(|error| error.suggest(how.clone())).collect() }

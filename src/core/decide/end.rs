@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backing::check_number;
-use super::standing::{blockers, file_problems, missing_steps, nothing_committed};
+use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
 use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{

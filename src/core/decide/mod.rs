@@ -3,8 +3,8 @@
 //!
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`run`] and [`end`]. Each module checks the conditions common to all rulesets, then calls the
-//! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`standing`]
-//! (required steps and blockers), [`references`] (sources) and [`next`] (tasks and the next legal call).
+//! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
+//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks).
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Codes and rules come from the method's
 //! specification; each check names its code.
@@ -12,6 +12,7 @@
 pub mod amend;
 pub mod attach;
 pub mod backing;
+pub mod blockers;
 pub mod citing;
 pub mod claim;
 pub mod comment;
@@ -22,7 +23,6 @@ pub mod propose;
 pub mod reclassify;
 pub mod references;
 pub mod run;
-pub mod standing;
 pub mod start;
 
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning, Wording};

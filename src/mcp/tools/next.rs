@@ -4,29 +4,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 use super::super::bounded::sent;
 use super::super::tool::About;
 use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Assessment, RunStanding};
-use crate::decide::next::{
-    Coverage, Dimension, LegalCall, Next, NextCall, ObjectionReply, Plan, Strategy, Task, next,
-    number_of_tasks,
-};
-use crate::decide::standing::NextStep;
-use crate::domain::{Caller, Claim, Code, CommentKind, Investigation, NodeId, Wording};
-use crate::ruleset::rules::objections;
-use crate::service::{Refusal, Service, Standing};
+use crate::decide::next::{LegalCall, Next, NextStep, ObjectionReply, Plan, Task, next, number_of_tasks};
+use crate::domain::{Caller, Code, CommentKind, Investigation};
+use crate::service::{Refusal, Service};
 use crate::text::{one_line, shorten};
 
 pub(super) const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
     description: "Plans; writes only if `claim` is set. `tasks`: pending nodes, then new ones with legal ids, each with its \
-                  question and the states that count. `nextCall`: a legal call; fill in the < > parts. \
-                  `dimensions` asks for tasks that cover all combinations.",
+                  question and the states that count. `nextCall`: a legal call; fill in the < > parts.",
     also_reads: true,
     idempotent: true,
     codes: &[Code::SecretSuspected],
@@ -76,19 +69,11 @@ pub(super) struct NextInput {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlanRequest {
-    /// What to do first.
-    #[serde(default, with = "StrategyName", skip_serializing_if = "is_default")]
-    #[schemars(extend("default" = "balanced"))]
-    strategy: Strategy,
     /// Default 8.
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
-    /// The dimensions and their values.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
-    dimensions: BTreeMap<String, Vec<String>>,
     /// full: adds each task's whole prompt.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "Brief::is_short")]
     pub(super) brief: Brief,
 }
 
@@ -102,20 +87,10 @@ pub(super) enum Brief {
     Full,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-/// The names of the strategies in JSON.
-#[derive(Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Strategy", rename_all = "camelCase")]
-#[schemars(inline)]
-enum StrategyName {
-    Balanced,
-    Exhaustive,
-    Verify,
-    Deepen,
-    Owed,
+impl Brief {
+    fn is_short(&self) -> bool {
+        *self == Brief::Short
+    }
 }
 
 /// The plan.
@@ -131,8 +106,6 @@ pub(super) struct NextBody {
 /// The advice that accompanies a plan.
 #[derive(Serialize)]
 pub(super) struct NextAdvice {
-    /// How well the nodes, including pending nodes, cover the combinations of `dimensions`.
-    coverage: Option<Coverage>,
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
@@ -169,9 +142,6 @@ pub(super) struct TaskEntry {
     path: String,
     /// The task.
     ask: String,
-    /// The values of `dimensions` that the node covers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    covers: Vec<String>,
     /// The states in which a result counts.
     counts: String,
     /// The whole prompt for the researching agent.
@@ -208,23 +178,14 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
-    let shared = match (&plan.next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
-        (None, Some((node, claim))) => {
-            ReplyFields { message: ReplyMessage::note(wait_for(node, claim)), ..shared }
-        }
-        (None, None) if shared.can_end != Some(true) => {
-            let message = for_others(&standing).map_or(shared.message, ReplyMessage::note);
-            ReplyFields { message, ..shared }
-        }
-        (call, _) => next_call_first(shared, call.clone()),
-    };
+    let shared = next_step_first(shared, plan.next_step);
     let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
         node_id: node.to_string(),
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
     let run_again = run_again(&standing.assessment(), agent, caller);
-    let advice = NextAdvice { coverage: plan.coverage, claimed: claimed.collect(), run_again };
+    let advice = NextAdvice { claimed: claimed.collect(), run_again };
     Ok((shared, NextBody { tasks, next_call }, advice))
 }
 
@@ -243,50 +204,17 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
     told.collect()
 }
 
-/// Returns the message for the two parties to an open objection, if there is one.
-fn for_others(standing: &Standing) -> Option<String> {
-    let open = objections::open(standing.investigation());
-    let first = open.first()?;
-    Some(format!("Nothing left for you to do: someone else must resolve an objection. {}.", first.message()))
-}
-
-/// Returns the message for an agent when others have claimed all tasks.
-fn wait_for(node: &NodeId, claim: &Claim) -> Wording {
-    let agent = shorten(&one_line(&claim.agent_id), AGENT);
-    let until = claim.until;
-    Wording::both("call tot_next again", "`tot next` has more").map(|again| {
-        format!(
-            "Other agents have claimed all tasks: {again} when they have committed, or at {until}, when the claim of \
-             {agent} on {node} expires."
-        )
-    })
-}
-
-/// Replaces the message and the required steps with the next call. tot_status lists the other required steps.
-pub(super) fn next_call_first(shared: ReplyFields, call: Option<NextCall>) -> ReplyFields {
-    match call {
-        Some(call) => {
-            ReplyFields { message: ReplyMessage::next(NextStep::Call(call)), owed: Vec::new(), ..shared }
-        }
-        None => shared,
-    }
+/// Replaces the message with the agent's own next step, and the required steps with its call. tot_status lists the
+/// other required steps.
+pub(super) fn next_step_first(shared: ReplyFields, step: NextStep) -> ReplyFields {
+    let owed = if step.call().is_some() { Vec::new() } else { shared.owed };
+    ReplyFields { message: ReplyMessage::next(step), owed, ..shared }
 }
 
 impl PlanRequest {
     /// Converts the options to a request for the planner.
     pub(super) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
-        let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
-            name: name.clone(),
-            values: values.clone(),
-        };
-        let dimensions = self.dimensions.iter().map(dimension).collect();
-        Next {
-            strategy: self.strategy,
-            max_tasks: self.max_tasks,
-            dimensions,
-            agent_id,
-            caller: caller.clone(),
-        }
+        Next { max_tasks: self.max_tasks, agent_id, caller: caller.clone() }
     }
 }
 
@@ -314,28 +242,27 @@ pub(super) fn next_call(
     asked: &PlanRequest,
     agent: Option<&str>,
 ) -> Option<NextCallEntry> {
-    let call = &plan.next_call.as_ref()?.call;
+    let call = plan.next_step.call()?;
     let session = investigation.meta().id;
     let arguments = match call {
         // The reply already lists the tasks. A step in this state proposes exactly these tasks.
-        LegalCall::Propose => json!(asked),
+        LegalCall::Propose(_) => json!(asked),
         LegalCall::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             json!({"withdraw": ids})
         }
-        LegalCall::Commit(steps) => {
+        LegalCall::Commit(nodes) => {
             // The state and the findings are missing because the research is not done yet.
-            let results: Vec<Value> =
-                steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
+            let results: Vec<Value> = nodes.iter().map(|node| json!({"nodeId": node.as_str()})).collect();
             json!({"results": results})
         }
-        LegalCall::Reclassify(step) => {
+        LegalCall::Reclassify(change) => {
             let mut arguments = json!({
-                "nodeId": step.node.as_str(),
+                "nodeId": change.node.as_str(),
                 "newState": "<state>",
                 "reason": "<why>",
             });
-            if let Some(least) = step.evidence {
+            if let Some(least) = change.evidence {
                 // The placeholder is too short to pass as evidence if sent unchanged.
                 arguments["evidence"] = json!(format!("<{least} characters or more>"));
             }
@@ -371,7 +298,6 @@ impl TaskEntry {
             id: task.id.to_string(),
             path: path(task, left),
             ask,
-            covers: task.covers.clone(),
             counts,
             prompt: None,
             pending: false,

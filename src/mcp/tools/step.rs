@@ -9,7 +9,7 @@ use super::super::bounded::sent;
 use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields};
 use super::commit::StoredResults;
-use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
+use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_step_first, tasks};
 use super::propose::without_null_parents;
 use super::{ToolOutcome, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
@@ -98,7 +98,7 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     };
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(standing, graph);
-    let shared = next_call_first(shared, what_now.next_call).after_what_changed(&done.before, standing);
+    let shared = next_step_first(shared, what_now.next_step).after_what_changed(&done.before, standing);
     let shared = ReplyFields { graph, ..shared };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::node::client;
 use super::{Doubts, Overview, Time};
 use crate::assess::{Assessment, Verdict};
-use crate::decide::standing;
+use crate::decide::blockers;
 use crate::domain::{Asked, Conclusion};
 use crate::markdown;
 use crate::report::templates::SafeHtml;
@@ -132,7 +132,7 @@ pub(super) fn header(
     let conclusion = investigation.conclusion();
     let head = snapshot.head.to_string();
     let committed = investigation.committed().count();
-    let at_odds = snapshot.rules().map(|rules| standing::at_odds(investigation, &rules)).unwrap_or_default();
+    let at_odds = snapshot.rules().map(|rules| blockers::at_odds(investigation, &rules)).unwrap_or_default();
     let faults = snapshot.all_faults().map(ToString::to_string);
     Header {
         facts: HeaderFacts {
@@ -186,7 +186,7 @@ pub(super) fn header(
             })
             .collect(),
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
-        contested: standing::contested(investigation).len(),
+        contested: blockers::contested(investigation).len(),
         contested_answers: assessment.count(|verdict| verdict == Verdict::Contested),
         notes: doubts.count,
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),

@@ -6,7 +6,7 @@
 use super::Severity::{Error, Warning};
 use super::joined::MergeEffects;
 use super::{Finding, Subject, entry_line, key_line};
-use crate::decide::{TITLE_MAX, standing};
+use crate::decide::{TITLE_MAX, blockers};
 use crate::domain::{Classification, Code, CommentKind, Investigation, Node};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
@@ -236,7 +236,7 @@ impl TreeCheck<'_> {
 
     /// Checks for nodes with differing results from several clones.
     fn contested(&mut self) {
-        for contested in standing::contested(self.investigation) {
+        for contested in blockers::contested(self.investigation) {
             let Some(node) =
                 contested.node.as_deref().and_then(|id| self.investigation.node(&id.parse().ok()?))
             else {
@@ -258,7 +258,7 @@ impl TreeCheck<'_> {
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
         let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
-            None if is_in_force => standing::missing_steps(self.investigation, self.rules),
+            None if is_in_force => blockers::missing_steps(self.investigation, self.rules),
             _ => Vec::new(),
         };
         for owed in owed {

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::assess::Assessment;
-use crate::decide::standing;
+use crate::decide::blockers;
 use crate::domain::{Code, NodeId};
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
@@ -101,9 +101,9 @@ pub fn open_points(snapshot: &Snapshot) -> Vec<String> {
     let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
     // Contested nodes are included.
-    for owed in standing::missing_steps(investigation, &rules)
+    for owed in blockers::missing_steps(investigation, &rules)
         .iter()
-        .chain(&standing::file_problems(investigation, &rules))
+        .chain(&blockers::file_problems(investigation, &rules))
     {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }

@@ -141,14 +141,15 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
     let sandbox = Sandbox::new();
     let mut session = answered(&sandbox);
     let comment = session.ok("tot_comment", objection("R1.A"))["commentId"].clone();
-    let plan = session.ok("tot_next", json!({"agentId": "b"}));
-    let told = (&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]);
-    assert_eq!(told, (&json!("tot_comment"), &json!("R2.A1")));
-    assert_eq!(next_call(&mut session, "critic")["tool"], "tot_step");
+    // What the rules require comes first.
+    assert_eq!(next_call(&mut session, "b")["tool"], "tot_step");
     check(&mut session, "R2.A1", "CONFIRMED");
     let plan = session.ok("tot_next", json!({"agentId": "critic"}));
     assert!(plan["nextCall"].is_null(), "{plan:#}");
-    assert!(message(&plan).starts_with("Nothing left for you to do"), "{plan:#}");
+    assert!(
+        message(&plan).ends_with("Nothing is left for you to do: somebody else must settle this."),
+        "{plan:#}"
+    );
     assert_eq!(next_call(&mut session, "agent-R1.A")["arguments"]["kind"], "answer");
     let answer = json!({"kind": "answer", "replyTo": comment, "text": "Measured again, the same.", "agentId": "agent-R1.A"});
     session.ok("tot_comment", answer);
@@ -161,10 +162,10 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
     // An objection that does not prevent ending: to a node that is not an answer, or where the rules allow it.
     let mut ended = Session::begun(&sandbox);
     let free = ended.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
-    assert!(message(&free).starts_with("No required steps remain: call tot_end"), "{free:#}");
+    assert!(message(&free).starts_with("No required steps remain. Call tot_end"), "{free:#}");
     let reply = ended.ok("tot_comment", objection("R2.A1"));
     assert_eq!(reply["canEnd"], true);
-    assert!(message(&reply).contains("an objection is open: critic objects to R2.A1"), "{reply:#}");
+    assert!(message(&reply).starts_with("Next: tot_comment. critic objects to R2.A1"), "{reply:#}");
 }
 
 #[test]
@@ -193,9 +194,9 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let change =
         json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A"});
     let reply = session.ok("tot_amend", change.clone());
-    let lapses = "No longer confirmed: R1.A. tot_step with `strategy: verify`";
+    let lapses = "No longer confirmed: R1.A. tot_step proposes";
     assert!(message(&reply).starts_with(lapses), "{reply:#}");
-    let renewed = session.ok("tot_step", json!({"strategy": "verify"}));
+    let renewed = session.ok("tot_step", json!({}));
     assert_eq!(renewed["approvedNodes"], json!(["R2.A2"]), "{renewed:#}");
     session.ok("tot_commit", json!({"results": [found("R2.A2", "CONFIRMED")]}));
     session.ok("tot_end", json!({"conclusion": "It is so."}));
@@ -204,5 +205,5 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     assert!(message(&reply).contains("An approval of the earlier conclusion lapses"), "{reply:#}");
     let refused = session.call("tot_amend", change);
     let how = refused["errors"][0]["suggestion"].as_str().unwrap();
-    assert!(how.contains("Its confirmations lapse") && how.contains("`strategy: verify`"), "{refused:#}");
+    assert!(how.contains("Its confirmations lapse") && how.contains("tot_step"), "{refused:#}");
 }

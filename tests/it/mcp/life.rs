@@ -58,7 +58,6 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
         ("tot_end", json!({"graph": "picture"})),
         ("tot_status", json!({"cursor": "first"})),
         ("tot_next", json!({"maxTasks": 21})),
-        ("tot_next", json!({"dimensions": {"os": []}})),
         ("tot_step", json!({"maxTasks": 0})),
     ] {
         let before = sandbox.head(&session.repository());
@@ -123,8 +122,7 @@ fn a_call_that_is_answered_as_rejected_has_written_nothing() {
     // The plan that comes with the reply is refused before anything is stored.
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     let results = json!([result("R2.A1", "DEAD")]);
-    let dimensions = json!({"disk": []});
-    let step = json!({"results": results, "nodes": [], "dimensions": dimensions});
+    let step = json!({"results": results, "nodes": [], "maxTasks": 21});
     assert_eq!(session.refused("tot_step", step), ["INVALID_ARGUMENT"]);
     session.ok("tot_commit", json!({"results": results}));
     // A tag of the user leaves no room for the tag of the end.

@@ -7,22 +7,21 @@ use std::fmt::Write;
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::{NewVerification, NodeResult};
 use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
-use tree_of_thoughts::decide::next::{LegalCall, Next, Strategy, SuggestedState, next};
+use tree_of_thoughts::decide::next::{LegalCall, Next, next};
 use tree_of_thoughts::decide::propose::Propose;
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::standing::NextStep;
 use tree_of_thoughts::decide::{Decision, Rejection};
-use tree_of_thoughts::domain::{Caller, StopReason};
+use tree_of_thoughts::domain::{Caller, NodeId, StateName, StopReason};
 use tree_of_thoughts::ruleset::{Role, builtin};
 
 use super::table::{EVIDENCE, Table, worded};
+use crate::support::closing;
 
 /// How an agent fills in what the plan leaves open.
 struct Agent {
-    strategy: Strategy,
     /// Seconds between a proposal and its commit.
     works: i64,
-    result: fn(&SuggestedState) -> NodeResult,
+    result: fn(&NodeId) -> NodeResult,
     reason: Option<&'static str>,
     /// The ways to end that the agent tries, the cheapest first.
     ends: fn() -> Vec<End>,
@@ -33,11 +32,10 @@ fn with(alternatives: [&str; 2]) -> NewVerification {
 }
 
 const HONEST: Agent = Agent {
-    strategy: Strategy::Verify,
     works: 60,
-    result: |step| NodeResult {
-        findings: format!("What {} asks was measured, and the result is in the evidence.", step.node),
-        agent_id: Some(format!("agent-of-{}", step.node)),
+    result: |node| NodeResult {
+        findings: format!("What {node} asks was measured, and the result is in the evidence."),
+        agent_id: Some(format!("agent-of-{node}")),
         evidence: Some(EVIDENCE.into()),
         verification: with(["A cold cache, which a second run rules out.", "A wrong clock."]),
         ..NodeResult::default()
@@ -49,7 +47,6 @@ const HONEST: Agent = Agent {
 };
 
 const CHEAT: Agent = Agent {
-    strategy: Strategy::Balanced,
     works: 0,
     result: |_| NodeResult {
         findings: "ok".into(),
@@ -78,34 +75,30 @@ fn played(ruleset: &str, agent: &Agent) -> String {
         let codes = decision.warnings.iter().filter(|warning| !warning.code.is_passing());
         doubts.extend(codes.map(|warning| warning.code.to_string()));
     };
-    let request = Next { strategy: agent.strategy, ..Next::default() };
     for _ in 0..300 {
-        let plan = next(&table.investigation, &table.rules(), &request, table.now).unwrap();
-        worded(&NextStep::Call(plan.next_call.clone().unwrap()).wording(None));
+        let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
+        worded(&plan.next_step.wording(None));
+        let call = plan.next_step.call().unwrap();
         // A cheating agent does not obtain confirmations that the rules require from someone else. It ends as soon as
         // it may.
-        let end = try_ends(
-            &mut table,
-            agent,
-            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(LegalCall::End(_))),
-        );
+        let end = try_ends(&mut table, agent, matches!(call, LegalCall::End(_)));
         if let Some(decision) = end {
             note(&decision);
             break;
         }
-        let accepted = match plan.next_call.clone().unwrap().call {
-            LegalCall::Propose => table.propose(plan.proposal()),
+        let accepted = match call {
+            LegalCall::Propose(_) => table.propose(plan.proposal()),
             LegalCall::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
                 table.propose(Propose { nodes: Vec::new(), withdraw })
             }
-            LegalCall::Commit(steps) => committed(&mut table, agent, &steps),
-            LegalCall::Reclassify(step) => table.reclassify(Reclassify {
-                node_id: step.node.to_string(),
-                new_state: step.state.to_string(),
+            LegalCall::Commit(nodes) => committed(&mut table, agent, nodes),
+            LegalCall::Reclassify(change) => table.reclassify(Reclassify {
+                node_id: change.node.to_string(),
+                new_state: change.state.to_string(),
                 reason: agent.reason.map(str::to_owned),
-                agent_id: (agent.result)(&step).agent_id,
-                evidence: (agent.result)(&step).evidence,
+                agent_id: (agent.result)(&change.node).agent_id,
+                evidence: (agent.result)(&change.node).evidence,
                 ..Reclassify::default()
             }),
             LegalCall::Reply(_) => unreachable!("nobody objects"),
@@ -151,59 +144,60 @@ fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision>
 
 /// Commits possible answers as answers and confirms the answer above, if any; otherwise follows the plan. The honest
 /// agent has another session confirm its answers.
-fn committed(table: &mut Table, agent: &Agent, steps: &[SuggestedState]) -> Result<Decision, Rejection> {
+fn committed(table: &mut Table, agent: &Agent, nodes: &[NodeId]) -> Result<Decision, Rejection> {
     table.sleep(agent.works);
-    let claimed: Vec<SuggestedState> = steps.iter().map(|step| claimed(table, step)).collect();
-    let results = |steps: &[SuggestedState]| -> Vec<NodeResult> {
-        let result = |step: &SuggestedState| NodeResult {
-            node_id: step.node.to_string(),
-            state: step.state.to_string(),
-            ..(agent.result)(step)
+    let plain = closing::states(&table.investigation, &table.rules(), nodes);
+    let claimed = nodes.iter().zip(&plain).map(|(node, state)| claimed(table, node, state)).collect();
+    let results = |states: Vec<StateName>| -> Vec<NodeResult> {
+        let result = |(node, state): (&NodeId, StateName)| NodeResult {
+            node_id: node.to_string(),
+            state: state.to_string(),
+            ..(agent.result)(node)
         };
-        steps.iter().map(result).collect()
+        nodes.iter().zip(states).map(result).collect()
     };
-    let checks = claimed.iter().any(|step| is_answer(table, step));
+    let checks = nodes.iter().any(|node| is_answer(table, node));
     let session = if checks && agent.works > 0 { "reviewer" } else { "lead" };
     table.caller = Caller { session: Some(session.into()), ..Caller::default() };
     if agent.works > 0 {
-        for step in &claimed {
-            table.run(Some(step.node.as_str()));
+        for node in nodes {
+            table.run(Some(node.as_str()));
         }
     }
-    table.commit(results(&claimed)).or_else(|_| table.commit(results(steps)))
+    table.commit(results(claimed)).or_else(|_| table.commit(results(plain)))
 }
 
 /// Returns the role of the node's parent, or `None` for a root.
-fn above(table: &Table, step: &SuggestedState) -> Option<Role> {
-    let parent = table.investigation.node(&step.node)?.parent.clone()?;
+fn above(table: &Table, node: &NodeId) -> Option<Role> {
+    let parent = table.investigation.node(node)?.parent.clone()?;
     let state = table.investigation.committed_node(&parent)?.state()?;
     Some(table.rules().role(state))
 }
 
-fn is_answer(table: &Table, step: &SuggestedState) -> bool {
-    matches!(above(table, step), Some(Role::Solution | Role::AwaitingConfirmation))
+fn is_answer(table: &Table, node: &NodeId) -> bool {
+    matches!(above(table, node), Some(Role::Solution | Role::AwaitingConfirmation))
 }
 
-fn claimed(table: &Table, step: &SuggestedState) -> SuggestedState {
+/// Returns the state that the agent claims for a node, or the plain one.
+fn claimed(table: &Table, node: &NodeId, plain: &StateName) -> StateName {
     let rules = table.rules();
-    let wanted: &[Role] = match is_answer(table, step) {
+    let wanted: &[Role] = match is_answer(table, node) {
         true => &[Role::Confirmation, Role::Solution],
-        false if matches!(above(table, step), None | Some(Role::Open)) => {
+        false if matches!(above(table, node), None | Some(Role::Open)) => {
             &[Role::AwaitingConfirmation, Role::Solution]
         }
         false => &[],
     };
     let legal = |role: &Role| {
         let mut states = rules.ruleset().states.iter();
-        let round = step.node.round();
+        let round = node.round();
         // If all nodes were closed too early, the method requires another root.
         let is_time = |terminal: bool| round + u32::from(!terminal) >= rules.min_rounds();
         states.find(|it| {
             it.role == *role && is_time(it.terminal) && rules.early_rule(&it.name, round).is_none()
         })
     };
-    let state = wanted.iter().find_map(legal).map_or_else(|| step.state.clone(), |state| state.name.clone());
-    SuggestedState { state, ..step.clone() }
+    wanted.iter().find_map(legal).map_or_else(|| plain.clone(), |state| state.name.clone())
 }
 
 fn in_all(agent: &Agent) -> String {

@@ -11,13 +11,13 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tree_of_thoughts::decide::amend::amend;
+use tree_of_thoughts::decide::blockers::{blockers, weakened};
 use tree_of_thoughts::decide::claim::{Claimant, claim, release};
 use tree_of_thoughts::decide::comment::comment;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::End;
-use tree_of_thoughts::decide::next::{Next, claim_next, next};
+use tree_of_thoughts::decide::next::{Next, claim_next, next, outlook};
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
-use tree_of_thoughts::decide::standing::{blockers, outlook, weakened};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, Change, Code, CommentId, Commenter, Diagnostic, Event, NodeId};
 use tree_of_thoughts::report::review::review;
@@ -186,13 +186,7 @@ impl Table {
             "next" => lines.push(worded(&outlook(investigation, &rules).next_step.wording(None))),
             "plan" => {
                 let plan = next(investigation, &rules, &plan_of(first), self.now).unwrap();
-                lines.push(plan.next_call.map_or_else(
-                    || "nothing to do".to_owned(),
-                    |next| {
-                        let (_, command, arguments) = next.call.names();
-                        format!("{}: {}", format!("{command} {arguments}").trim_end(), worded(&next.reason))
-                    },
-                ));
+                lines.push(worded(&plan.next_step.wording(None)));
                 lines.extend(plan.pending.iter().map(|task| format!("pending: {}", task.id)));
                 lines.extend(plan.claimed.iter().map(|(id, by)| format!("claimed: {id} by {}", by.agent_id)));
                 lines.extend(plan.tasks.iter().map(|task| format!("task: {}", task.id)));

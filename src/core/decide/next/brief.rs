@@ -4,10 +4,9 @@
 //! may be shortened, but never the rules or the reporting instructions.
 
 use super::Task;
-use super::coverage::Combination;
-use super::suggest::Advisor;
+use super::states::States;
 use crate::decide::TITLE_MAX;
-use crate::domain::{Investigation, Node, NodeId, StateName};
+use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown;
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::children::children;
@@ -25,9 +24,6 @@ const PROMPTS_MAX: usize = 6_500;
 /// Maximum number of characters copied from the parent's title.
 const BASE_MAX: usize = 80;
 
-/// Maximum length of a combination in a title.
-const COMBINATION_MAX: usize = 120;
-
 /// Prefixes that turn a parent's title into a child's title. They apply, in this order, if the parent is an open node,
 /// an answer, or a seemingly exhausted node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
@@ -44,10 +40,9 @@ pub(super) fn title_and_action(
     parent: Option<&Node>,
     number: usize,
     of_roots: usize,
-    combination: Option<&Combination>,
 ) -> (String, String) {
     let meta = investigation.meta();
-    let (mut title, mut action) = match parent.and_then(|parent| Some((parent, parent.state()?))) {
+    let (title, action) = match parent.and_then(|parent| Some((parent, parent.state()?))) {
         None if of_roots < 2 => (meta.title.clone(), "Take the question apart: what is known, which directions are open, and which of them look promising.".to_owned()),
         None => (
             format!("{} ({number})", shorten(&meta.title, BASE_MAX)),
@@ -71,22 +66,16 @@ pub(super) fn title_and_action(
             )
         }
     };
-    if let Some(combination) = combination {
-        let values = combination.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>();
-        title = format!("{} – {title}", shorten(&values.join(", "), COMBINATION_MAX));
-        action = format!("Only this combination: {}. {action}", values.join("; "));
-    }
     (shorten(&title, TITLE_MAX), action)
 }
 
-impl Advisor<'_> {
+impl States<'_> {
     /// Returns a complete task. Its prompt has at most `length` characters.
     pub(super) fn task(
-        &self,
+        self,
         id: &NodeId,
         parent: Option<&Node>,
         (title, planned_action): (String, String),
-        suggested_state: StateName,
         length: usize,
     ) -> Task {
         let above = parent.map(|parent| self.investigation.path(&parent.id)).unwrap_or_default();
@@ -98,23 +87,22 @@ impl Advisor<'_> {
             parent: parent.map(|parent| parent.id.clone()),
             title,
             planned_action,
-            covers: Vec::new(),
-            suggested_state,
+            is_required: false,
         }
     }
 }
 
 /// Lists the states that can be committed below `parent`, with their requirements, and the states that `parent` is
 /// waiting for.
-fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
-    let state = |state: &&State| format!("{}{}", state.name, needs(advisor.rules, state));
-    let states = list(advisor.committable(parent).iter().map(state));
+fn counts(states: States<'_>, parent: Option<&Node>) -> String {
+    let state = |state: &&State| format!("{}{}", state.name, needs(states.rules, state));
+    let allowed = list(states.committable(parent).iter().map(state));
     let asked = parent.and_then(|parent| {
-        let requirement = advisor.rules.requirement(advisor.investigation, parent)?;
+        let requirement = states.rules.requirement(states.investigation, parent)?;
         let of = requirement.of?;
         Some(format!("; {} needs {}", parent.id, children(requirement.missing().max(1), Some(of))))
     });
-    format!("{states}{}", asked.unwrap_or_default())
+    format!("{allowed}{}", asked.unwrap_or_default())
 }
 
 /// Returns the requirements for a state besides findings, in parentheses, or an empty string without requirements.
@@ -127,40 +115,40 @@ pub fn needs(rules: &EffectiveRules, state: &State) -> String {
 
 /// Returns the full brief for an agent without prior knowledge.
 pub(super) fn prompt(
-    advisor: &Advisor<'_>,
+    states: States<'_>,
     task: (&NodeId, Option<&Node>, &str, &str),
     length: usize,
 ) -> String {
-    let Advisor { investigation, rules, .. } = advisor;
+    let States { investigation, rules } = states;
     let (id, parent, title, action) = task;
-    let options = advisor.committable(parent);
+    let options = states.committable(parent);
     let full: Vec<String> = options
         .iter()
         .map(|state| {
             format!("{} ({})", state.name, describe(rules, state)).replace(". )", ")").replace(".)", ")")
         })
         .collect();
-    let mut states = format!("States in round {}: {}.", id.round(), full.join("; "));
-    if states.chars().count() > length / 3 {
-        states =
+    let mut allowed = format!("States in round {}: {}.", id.round(), full.join("; "));
+    if allowed.chars().count() > length / 3 {
+        allowed =
             format!("States in round {}: {}.", id.round(), list(options.iter().map(|state| &state.name)));
     }
     if let Some(parent) = parent
         && let Some(requirement) = rules.requirement(investigation, parent)
         && requirement.of.is_some()
     {
-        states.push_str(&format!(" {} needs {}.", parent.id, requirement.describe()));
+        allowed.push_str(&format!(" {} needs {}.", parent.id, requirement.describe()));
     }
     let proven: Vec<_> = options.iter().filter(|state| rules.evidence(&state.name).is_some()).collect();
     if let Some(least) = proven.iter().filter_map(|state| rules.evidence(&state.name)).max() {
-        states.push_str(&format!(
+        allowed.push_str(&format!(
             " `evidence` of {least} characters or more: {}.",
             list(proven.iter().map(|state| &state.name))
         ));
     }
     let report = "Report in Markdown: what you tried, what you found, how certain it is; sources under `## References`, \
                   one per line as `- path:line - what it is` or a URL. Commit with your own agentId.";
-    let room = length.saturating_sub(states.chars().count() + report.chars().count() + 30);
+    let room = length.saturating_sub(allowed.chars().count() + report.chars().count() + 30);
     let head = format!("Research {id}: {}", shorten(title, room / 5));
     let query = format!("Question: {}", shorten(&one_line(&investigation.meta().query), room / 5));
     let known = investigation.meta().context.as_deref().map(one_line).filter(|context| !context.is_empty());
@@ -169,7 +157,7 @@ pub(super) fn prompt(
     let used = known.as_deref().map_or(0, |known| known.chars().count() + 1);
     let used = used + head.chars().count() + query.chars().count() + todo.chars().count() + 4;
     let path = parent.map(|parent| path(investigation, parent, room.saturating_sub(used)));
-    let parts = [Some(head), Some(query), known, path, Some(todo), Some(states), Some(report.to_owned())];
+    let parts = [Some(head), Some(query), known, path, Some(todo), Some(allowed), Some(report.to_owned())];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

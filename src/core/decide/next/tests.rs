@@ -6,7 +6,6 @@ use crate::decide::commit::{NewVerification, NodeResult, commit};
 use crate::decide::end::{Bind, End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
-use crate::decide::standing::{NextStep, outlook};
 use crate::decide::start::{Start, start};
 use crate::decide::{Decision, TITLE_MAX};
 use crate::domain::{Caller, Classification, CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
@@ -14,8 +13,8 @@ use crate::ruleset::{RulesetFile, builtin};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
 
-const STRATEGIES: [Strategy; 5] =
-    [Strategy::Balanced, Strategy::Exhaustive, Strategy::Verify, Strategy::Deepen, Strategy::Owed];
+#[path = "../../../../tests/support/closing.rs"]
+mod closing;
 
 /// An in-memory investigation.
 struct Play<'r> {
@@ -148,12 +147,19 @@ impl<'r> Play<'r> {
         self.commit(&states).unwrap();
     }
 
+    /// Commits nodes as an agent that closes branches where it may.
+    fn close(&mut self, nodes: &[NodeId]) -> Result<(), Rejection> {
+        let states = closing::states(&self.investigation, &self.rules(), nodes);
+        let states = nodes.iter().cloned().zip(states.iter().map(ToString::to_string));
+        self.commit(&states.collect::<Vec<_>>())
+    }
+
     /// Executes the planned call. Returns whether it ended the investigation.
     fn follow(&mut self, plan: &Plan) -> bool {
-        let call = plan.next_call.clone().unwrap_or_else(|| panic!("{}: no next call", self.show()));
+        let NextStep::Call(call) = &plan.next_step else { panic!("{}: {:?}", self.show(), plan.next_step) };
         let before = self.investigation.clone();
         let accepted = match &call.call {
-            LegalCall::Propose => {
+            LegalCall::Propose(_) => {
                 self.propose(plan);
                 Ok(())
             }
@@ -162,17 +168,8 @@ impl<'r> Play<'r> {
                 let request = Propose { nodes: Vec::new(), withdraw };
                 self.take(|investigation, rules, at| propose(investigation, rules, request, at))
             }
-            LegalCall::Commit(steps) => {
-                let states: Vec<_> =
-                    steps.iter().map(|step| (step.node.clone(), step.state.to_string())).collect();
-                let accepted = self.commit(&states);
-                for step in steps {
-                    let stored = self.investigation.node(&step.node).unwrap().classification.clone().unwrap();
-                    assert_eq!(stored.requested_state, None, "{}: {call:?} is converted", self.show());
-                }
-                accepted
-            }
-            LegalCall::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
+            LegalCall::Commit(nodes) => self.close(nodes),
+            LegalCall::Reclassify(change) => self.reclassify(&change.node, change.state.as_str()),
             LegalCall::Reply(reply) => self.say(Say {
                 kind: reply.kind,
                 reply_to: Some(reply.to.to_string()),
@@ -215,9 +212,8 @@ impl<'r> Play<'r> {
         let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.rules().min_roots());
         assert!(plan.tasks.len() <= most as usize, "{} tasks", plan.tasks.len());
         after.propose(plan);
-        let states: Vec<_> =
-            plan.tasks.iter().map(|task| (task.id.clone(), task.suggested_state.to_string())).collect();
-        after.commit(&states).unwrap_or_else(|why| panic!("{}: {states:?} is refused: {why}", self.show()));
+        let nodes: Vec<NodeId> = plan.tasks.iter().map(|task| task.id.clone()).collect();
+        after.close(&nodes).unwrap_or_else(|why| panic!("{}: {nodes:?} are refused: {why}", after.show()));
         for task in &plan.tasks {
             assert!(task.title.chars().count() <= TITLE_MAX);
             assert!(task.prompt.chars().count() <= 1_250, "{}", task.prompt);
@@ -244,14 +240,10 @@ impl Random {
     }
 }
 
-/// Plays some rounds as an erratic agent: with tasks from any strategy or nodes of its own, in any accepted state.
+/// Plays some rounds as an erratic agent: with tasks from plans or nodes of its own, in any accepted state.
 fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
     for _ in 0..rounds {
-        let request = Next {
-            strategy: STRATEGIES[random.below(5)],
-            max_tasks: Some(1 + random.below(20) as u32),
-            ..Next::default()
-        };
+        let request = Next { max_tasks: Some(1 + random.below(20) as u32), ..Next::default() };
         let plan = play.plan(&request);
         play.check(&plan, &request);
         if !plan.tasks.is_empty() && random.below(4) > 0 {
@@ -328,17 +320,16 @@ proptest! {
         seed in any::<u64>(),
         rounds in 0..10_usize,
         max_tasks in 1..=20_u32,
-        strategy in 0..5_usize,
         more_rounds in 0..3_u32,
     ) {
         for (ruleset, mode) in methods() {
             let own = Play::new(ruleset, mode, None).investigation.meta().min_rounds;
             let mut play = Play::new(ruleset, mode, Some(own + more_rounds));
             wander(&mut play, &mut Random(seed), rounds);
-            let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), ..Next::default() };
+            let request = Next { max_tasks: Some(max_tasks), ..Next::default() };
             play.finish(&request);
             // The conclusion stays in force.
-            prop_assert_eq!(play.plan(&request).next_call, None);
+            prop_assert_eq!(play.plan(&request).next_step, NextStep::Reopen);
         }
     }
 }
@@ -346,15 +337,10 @@ proptest! {
 #[test]
 fn a_plan_that_is_followed_from_the_start_is_short() {
     for (ruleset, mode) in methods() {
-        for strategy in STRATEGIES {
-            let mut play = Play::new(ruleset, mode, None);
-            let calls = play.finish(&Next { strategy, ..Next::default() });
-            let nodes = play.investigation.nodes().count();
-            assert!(
-                nodes <= 220 && calls <= 110,
-                "{ruleset} {mode:?} {strategy:?}: {nodes} nodes, {calls} calls"
-            );
-        }
+        let mut play = Play::new(ruleset, mode, None);
+        let calls = play.finish(&Next::default());
+        let nodes = play.investigation.nodes().count();
+        assert!(nodes <= 220 && calls <= 110, "{ruleset} {mode:?}: {nodes} nodes, {calls} calls");
     }
 }
 
@@ -371,8 +357,9 @@ fn ids(plan: &Plan) -> Vec<&str> {
     plan.tasks.iter().map(|task| task.id.as_str()).collect()
 }
 
-fn with(strategy: Strategy) -> Next {
-    Next { strategy, ..Next::default() }
+/// Returns the ids of the tasks that the rules require.
+fn required(plan: &Plan) -> Vec<&str> {
+    plan.tasks.iter().filter(|task| task.is_required).map(|task| task.id.as_str()).collect()
 }
 
 #[test]
@@ -394,14 +381,15 @@ fn the_recommended_breadth_is_asked_for_at_once() {
 }
 
 #[test]
-fn what_is_owed_is_asked_for_and_no_more() {
-    let owed = with(Strategy::Owed);
-    assert_eq!(ids(&grown("exhaust", &[]).plan(&owed)), ["R1.A"]);
-    let play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
-    assert_eq!(ids(&play.plan(&owed)), ["R2.A1", "R2.A2"]);
-    let mut play = Play::new("single-root", Some("exhaustive"), None);
-    play.grow(&[("R1.A", None, "EXPLORE")]);
-    assert_eq!(ids(&play.plan(&owed)), ["R2.A1", "R2.A2"]);
+fn what_is_required_is_told_apart_from_what_widens() {
+    assert_eq!(required(&grown("exhaust", &[]).plan(&Next::default())), ["R1.A"]);
+    for mode in [None, Some("exhaustive")] {
+        let mut play = Play::new("single-root", mode, None);
+        play.grow(&[("R1.A", None, "EXPLORE")]);
+        let plan = play.plan(&Next::default());
+        assert_eq!(required(&plan), ["R2.A1", "R2.A2"]);
+        assert_eq!(ids(&plan).len(), 5);
+    }
 }
 
 #[test]
@@ -419,7 +407,7 @@ fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
     for (ruleset, mode) in methods() {
         let mut play = Play::new(ruleset, mode, None);
         loop {
-            let plan = play.plan(&with(Strategy::Owed));
+            let plan = play.plan(&Next::default());
             let before = play.investigation.clone();
             if let Some(task) = plan.tasks.first() {
                 play.propose(&plan);
@@ -455,7 +443,7 @@ fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
 fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work() {
     let place = |play: &Play, state: Option<&str>| {
         let state = state.map(|state| state.parse().unwrap());
-        place_of_next(&play.investigation, &play.rules(), state.as_ref(), play.time()).unwrap()
+        place_of_next(&play.investigation, &play.rules(), state.as_ref())
     };
     let at = |id: &str| Some(Some(id.parse().unwrap()));
     let mut play = Play::new("review", None, None);
@@ -479,7 +467,7 @@ fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work(
 }
 
 #[test]
-fn each_strategy_has_its_order() {
+fn what_is_required_comes_before_the_checks_of_answers_and_what_widens() {
     let (a, b, c) = (Some("R1.A"), Some("R1.B"), Some("R2.A1"));
     let play = grown(
         "found-verify",
@@ -489,17 +477,18 @@ fn each_strategy_has_its_order() {
             &[("R3.A1a", c, "FOUND"), ("R3.A1b", c, "EXPLORE")],
         ],
     );
-    assert_eq!(ids(&play.plan(&with(Strategy::Balanced))), ["R2.B2", "R4.A1a1", "R4.A1b1", "R4.A1b2"]);
-    assert_eq!(ids(&play.plan(&with(Strategy::Deepen))), ["R4.A1a1", "R4.A1b1", "R4.A1b2", "R2.B2"]);
-    assert_eq!(ids(&play.plan(&with(Strategy::Verify))), ["R4.A1a1"]);
-    let exhaustive = play.plan(&with(Strategy::Exhaustive));
-    // The batch limit is 5.
-    assert_eq!(ids(&exhaustive), ["R2.A3", "R2.B2", "R2.B3", "R3.A1c", "R4.A1a1"]);
-    // The state that the parent waits for is suggested.
-    let verify = &play.plan(&with(Strategy::Verify)).tasks[0];
-    assert_eq!(verify.suggested_state.as_str(), "VERIFY");
-    assert!(verify.title.starts_with("Check the answer: Title of R3.A1a"), "{}", verify.title);
-    assert!(verify.planned_action.contains("break"), "{}", verify.planned_action);
+    let plan = play.plan(&Next::default());
+    assert_eq!(ids(&plan), ["R2.B2", "R4.A1a1", "R4.A1b1", "R4.A1b2"]);
+    let check = &plan.tasks[1];
+    assert!(check.title.starts_with("Check the answer: Title of R3.A1a"), "{}", check.title);
+    assert!(check.planned_action.contains("break"), "{}", check.planned_action);
+    // An objection comes before what the rules do not require.
+    let mut play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
+    let wording = |play: &Play| play.plan(&Next::default()).next_step.wording(None).person().to_owned();
+    play.object(&"R1.A".parse().unwrap(), "nobody has measured it");
+    assert_eq!(wording(&play), "`tot propose --next` for round 2: 2 children below R1.A (EXPLORE).");
+    play.grow(&[("R2.A1", Some("R1.A"), "EXPLORE"), ("R2.A2", Some("R1.A"), "EXPLORE")]);
+    assert!(wording(&play).contains("round 3"), "{}", wording(&play));
 }
 
 #[test]
@@ -525,8 +514,8 @@ fn pending_proposals_come_first_and_are_not_proposed_again() {
     play.propose(&roots);
     let plan = play.plan(&Next::default());
     assert!(plan.tasks.is_empty());
-    let Some(NextCall { call: LegalCall::Commit(steps), .. }) = plan.next_call else { panic!("{plan:?}") };
-    assert_eq!(steps.len(), 5);
+    let Some(LegalCall::Commit(nodes)) = plan.next_step.call() else { panic!("{plan:?}") };
+    assert_eq!(nodes.len(), 5);
     let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
     assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
 }
@@ -541,9 +530,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
     let plan = play.plan(&Next::default());
-    assert!(
-        matches!(&plan.next_call, Some(NextCall { call: LegalCall::Withdraw(ids), .. }) if ids.len() == 1)
-    );
+    assert!(matches!(plan.next_step.call(), Some(LegalCall::Withdraw(ids)) if ids.len() == 1));
 }
 
 #[test]
@@ -557,118 +544,11 @@ fn the_last_open_leaf_behind_a_limit_on_closing_is_reclassified() {
     assert!(by_hand.count() >= 1, "{}", play.show());
 }
 
-fn dimension(name: &str, values: &[&str]) -> Dimension {
-    Dimension { name: name.into(), values: values.iter().map(|value| (*value).to_owned()).collect() }
-}
-
-#[test]
-fn missing_combinations_become_tasks_until_all_are_covered() {
-    let dimensions =
-        vec![dimension("database", &["PostgreSQL", "MySQL"]), dimension("load", &["idle", "peak"])];
-    let request = Next { dimensions, ..Next::default() };
-    let mut play = Play::new("drill", None, None);
-    play.grow(&["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"].map(|id| (id, None, "DRILL")));
-    let plan = play.plan(&request);
-    let coverage = plan.coverage.clone().unwrap();
-    assert_eq!((coverage.total, coverage.covered, coverage.missing.len()), (4, 0, 4));
-    assert!(
-        plan.tasks[0].title.starts_with("database: PostgreSQL, load: idle – "),
-        "{}",
-        plan.tasks[0].title
-    );
-    play.propose(&plan);
-    let coverage = play.plan(&request).coverage.unwrap();
-    assert_eq!((coverage.total, coverage.covered, coverage.missing.len()), (4, 4, 0));
-}
-
-#[test]
-fn combinations_are_asked_for_beyond_what_is_owed() {
-    let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")]]);
-    let dimensions = vec![dimension("os", &["linux", "mac", "windows"]), dimension("arch", &["arm", "x86"])];
-    let request = Next { dimensions, ..Next::default() };
-    let plan = play.plan(&request);
-    assert_eq!(plan.tasks.len(), 6);
-    play.propose(&plan);
-    assert_eq!(play.plan(&request).coverage.unwrap().covered, 6);
-    play.finish(&request);
-}
-
-#[test]
-fn many_dimensions_are_covered_by_pairs() {
-    let values = ["one", "two", "three"];
-    let dimensions: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| dimension(name, &values)).collect();
-    let request = Next { dimensions, max_tasks: Some(20), ..Next::default() };
-    let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")]]);
-    let coverage = play.plan(&request).coverage.unwrap();
-    assert_eq!((coverage.pairwise, coverage.total), (true, 54));
-    let plan = play.plan(&request);
-    play.propose(&plan);
-    assert_eq!(play.plan(&request).coverage.unwrap().covered, 54, "20 nodes cover 81 combinations by pairs");
-}
-
-#[test]
-fn a_value_is_found_only_as_a_whole_word() {
-    let mut play = Play::new("exhaust", None, None);
-    let request = Next {
-        dimensions: vec![dimension("language", &["Go", "C++"]), dimension("size", &["1", "10 MB"])],
-        ..Next::default()
-    };
-    let nodes = ["Google at size 1", "go: 1", "Going for 10 MB", "C++ with 10 mb"];
-    let nodes = nodes.iter().enumerate().map(|(number, title)| NewNode {
-        id: format!("R1.{}", ["A", "B", "C", "D"][number]),
-        title: (*title).to_owned(),
-        ..NewNode::default()
-    });
-    let proposal = Propose { nodes: nodes.collect(), withdraw: Vec::new() };
-    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
-    let coverage = play.plan(&request).coverage.unwrap();
-    assert_eq!(coverage.covered, 2);
-    let pair = |language: &str, size: &str| {
-        vec![("language".to_owned(), language.to_owned()), ("size".to_owned(), size.to_owned())]
-    };
-    assert_eq!(coverage.missing, [pair("Go", "10 MB"), pair("C++", "1")]);
-}
-
-#[test]
-fn what_a_node_says_that_it_covers_counts_and_a_text_with_all_values_covers_none() {
-    let mut play = Play::new("exhaust", None, None);
-    let request = Next {
-        dimensions: vec![dimension("engine", &["gix", "git2"]), dimension("size", &["10", "1000"])],
-        ..Next::default()
-    };
-    let node = |id: &str, title: &str, covers: &[&str]| NewNode {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        covers: covers.iter().map(|cover| (*cover).to_owned()).collect(),
-        ..NewNode::default()
-    };
-    let nodes = vec![
-        node("R1.A", "gix and git2 with 10 and 1000 nodes", &[]),
-        node("R1.B", "The first of them", &["engine=gix", "size = 10", "Size=1000"]),
-        node("R1.C", "git2 with 10", &["engine=gix"]),
-    ];
-    let proposal = Propose { nodes, withdraw: Vec::new() };
-    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
-    let coverage = play.plan(&request).coverage.unwrap();
-    let pair = |engine: &str, size: &str| {
-        vec![("engine".to_owned(), engine.to_owned()), ("size".to_owned(), size.to_owned())]
-    };
-    assert_eq!(coverage.missing, [pair("git2", "10"), pair("git2", "1000")]);
-}
-
 #[test]
 fn what_is_out_of_bounds_is_refused() {
     let play = Play::new("exhaust", None, None);
-    let many: Vec<String> = (0..40).map(|number| format!("v{number}")).collect();
-    let many = |name: &str| Dimension { name: name.into(), values: many.clone() };
-    let requests = [
-        Next { max_tasks: Some(0), ..Next::default() },
-        Next { max_tasks: Some(21), ..Next::default() },
-        Next { dimensions: vec![many("a"), many("b")], ..Next::default() },
-        Next { dimensions: vec![dimension("a", &[])], ..Next::default() },
-        Next { dimensions: vec![dimension("a", &["x", " "])], ..Next::default() },
-        Next { dimensions: (0..11).map(|n| dimension(&n.to_string(), &["x"])).collect(), ..Next::default() },
-    ];
+    let requests =
+        [Next { max_tasks: Some(0), ..Next::default() }, Next { max_tasks: Some(21), ..Next::default() }];
     for request in requests {
         let errors = next(&play.investigation, &play.rules(), &request, play.time()).unwrap_err().errors;
         assert_eq!(errors[0].code, "INVALID_ARGUMENT", "{request:?}");
@@ -708,9 +588,9 @@ fn the_status_and_the_plan_settle_differing_results_first() {
     node.classification.as_mut().unwrap().other_results.push(other);
     let merged = Event::Amended { node: std::sync::Arc::new(node) };
     play.investigation = play.investigation.with(&merged.changes());
-    let call = play.plan(&Next::default()).next_call.unwrap().call;
-    assert!(matches!(call, LegalCall::Reclassify(_)), "{call:?}");
+    let step = play.plan(&Next::default()).next_step;
+    assert!(matches!(step.call(), Some(LegalCall::Reclassify(_))), "{step:?}");
     let outlook = outlook(&play.investigation, &play.rules());
     assert!(outlook.next_round.is_some());
-    assert!(matches!(outlook.next_step, NextStep::Settle(it) if it.code == Code::Contested));
+    assert_eq!(outlook.next_step, step);
 }

@@ -1,0 +1,177 @@
+//! The conditions that prevent ending an investigation, and what a merge or an edit by hand left at odds with the rules.
+
+use std::sync::Arc;
+
+use crate::domain::{
+    Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName, Wording,
+};
+use crate::ruleset::rules::{KINDS, misplaced, shortened};
+use crate::ruleset::{EffectiveRules, Enforcement, Role, effective::list};
+
+/// Nodes whose claims became weaker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weakened {
+    /// Newly refuted nodes.
+    pub refuted: Vec<NodeId>,
+    /// Nodes that lost their confirmation without being refuted.
+    pub unconfirmed: Vec<NodeId>,
+}
+
+/// Returns the nodes whose claims became weaker between two states of an investigation.
+pub fn weakened(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Weakened {
+    let mut turned = Weakened::default();
+    for (node, state) in after.committed() {
+        if !matches!(rules.role(state), Role::Solution | Role::Theory | Role::AwaitingConfirmation) {
+            continue;
+        }
+        let Some(earlier) = before.committed_node(&node.id) else { continue };
+        if !rules.refuted_by(after, node).is_empty() {
+            turned.refuted.extend(rules.refuted_by(before, earlier).is_empty().then(|| node.id.clone()));
+        } else if rules.grade(before, earlier).is_confirmed() && !rules.grade(after, node).is_confirmed() {
+            turned.unconfirmed.push(node.id.clone());
+        }
+    }
+    turned
+}
+
+/// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
+pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    if investigation.end_in_force().is_some() {
+        return Vec::new();
+    }
+    first_blockers(investigation, rules, usize::MAX)
+}
+
+/// Returns the [`blockers`] of an open investigation, with at most `most` of the nodes that lack children.
+pub(super) fn first_blockers(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    most: usize,
+) -> Vec<Diagnostic> {
+    let mut blockers = steps(investigation, rules, most);
+    blockers.extend(file_problems(investigation, rules));
+    blockers
+}
+
+/// Returns the file problems that no call can fix.
+pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let unreadable = investigation.unreadable().iter().map(|id| {
+        let message = format!("The file of {id} can't be read or has no place in the tree.");
+        Diagnostic::new(Code::UnreadableNode, message).about(id).suggest(
+            Wording::both("tot_status", "`tot check`")
+                .map(|call| format!("Fix it by hand and commit it; {call} names the problem.")),
+        )
+    });
+    unreadable.chain(at_odds(investigation, rules)).collect()
+}
+
+/// Returns all missing required steps, even for an ended investigation, because a merge or a manual commit can leave it
+/// in conflict with its rules.
+pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    steps(investigation, rules, usize::MAX)
+}
+
+/// Returns the missing required steps, including at most `most` nodes that lack children.
+fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
+    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+    let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
+    for kind in &KINDS {
+        blockers.extend((kind.blockers)(investigation, rules, most));
+        blockers.extend((kind.end_checks)(investigation, rules, Enforcement::Reject));
+    }
+    blockers.extend(contested(investigation));
+    if !pending.is_empty() {
+        let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
+        let them = if pending.len() == 1 { "it" } else { "them" };
+        let how = Wording::both("tot_propose (`withdraw`)", "`tot propose --withdraw`")
+            .map(|call| format!("Commit {them}, or withdraw {them} with {call}."));
+        blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(how));
+    }
+    blockers
+}
+
+/// Returns the blocker for an investigation without committed nodes.
+pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnostic> {
+    let is_empty = investigation.committed().next().is_none();
+    is_empty.then(|| {
+        Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
+            match investigation.pending().next() {
+                Some(_) => "Research what is pending, and commit it.".into(),
+                None => Wording::both("tot_propose", "`tot propose`")
+                    .map(|call| format!("Propose a root with {call}, research it, and commit it.")),
+            },
+        )
+    })
+}
+
+/// Returns the blockers for nodes with unresolved conflicting results.
+pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
+    let is_contested =
+        |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
+    let blocker = |node: &Arc<Node>| {
+        let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
+        let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
+        Diagnostic::new(Code::Contested, message)
+            .about(&node.id)
+            .suggest(
+                "Read both results with tot_read, then use tot_reclassify to set the correct state, even if it is \
+                 the current one.",
+            )
+            .for_people(
+                "Read both results with `tot show`, then set the correct state with `tot reclassify`, even if it is \
+                 the current one.",
+            )
+    };
+    investigation.nodes().filter(is_contested).map(blocker).collect()
+}
+
+/// Returns nodes in a state that the ruleset does not define or the parent's state does not allow. Only a manual edit
+/// or a merge can cause this, in a node's file or in the pinned ruleset.
+pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let problem =
+        |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
+    let has_problem = |class: &NodeClass| {
+        let takes_none = rules.is_terminal(&class.state) && !class.is_promoted;
+        rules.ruleset().state(&class.state).is_none()
+            || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
+    };
+    // There are few classes but many nodes.
+    match investigation.node_classes().any(has_problem) {
+        true => investigation.committed().filter_map(problem).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn impossible_state(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    state: &StateName,
+) -> Option<Diagnostic> {
+    let (id, ruleset) = (&node.id, rules.ruleset());
+    let problem =
+        |code, message: String, how: String| Some(Diagnostic::new(code, message).about(id).suggest(how));
+    if ruleset.state(state).is_none() {
+        let message = format!("{id} is {state}, which is not a state of {}.", ruleset.name);
+        let how = format!("Reclassify it to one of {}.", ruleset.state_list());
+        return problem(Code::UnknownState, message, how);
+    }
+    let parent = investigation.committed_node(node.parent.as_ref()?)?;
+    let code = misplaced(rules, node, parent)?.diagnostic.code;
+    let (above, parent) = (parent.state()?, &parent.id);
+    if code == Code::TerminalParent {
+        let message = format!("{id} is below {parent}, which is {above} and takes no children.");
+        return problem(code, message, format!("Reclassify {parent} to an open state."));
+    }
+    let allowed = list(rules.child_states(above).unwrap_or_default());
+    let message = format!("{id} is {state} under {parent}, which is {above} and does not allow it.");
+    problem(code, message, format!("Reclassify one of the two; allowed under {above}: {allowed}."))
+}
+
+/// Returns the refuted nodes if no current answer remains.
+pub(super) fn refuted_alone(investigation: &Investigation, rules: &EffectiveRules) -> Vec<NodeId> {
+    if rules.answers(investigation).next().is_some() {
+        return Vec::new();
+    }
+    rules.refutations(investigation).into_keys().cloned().collect()
+}
