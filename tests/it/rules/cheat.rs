@@ -207,11 +207,11 @@ fn in_all(agent: &Agent) -> String {
 #[test]
 fn honest_work_is_confirmed_and_warned_of_nothing() {
     assert_snapshot!(in_all(&HONEST), @"
-    single-root: confirmed in another session; warned of nothing
+    single-root: confirmed by another agent, same session, confirmed in another session; warned of nothing
     drill: not checked; warned of nothing
     multi-gate: no answer; warned of nothing
-    found-verify: confirmed in another session; warned of nothing
-    exhaust: confirmed in another session; warned of nothing
+    found-verify: confirmed by another agent, same session, confirmed in another session; warned of nothing
+    exhaust: confirmed by another agent, same session, confirmed in another session; warned of nothing
     review: confirmed in another session; warned of nothing
     ");
 }
