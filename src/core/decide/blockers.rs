@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{
-    Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName, Wording,
-};
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
 use crate::ruleset::rules::{KINDS, misplaced, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Role, effective::list};
 
@@ -130,16 +128,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let problem =
         |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
-    let has_problem = |class: &NodeClass| {
-        let takes_none = rules.is_terminal(&class.state) && !class.is_promoted;
-        rules.ruleset().state(&class.state).is_none()
-            || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
-    };
-    // There are few classes but many nodes.
-    match investigation.node_classes().any(has_problem) {
-        true => investigation.committed().filter_map(problem).collect(),
-        false => Vec::new(),
-    }
+    investigation.committed().filter_map(problem).collect()
 }
 
 fn impossible_state(

@@ -1,7 +1,7 @@
 //! The tree of nodes, with the queries that rules need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,18 +39,18 @@ pub struct Meta {
     pub started_at: Timestamp,
 }
 
-/// An investigation: its facts, indexed by round and parent.
+/// An investigation: its facts, indexed by id and parent.
 ///
 /// Invariant: every node's parent exists, and its round is one less than the node's. Roots are in round 1. There are
 /// therefore no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this invariant.
 ///
-/// Values are immutable. [`Investigation::with`] returns a new value that shares all unchanged rounds, so a call on
-/// 10,000 nodes copies only one round.
+/// Values are immutable. [`Investigation::with`] returns a new value that shares the nodes and all unchanged maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
     meta: Arc<Meta>,
-    /// No round is empty.
-    rounds: BTreeMap<u32, Arc<Round>>,
+    nodes: Arc<BTreeMap<NodeId, Arc<Node>>>,
+    /// The children of each node that has any.
+    children: Arc<HashMap<NodeId, BTreeMap<NodeId, Arc<Node>>>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
@@ -59,8 +59,6 @@ pub struct Investigation {
     /// The ids of node files that can't be read or have no place in the tree. These ids count as used.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
-    /// One entry for each round.
-    classes: NodeClasses,
 }
 
 /// The changes made by manual commits, as computed from the history.
@@ -81,44 +79,6 @@ pub struct ByHand {
     pub end: bool,
 }
 
-/// Committed nodes of one round that rules about a node and its children can't distinguish.
-#[derive(Clone, Debug)]
-pub struct NodeClass {
-    /// The round that contains the nodes.
-    pub round: u32,
-    /// The state of the nodes.
-    pub state: StateName,
-    /// True if a child caused the state.
-    pub is_promoted: bool,
-    /// The number of committed children in each state, which is the same for every node in the class.
-    pub children: Vec<(StateName, u32)>,
-    /// The nodes, ordered by id.
-    pub nodes: Vec<Arc<Node>>,
-}
-
-/// The node classes of each round, computed on first use. Investigations share the classes of a round if that round and
-/// the next one are identical.
-#[derive(Clone, Debug, Default)]
-struct NodeClasses(BTreeMap<u32, Arc<OnceLock<Vec<NodeClass>>>>);
-
-/// Always equal: classes are derived from the nodes, which are compared anyway.
-impl PartialEq for NodeClasses {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for NodeClasses {}
-
-/// The nodes of one round. Sorted vectors are better than trees here, since a change copies and scans the whole round.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Round {
-    /// Sorted by suffix.
-    nodes: Vec<Arc<Node>>,
-    /// The nodes with a parent, sorted by parent and suffix.
-    children: Vec<Arc<Node>>,
-}
-
 /// A node without a place in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructureFault {
@@ -133,14 +93,14 @@ impl Investigation {
     pub fn new(meta: Meta) -> Self {
         Investigation {
             meta: Arc::new(meta),
-            rounds: BTreeMap::new(),
+            nodes: Arc::default(),
+            children: Arc::default(),
             conclusion: None,
             comments: Arc::default(),
             runs: Arc::default(),
             attachments: Arc::default(),
             unreadable: Arc::default(),
             by_hand: Arc::default(),
-            classes: NodeClasses::default(),
         }
     }
 
@@ -243,8 +203,6 @@ impl Investigation {
                 None => investigation.place(node),
             }
         }
-        let rounds: BTreeSet<u32> = investigation.rounds.keys().copied().collect();
-        investigation.forget_classes(rounds);
         (investigation, faults)
     }
 
@@ -271,7 +229,7 @@ impl Investigation {
 
     /// Returns the node with the given id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
-        self.rounds.get(&id.round())?.get(id)
+        self.nodes.get(id)
     }
 
     /// Returns the committed node with the given id.
@@ -281,12 +239,14 @@ impl Investigation {
 
     /// Returns all nodes, committed and pending, ordered by id.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
-        self.rounds.values().flat_map(|round| &round.nodes)
+        self.nodes.values()
     }
 
     /// Returns the nodes of one round, committed and pending, ordered by id.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
-        self.rounds.get(&round).into_iter().flat_map(|round| &round.nodes)
+        self.nodes()
+            .skip_while(move |node| node.round() < round)
+            .take_while(move |node| node.round() == round)
     }
 
     /// Returns the committed nodes with their states, ordered by id.
@@ -306,8 +266,7 @@ impl Investigation {
 
     /// Returns the children of a node, committed and pending, ordered by id.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
-        let below = id.round().checked_add(1).and_then(|round| self.rounds.get(&round));
-        below.map(|round| round.children_of(id)).into_iter().flatten()
+        self.children.get(id).into_iter().flat_map(BTreeMap::values)
     }
 
     /// Returns the committed children of a node with their states.
@@ -317,51 +276,12 @@ impl Investigation {
 
     /// Returns the number of nodes, committed and pending.
     pub fn len(&self) -> usize {
-        self.rounds.values().map(|round| round.nodes.len()).sum()
+        self.nodes.len()
     }
 
     /// Returns whether the investigation has no nodes, not even pending ones.
     pub fn is_empty(&self) -> bool {
-        self.rounds.is_empty()
-    }
-
-    /// Returns all committed nodes, grouped by the properties that rules about a node and its children depend on.
-    ///
-    /// Thousands of nodes form only a few classes, and a change affects only the classes of nearby rounds.
-    pub fn node_classes(&self) -> impl Iterator<Item = &NodeClass> {
-        self.classes.0.iter().flat_map(|(round, classes)| classes.get_or_init(|| self.classes_in(*round)))
-    }
-
-    fn classes_in(&self, number: u32) -> Vec<NodeClass> {
-        /// The state, whether a child caused it, and the number of children in each state.
-        type ClassKey<'a> = (&'a StateName, bool, BTreeMap<&'a StateName, u32>);
-        let mut classes: BTreeMap<ClassKey<'_>, Vec<Arc<Node>>> = BTreeMap::new();
-        for (node, state) in self.in_round(number).filter_map(|node| Some((node, node.state()?))) {
-            let mut states = BTreeMap::new();
-            for (_, state) in self.committed_children(&node.id) {
-                *states.entry(state).or_default() += 1;
-            }
-            let is_promoted = node.classification.as_ref().is_some_and(|own| own.promoted_by().is_some());
-            classes.entry((state, is_promoted, states)).or_default().push(Arc::clone(node));
-        }
-        let owned = classes.into_iter().map(|((state, is_promoted, children), nodes)| NodeClass {
-            round: number,
-            state: state.clone(),
-            is_promoted,
-            children: children.into_iter().map(|(state, count)| (state.clone(), count)).collect(),
-            nodes,
-        });
-        owned.collect()
-    }
-
-    /// Discards the classes of rounds that have changed.
-    fn forget_classes(&mut self, rounds: impl IntoIterator<Item = u32>) {
-        for round in rounds {
-            match self.rounds.contains_key(&round) {
-                true => drop(self.classes.0.insert(round, Arc::default())),
-                false => drop(self.classes.0.remove(&round)),
-            }
-        }
+        self.nodes.is_empty()
     }
 
     /// Returns the nodes without a parent, committed and pending.
@@ -402,18 +322,11 @@ impl Investigation {
     /// not rechecked.
     pub fn with(&self, changes: &[Change]) -> Investigation {
         let mut next = self.clone();
-        let mut changed = BTreeSet::new();
         for change in changes {
             match change {
                 Change::Meta(meta) => next.meta = Arc::clone(meta),
-                Change::Node(node) => {
-                    changed.insert(node.round());
-                    next.place(Arc::clone(node));
-                }
-                Change::NodeRemoved(id) => {
-                    changed.insert(id.round());
-                    next.remove(id);
-                }
+                Change::Node(node) => next.place(Arc::clone(node)),
+                Change::NodeRemoved(id) => next.remove(id),
                 Change::Concluded(conclusion) => next.conclusion = Some(Arc::clone(conclusion)),
                 Change::Reopened => next.conclusion = None,
                 Change::Comment(comment) => {
@@ -430,9 +343,6 @@ impl Investigation {
                 }
             }
         }
-        // The classes of a round also depend on the next round.
-        let above: Vec<u32> = changed.iter().map(|round| round.saturating_sub(1)).collect();
-        next.forget_classes(changed.into_iter().chain(above));
         next
     }
 
@@ -456,72 +366,39 @@ impl Investigation {
     }
 
     fn place(&mut self, node: Arc<Node>) {
-        let round = Arc::make_mut(self.rounds.entry(node.round()).or_default());
-        round.remove(&node.id);
-        round.insert(node);
+        self.remove(&node.id);
+        if let Some(parent) = &node.parent {
+            let siblings = Arc::make_mut(&mut self.children).entry(parent.clone()).or_default();
+            siblings.insert(node.id.clone(), Arc::clone(&node));
+        }
+        Arc::make_mut(&mut self.nodes).insert(node.id.clone(), node);
     }
 
     fn remove(&mut self, id: &NodeId) {
-        let Some(round) = self.rounds.get_mut(&id.round()) else { return };
-        let round = Arc::make_mut(round);
-        round.remove(id);
-        if round.nodes.is_empty() {
-            self.rounds.remove(&id.round());
-        }
-    }
-}
-
-impl Round {
-    fn get(&self, id: &NodeId) -> Option<&Arc<Node>> {
-        self.place_of(id).ok().and_then(|at| self.nodes.get(at))
-    }
-
-    /// Returns the index of the node, or the index at which it would be inserted.
-    fn place_of(&self, id: &NodeId) -> Result<usize, usize> {
-        self.nodes.binary_search_by(|node| node.id.cmp(id))
-    }
-
-    /// Returns the index of the child in `children`, or the index at which it would be inserted.
-    fn place_of_child(&self, child: &Node) -> Result<usize, usize> {
-        let key = (&child.parent, &child.id);
-        self.children.binary_search_by(|node| (&node.parent, &node.id).cmp(&key))
-    }
-
-    fn children_of(&self, parent: &NodeId) -> &[Arc<Node>] {
-        let first = self.children.partition_point(|node| node.parent.as_ref() < Some(parent));
-        let from_first = self.children.get(first..).unwrap_or_default();
-        let count = from_first.partition_point(|node| node.parent.as_ref() == Some(parent));
-        from_first.get(..count).unwrap_or_default()
-    }
-
-    /// Inserts a node, which must not already be present.
-    fn insert(&mut self, node: Arc<Node>) {
-        if node.parent.is_some() {
-            let (Ok(at) | Err(at)) = self.place_of_child(&node);
-            self.children.insert(at, Arc::clone(&node));
-        }
-        let (Ok(at) | Err(at)) = self.place_of(&node.id);
-        self.nodes.insert(at, node);
-    }
-
-    fn remove(&mut self, id: &NodeId) {
-        let Ok(at) = self.place_of(id) else { return };
-        let node = self.nodes.remove(at);
-        if let Ok(at) = self.place_of_child(&node) {
-            self.children.remove(at);
+        let Some(parent) = Arc::make_mut(&mut self.nodes).remove(id).and_then(|node| node.parent.clone())
+        else {
+            return;
+        };
+        let children = Arc::make_mut(&mut self.children);
+        if let Some(siblings) = children.get_mut(&parent) {
+            siblings.remove(id);
+            if siblings.is_empty() {
+                children.remove(&parent);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::domain::Classification;
 
-    fn meta() -> Meta {
-        Meta {
+    #[test]
+    fn a_changed_or_removed_node_is_a_child_of_its_new_parent_only() {
+        let at = Timestamp::from_milliseconds(0).unwrap();
+        let id = |id: &str| id.parse::<NodeId>().unwrap();
+        let node = |own: &str, parent: Option<&str>| Arc::new(Node::new(id(own), parent.map(id), "T", at));
+        let meta = Meta {
             id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
             title: "T".into(),
             query: "Q".into(),
@@ -531,63 +408,14 @@ mod tests {
             min_rounds: 1,
             min_roots: 1,
             allow_early_terminal: false,
-            started_at: Timestamp::from_milliseconds(0).unwrap(),
-        }
-    }
-
-    fn node(id: &str, state: Option<&str>) -> Arc<Node> {
-        let at = Timestamp::from_milliseconds(0).unwrap();
-        let id: NodeId = id.parse().unwrap();
-        let above = &id.suffix()[..id.suffix().len() - 1];
-        let parent = (!above.is_empty()).then(|| format!("R{}.{above}", id.round() - 1).parse().unwrap());
-        let classification = state.map(|state| Classification::new(state.parse().unwrap(), "F", at));
-        Arc::new(Node { classification, ..Node::new(id, parent, "T", at) })
-    }
-
-    /// Computes the expected classes node by node.
-    fn plain(investigation: &Investigation) -> BTreeMap<NodeId, (StateName, BTreeMap<StateName, u32>)> {
-        let of = |node: &Arc<Node>, state: &StateName| {
-            let mut states = BTreeMap::new();
-            for (_, state) in investigation.committed_children(&node.id) {
-                *states.entry(state.clone()).or_default() += 1;
-            }
-            (node.id.clone(), (state.clone(), states))
+            started_at: at,
         };
-        investigation.committed().map(|(node, state)| of(node, state)).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn classes_are_right_after_every_change_and_earlier_ones_do_not_change(
-            changes in prop::collection::vec((0usize..4, 0usize..3, 0usize..4, any::<bool>()), 1..24),
-        ) {
-            let mut investigation = Investigation::from_facts(meta(), [node("R1.A", Some("OPEN"))], None).0;
-            let mut earlier = Vec::new();
-            for (depth, step, state, is_asked) in changes {
-                let id = format!("R{}.A{}", depth + 2, ["1", "2", "3"][step].repeat(depth + 1));
-                let state = [None, Some("OPEN"), Some("SHUT"), Some("GONE")][state];
-                let change = match state {
-                    Some("GONE") => Change::NodeRemoved(id.parse().unwrap()),
-                    state => Change::Node(node(&id, state)),
-                };
-                investigation = investigation.with(&[change]);
-                if is_asked {
-                    earlier.push((investigation.clone(), plain(&investigation)));
-                    prop_assert!(investigation.node_classes().count() <= investigation.len());
-                }
-            }
-            earlier.push((investigation.clone(), plain(&investigation)));
-            for (investigation, expected) in earlier {
-                let mut found = BTreeMap::new();
-                for class in investigation.node_classes() {
-                    for node in &class.nodes {
-                        prop_assert_eq!(node.round(), class.round);
-                        let children = class.children.iter().cloned().collect();
-                        prop_assert!(found.insert(node.id.clone(), (class.state.clone(), children)).is_none());
-                    }
-                }
-                prop_assert_eq!(found, expected);
-            }
-        }
+        let roots = [node("R1.A", None), node("R1.B", None), node("R2.A1", Some("R1.A"))].map(Change::Node);
+        let before = Investigation::new(meta).with(&roots);
+        let moved = before.with(&[Change::Node(node("R2.A1", Some("R1.B")))]);
+        let removed = moved.with(&[Change::NodeRemoved(id("R2.A1"))]);
+        let children = |of: &Investigation| ["R1.A", "R1.B"].map(|above| of.children(&id(above)).count());
+        assert_eq!([&before, &moved, &removed].map(children), [[1, 0], [0, 1], [0, 0]]);
+        assert_eq!(removed, before.with(&[Change::NodeRemoved(id("R2.A1"))]));
     }
 }

@@ -211,7 +211,7 @@ fn with_rules(service: &Service, standing: &Standing, input: &StatusInput, start
         facts.answers = lines("answers", &mut answers(&assessment));
         facts.overturned = lines("overturned", &mut overturned(&assessment));
     }
-    let incomplete = rules.incomplete(investigation).into_iter().map(|(node, requirement)| {
+    let incomplete = rules.incomplete(investigation).map(|(node, requirement)| {
         let lacks = children(requirement.missing(), requirement.of);
         line(node, &format!("needs {lacks}"), input.detail == StatusDetail::Digest)
     });

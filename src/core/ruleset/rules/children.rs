@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
 use super::{ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_rounds, no_round, shortened};
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -79,52 +79,20 @@ impl<'a> EffectiveRules<'a> {
 
     /// Returns the child requirement for a committed node; `None` for pending and terminal nodes.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement<'a>> {
-        let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
-        self.required(node.state()?, node.round(), children)
-    }
-
-    /// Returns the child requirement for a node in this state and round, given the number of its children in each
-    /// state.
-    fn required<'s>(
-        &self,
-        state: &StateName,
-        round: u32,
-        children: impl Iterator<Item = (&'s StateName, u32)>,
-    ) -> Option<Requirement<'a>> {
-        let (needs, of) = self.required_children(state, round)?;
-        let counted = children.filter(|(state, _)| of.is_none_or(|of| of.contains(state)));
-        let has = counted.fold(0, |sum: u32, (_, count)| sum.saturating_add(count));
-        Some(Requirement { needs, has, of })
+        let (needs, of) = self.required_children(node.state()?, node.round())?;
+        let children = investigation.committed_children(&node.id);
+        let has = children.filter(|(_, state)| of.is_none_or(|of| of.contains(state))).count();
+        Some(Requirement { needs, has: u32::try_from(has).unwrap_or(u32::MAX), of })
     }
 
     /// Returns the open nodes that need more children, ordered by round and suffix.
-    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
-        self.incomplete_rounds(investigation).flatten().collect()
-    }
-
-    /// Returns the open nodes of each round that need more children, ordered by suffix. Rounds without such nodes are
-    /// omitted.
-    pub fn incomplete_rounds<'i>(
+    pub fn incomplete<'i>(
         &self,
         investigation: &'i Investigation,
-    ) -> impl Iterator<Item = Vec<(&'i Node, Requirement<'a>)>> {
-        let mut classes: Vec<(&NodeClass, Requirement)> = Vec::new();
-        for class in investigation.node_classes() {
-            let children = class.children.iter().map(|(state, count)| (state, *count));
-            let requirement = self.required(&class.state, class.round, children);
-            classes.extend(requirement.filter(|it| it.missing() > 0).map(|requirement| (class, requirement)));
-        }
-        let rounds: Vec<Vec<_>> =
-            classes.chunk_by(|(a, _), (b, _)| a.round == b.round).map(<[_]>::to_vec).collect();
-        rounds.into_iter().map(|classes| {
-            let nodes = |(class, requirement): &(&'i NodeClass, Requirement<'a>)| {
-                let requirement = *requirement;
-                class.nodes.iter().map(move |node| (node.as_ref(), requirement))
-            };
-            let mut incomplete: Vec<_> = classes.iter().flat_map(nodes).collect();
-            incomplete.sort_by_key(|(node, _)| &node.id);
-            incomplete
-        })
+    ) -> impl Iterator<Item = (&'i Node, Requirement<'a>)> {
+        let nodes = investigation.nodes().map(AsRef::as_ref);
+        let required = nodes.filter_map(|node: &Node| Some((node, self.requirement(investigation, node)?)));
+        required.filter(|(_, requirement)| requirement.missing() > 0)
     }
 }
 
@@ -230,7 +198,7 @@ pub fn lacking<'i, 'r>(
             && requirement.of.is_none_or(is_confirmation)
             && rules.lacks_confirmation(investigation, node)
     };
-    let incomplete = rules.incomplete_rounds(investigation).flatten();
+    let incomplete = rules.incomplete(investigation);
     incomplete.filter(move |(node, requirement)| !told_there(node, requirement))
 }
 
@@ -267,7 +235,7 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 
 /// Returns a warning for each state whose nodes still need children after a commit.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete = rules.incomplete(after);
+    let incomplete: Vec<_> = rules.incomplete(after).collect();
     let mut warnings = Vec::new();
     for state in &rules.ruleset().states {
         let is_of_state = |(node, _): &&(&Node, Requirement)| node.state() == Some(&state.name);

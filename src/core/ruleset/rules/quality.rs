@@ -57,23 +57,20 @@ pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
     let (mut valid, mut dead) = (0u32, 0u32);
     let (mut parents, mut children) = (0u32, 0u64);
-    for class in investigation.node_classes() {
-        let nodes = u32::try_from(class.nodes.len()).unwrap_or(u32::MAX);
-        all += nodes;
-        if rules.is_terminal(&class.state) {
-            terminal += nodes;
-            terminal_rounds += u64::from(class.round) * u64::from(nodes);
+    for (node, state) in investigation.committed() {
+        all += 1;
+        if rules.is_terminal(state) {
+            terminal += 1;
+            terminal_rounds += u64::from(node.round());
         }
-        match rules.role(&class.state) {
-            Role::Solution => valid += nodes,
-            Role::DeadEnd => dead += nodes,
+        match rules.role(state) {
+            Role::Solution => valid += 1,
+            Role::DeadEnd => dead += 1,
             _ => {}
         }
-        let own: u64 = class.children.iter().map(|(_, count)| u64::from(*count)).sum();
-        if own > 0 {
-            parents += nodes;
-            children += own * u64::from(nodes);
-        }
+        let own = investigation.committed_children(&node.id).count() as u64;
+        children += own;
+        parents += u32::from(own > 0);
     }
     if all == 0 {
         return Quality::default();
