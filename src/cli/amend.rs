@@ -1,13 +1,15 @@
 //! `tot amend`: corrects a node or the conclusion.
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::draft::{self, ToolArguments, plain_list, plain_text};
+use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped};
 use super::{ExitResult, misused};
-use crate::domain::NodeId;
+use crate::decide::amend::Amend;
+use crate::domain::{Caller, NodeId};
+use crate::service::reply::{self, AmendBody, Replied};
 use crate::text::one_line;
 
 /// Correct the text of a committed node, or the conclusion. The previous text stays in the history. A changed answer has to be
@@ -58,7 +60,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot amend", &arguments.work)?.subject(id)?;
     let call = match rest {
-        [] if arguments.conclusion && arguments.binding.is_given() => ToolArguments::default(),
+        [] if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
         [] if arguments.conclusion => match piped()? {
             Some(text) => of_conclusion(&text)?,
             None => return edit(&subject, None, arguments),
@@ -74,29 +76,39 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
         },
         _ => return Err(misused("give one node, or one file")),
     };
-    subject.call("tot_amend", completed(call, arguments), lines)
+    subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines)
 }
 
-/// Adds the arguments from options to the call.
-fn completed(mut call: ToolArguments, arguments: &AmendArguments) -> ToolArguments {
-    call.extend(arguments.binding.fields());
+/// Makes the change in these fields and the options.
+fn amended(
+    subject: &WorkTarget,
+    mut call: DraftFields,
+    arguments: &AmendArguments,
+    caller: &Caller,
+) -> Replied<AmendBody> {
     if let Some(reason) = &arguments.message {
         call.insert("reason".to_owned(), json!(reason));
     }
-    // The tool reports a missing reason.
+    // The decision reports a missing reason.
     call.entry("reason").or_insert_with(|| json!(""));
-    call
+    let mut request: Amend = work::understood(call)?;
+    let Binding { not_covered, .. } = &arguments.binding;
+    request.answers = Some(arguments.binding.answers()).filter(|it| !it.is_empty()).or(request.answers);
+    request.not_covered = Some(not_covered.clone()).filter(|it| !it.is_empty()).or(request.not_covered);
+    let node = request.node_id.clone();
+    let written = subject.service().amend(&subject.id(), request, caller)?;
+    Ok(reply::amended(&written, node))
 }
 
 /// Parses a draft. The text below the head becomes the findings if the head names a node, and the conclusion otherwise.
-fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
+fn of_text(text: &str) -> Result<DraftFields, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
 }
 
 /// Parses a conclusion draft. Without a head, the entire text is the conclusion.
-fn of_conclusion(text: &str) -> Result<ToolArguments, draft::DraftError> {
-    let whole = || fields([("conclusion", json!(text.trim()))]);
+fn of_conclusion(text: &str) -> Result<DraftFields, draft::DraftError> {
+    let whole = || DraftFields::from_iter([("conclusion".to_owned(), json!(text.trim()))]);
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
@@ -129,7 +141,7 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
         }
     };
     let before = of_text(&draft)?;
-    let read = |text: &str| -> Result<ToolArguments, draft::DraftError> {
+    let read = |text: &str| -> Result<DraftFields, draft::DraftError> {
         let mut call = draft::edited(text, node)?;
         call.retain(|name, value| name == "reason" || before.get(name) != Some(value));
         // The person has removed all items.
@@ -141,18 +153,19 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
         if let Some(node) = node {
             call.insert("nodeId".to_owned(), json!(node.to_string()));
         }
-        Ok(completed(call, arguments))
+        Ok(call)
     };
     let edited = subject.edit(("tot amend", ""), "TOT_AMEND.md", &draft, HELP)?;
-    subject.call_edited("tot_amend", edited, read, lines)
+    let caller = subject.caller()?;
+    let call = |text: &str| Ok::<_, draft::DraftError>(amended(subject, read(text)?, arguments, &caller));
+    subject.call_edited(edited, call, lines)
 }
 
-fn lines(reply: &Value) -> String {
-    let parts: Vec<&str> = list(reply, "amended").filter_map(Value::as_str).collect();
-    match (word(reply, "nodeId"), parts.as_slice()) {
+fn lines(body: &AmendBody) -> String {
+    match (&body.node_id, body.amended.as_slice()) {
         // The reply's message covers this case.
         (_, []) => String::new(),
-        ("", _) => "amended the conclusion\n".to_owned(),
-        (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",
+        (None, _) => "amended the conclusion\n".to_owned(),
+        (Some(node), parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",
     }
 }

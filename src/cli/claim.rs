@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::caller::caller;
 use super::place::{Common, id_and_nodes};
-use super::print::{say_json, stored, warn};
-use super::work::fields;
+use super::print::{say_fields, stored, warn};
 use super::{CommandResult, misused, refused, say};
 use crate::base::world::World;
 use crate::decide::claim::Claimant;
@@ -107,15 +106,15 @@ fn tell(written: &Written, nodes: &[NodeId], json: bool) -> CommandResult {
     if json {
         let entry = |node: &&Arc<Node>| {
             let claim = node.claim.as_ref();
-            fields([
-                ("nodeId", json!(node.id.to_string())),
-                ("agentId", json!(claim.map(|claim| &claim.agent_id))),
-                ("until", json!(claim.map(|claim| claim.until.to_string()))),
-            ])
+            json!({
+                "nodeId": node.id,
+                "agentId": claim.map(|claim| &claim.agent_id),
+                "until": claim.map(|claim| claim.until.to_string()),
+            })
         };
         let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
         let nodes: Vec<_> = nodes.iter().map(entry).collect();
-        return say_json(&fields([("commit", json!(commit)), ("nodes", json!(nodes))]));
+        return say_fields(&json!({"commit": commit, "nodes": nodes}));
     }
     let line = |node: &&Arc<Node>| {
         let title = shorten(&node.title, 60);

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Location, id_and_node};
-use super::print::{say_json, stored, warn};
-use super::work::{fields, given};
+use super::print::{say_fields, stored, warn};
+use super::work::given;
 use super::{CommandResult, refused, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
@@ -117,11 +117,11 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
     };
     if how.common.json {
         let head = comment.map(|_| written.standing.snapshot.head.to_string());
-        return say_json(&fields([
-            ("commit", json!(head)),
-            ("commentId", json!(comment.map(|it| it.id.to_string()))),
-            ("nodeId", json!(comment.and_then(|it| it.node.as_ref()).map(ToString::to_string))),
-        ]));
+        return say_fields(&json!({
+            "commit": head,
+            "commentId": comment.map(|it| it.id.to_string()),
+            "nodeId": comment.and_then(|it| it.node.as_ref()),
+        }));
     }
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);

@@ -1,14 +1,19 @@
 //! `tot commit`: stores results.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ExitResult;
-use super::draft::{self, ToolArguments, plain_text};
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, list, piped, word};
+use super::draft::{self, DraftFields, plain_text};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped, transition_lines};
+use crate::decide::commit::NodeResult;
 use crate::decide::next::{needs, states_that_count};
-use crate::domain::{Node, NodeId};
+use crate::domain::{Caller, Node, NodeId};
 use crate::ruleset::{EffectiveRules, State};
+use crate::service::Written;
+use crate::service::reply::{Replied, ReplyFields, StoredResults};
 use crate::text::one_line;
 
 /// Store the results of pending nodes. All of them are stored in one commit with your git identity as its author, or
@@ -61,15 +66,33 @@ pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
         ([_, ..], None) => of_files(files, named.as_ref())?,
         _ => return edit(&subject, pending(&subject, named.as_ref())?),
     };
-    subject.call("tot_commit", call, lines)
+    subject.tell(committed(&subject, call, &subject.caller()?), lines)
 }
 
-fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
+/// The results in drafts.
+#[derive(Deserialize, JsonSchema)]
+struct Results {
+    results: Vec<NodeResult>,
+}
+
+/// Stores the results in these fields.
+fn committed(subject: &WorkTarget, call: DraftFields, caller: &Caller) -> Replied<StoredResults> {
+    let Results { results } = work::understood(call)?;
+    let written = subject.service().commit(&subject.id(), results, caller)?;
+    Ok(stored(&written))
+}
+
+/// Describes stored results.
+pub(super) fn stored(written: &Written) -> (ReplyFields, StoredResults) {
+    (ReplyFields::written(written), StoredResults::of(&written.decision))
+}
+
+fn of_text(text: &str) -> Result<DraftFields, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
 /// Reads the results in all files into one call. A result that names no node belongs to the node on the command line.
-fn of_files(files: &[String], node: Option<&NodeId>) -> Result<ToolArguments, String> {
+fn of_files(files: &[String], node: Option<&NodeId>) -> Result<DraftFields, String> {
     let mut results = Vec::new();
     for file in files {
         let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
@@ -92,7 +115,7 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<ToolArguments, St
         }
         (Some(node), _) => return Err(format!("{node} was named, but the files contain several results")),
     }
-    Ok(ToolArguments::from_iter([("results".to_owned(), Value::Array(results))]))
+    Ok(DraftFields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
 /// Returns the pending node with this id. Without an id, returns the first pending node.
@@ -142,20 +165,19 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
     fields.extend(has_answer.then_some(("caveats", "")));
     fields.push(("findings", ""));
     let draft = plain_text(&format!("{} {}", node.id, one_line(&node.title)), &fields);
-    let read = |text: &str| -> Result<ToolArguments, String> {
+    let read = |text: &str| -> Result<DraftFields, String> {
         let result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
         let empty =
             [("state", "The line `State:` is empty."), ("findings", "The section `## Findings` is empty.")];
         let empty = empty.iter().filter(|(field, _)| !result.contains_key(*field)).map(|(_, text)| *text);
         match empty.collect::<Vec<_>>() {
-            none if none.is_empty() => {
-                Ok(ToolArguments::from_iter([("results".to_owned(), json!([result]))]))
-            }
+            none if none.is_empty() => Ok(DraftFields::from_iter([("results".to_owned(), json!([result]))])),
             some => Err(some.join("\n")),
         }
     };
     let edited = subject.edit(("tot commit", ""), "TOT_COMMIT.md", &draft, &help)?;
-    subject.call_edited("tot_commit", edited, read, lines)
+    let caller = subject.caller()?;
+    subject.call_edited(edited, |text| Ok::<_, String>(committed(subject, read(text)?, &caller)), lines)
 }
 
 /// Formats one line per state, with its meaning and requirements.
@@ -168,15 +190,11 @@ pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> Stri
 }
 
 /// Formats the reply to a commit.
-pub(super) fn lines(reply: &Value) -> String {
-    let committed = list(reply, "committed").map(|it| {
-        let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was requested)"));
-        one_line(&format!(
-            "committed {} as {}{}",
-            word(it, "nodeId"),
-            word(it, "state"),
-            asked.unwrap_or_default()
-        )) + "\n"
+pub(super) fn lines(stored: &StoredResults) -> String {
+    let committed = stored.committed.iter().map(|it| {
+        let asked = it.requested_state.as_ref().map(|state| format!(" ({state} was requested)"));
+        let asked = asked.unwrap_or_default();
+        one_line(&format!("committed {} as {}{asked}", it.node_id, it.state)) + "\n"
     });
-    committed.collect::<String>()
+    committed.collect::<String>() + &transition_lines(&stored.transitions)
 }

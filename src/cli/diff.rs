@@ -3,11 +3,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::draft::ToolArguments;
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
-use super::work::fields;
 use super::{CommandResult, misused};
 use crate::domain::{AttachmentName, Comment, Happening, NodeId};
 use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
@@ -68,7 +66,7 @@ pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
 }
 
 /// Returns the difference as JSON.
-fn document(diff: &Diff<'_>) -> ToolArguments {
+fn document(diff: &Diff<'_>) -> Value {
     let node = |of: &&NodeDiff<'_>| {
         let node = of.node()?;
         let fields: Vec<Value> = told(of).map(field).collect();
@@ -91,24 +89,22 @@ fn document(diff: &Diff<'_>) -> ToolArguments {
     };
     let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| json!({"nodeId": node.to_string(), "what": what, "name": name.to_string()});
     let conclusion = conclusion(diff).map(|it| json!({"before": it.before, "after": it.after}));
-    let mut document = fields([
-        ("id", json!(diff.after.investigation.meta().id.to_string())),
-        ("from", json!(diff.before.head.to_string())),
-        ("to", json!(diff.after.head.to_string())),
-    ]);
-    document.insert("nodes".to_owned(), nodes(diff).iter().filter_map(node).collect());
-    document.extend(fields([
-        ("answers", diff.answers.iter().map(answer).collect()),
-        ("said", comments(diff).map(said).collect()),
-        ("attached", attachments(diff).map(attached).collect()),
-        ("conclusion", json!(conclusion)),
+    let list = |entries: Vec<Value>| Some(entries).filter(|entries| !entries.is_empty());
+    json!({
+        "id": diff.after.investigation.meta().id.to_string(),
+        "from": diff.before.head.to_string(),
+        "to": diff.after.head.to_string(),
+        "nodes": nodes(diff).iter().filter_map(node).collect::<Vec<_>>(),
+        "answers": list(diff.answers.iter().map(answer).collect()),
+        "said": list(comments(diff).map(said).collect()),
+        "attached": list(attachments(diff).map(attached).collect()),
+        "conclusion": conclusion,
         // Changes to the conclusion's fields other than its text.
-        ("end", end(diff).map(field).collect()),
+        "end": list(end(diff).map(field).collect()),
         // Changes to the start settings, which only manual edits can make.
-        ("facts", diff.facts.iter().map(field).collect()),
-        ("rulesetChanged", json!(diff.ruleset.is_some())),
-    ]));
-    document
+        "facts": list(diff.facts.iter().map(field).collect()),
+        "rulesetChanged": diff.ruleset.is_some(),
+    })
 }
 
 fn field(field: &FieldDiff) -> Value {

@@ -1,6 +1,6 @@
-//! Parses the drafts of `tot commit`, `tot amend` and `tot propose` into tool arguments. Pure.
+//! Parses the drafts of `tot commit`, `tot amend` and `tot propose` into fields. Pure.
 //!
-//! A result is Markdown with a YAML head, whose fields are named after the tool's arguments:
+//! A result is Markdown with a YAML head, whose fields are named after the arguments of the tool for agents:
 //!
 //! ```text
 //! ---
@@ -25,17 +25,18 @@
 //! The plan changed.
 //! ```
 //!
-//! Any other draft is YAML or JSON. It contains the tool's arguments, the list in those arguments, or one entry of that list.
+//! Any other draft is YAML or JSON. It contains those arguments, the list in them, or one entry of that list.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::decide::propose::NewNode;
 use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
-/// A tool's arguments, by name.
-pub(super) type ToolArguments = Map<String, Value>;
+/// The fields of a draft, by name.
+pub(super) type DraftFields = Map<String, Value>;
 
 /// An error from parsing a draft.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -113,7 +114,7 @@ pub(super) fn plain_list(items: &[String]) -> String {
 }
 
 /// Parses a plain draft. Returns `None` for any other text.
-fn plain(text: &str) -> Option<ToolArguments> {
+fn plain(text: &str) -> Option<DraftFields> {
     let (first, rest) = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start().split_once('\n')?;
     let about = first.strip_prefix("# ")?.trim();
     let node = about.split_whitespace().next()?.parse::<NodeId>().ok();
@@ -121,7 +122,7 @@ fn plain(text: &str) -> Option<ToolArguments> {
 }
 
 /// Parses the edited draft of a node or the conclusion, even if its subject line was changed.
-pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<ToolArguments, DraftError> {
+pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<DraftFields, DraftError> {
     match with_head(text, body_of(node))? {
         Some(fields) => Ok(fields),
         None => Ok(plain(text).unwrap_or_else(|| of_plain(node, text))),
@@ -132,7 +133,7 @@ fn body_of(node: Option<&NodeId>) -> &'static str {
     if node.is_some() { "findings" } else { "conclusion" }
 }
 
-fn of_plain(node: Option<&NodeId>, text: &str) -> ToolArguments {
+fn of_plain(node: Option<&NodeId>, text: &str) -> DraftFields {
     let body = body_of(node);
     let of = |table: &[(&str, &'static str)], label: &str| {
         table.iter().find(|(known, _)| known.eq_ignore_ascii_case(label.trim())).map(|(_, field)| *field)
@@ -190,20 +191,18 @@ fn items(text: &str) -> Vec<String> {
 
 /// Parses the nodes in a plain draft. Each line is a title, optionally preceded by an id. Indented lines below it are the node's
 /// task.
-pub(super) fn titles(text: &str) -> Vec<Value> {
-    let mut nodes: Vec<Value> = Vec::new();
+pub(super) fn titles(text: &str) -> Vec<NewNode> {
+    let mut nodes: Vec<NewNode> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let (indented, line) = (line.starts_with(char::is_whitespace), line.trim());
         match nodes.last_mut().filter(|_| indented) {
-            Some(node) => {
-                let before = node["plannedAction"].as_str().map(|text| format!("{text}\n"));
-                node["plannedAction"] = json!(before.unwrap_or_default() + line);
-            }
+            Some(node) if node.planned_action.is_empty() => node.planned_action = line.to_owned(),
+            Some(node) => node.planned_action += &format!("\n{line}"),
             None => {
                 let first = line.split_once(char::is_whitespace).unwrap_or((line, ""));
                 let named = first.0.parse::<NodeId>().is_ok();
-                let (id, title) = if named { (Some(first.0), first.1.trim()) } else { (None, line) };
-                nodes.push(json!({"id": id, "title": title}));
+                let (id, title) = if named { (first.0, first.1.trim()) } else { ("", line) };
+                nodes.push(NewNode { id: id.to_owned(), title: title.to_owned(), ..NewNode::default() });
             }
         }
     }
@@ -211,7 +210,7 @@ pub(super) fn titles(text: &str) -> Vec<Value> {
 }
 
 /// Parses a draft with a head. The text below the head becomes the field that `body` names. Returns `None` if there is no head.
-pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArguments>, DraftError> {
+pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<DraftFields>, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
     let mut lines = text.split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";
@@ -238,8 +237,8 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArg
 }
 
 /// Parses a batch: one entry with a head, or YAML or JSON as the tool accepts it. The entries go in the field that `list` names.
-pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
-    let one = |value: Value| ToolArguments::from_iter([(list.to_owned(), value)]);
+pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<DraftFields, DraftError> {
+    let one = |value: Value| DraftFields::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         return Ok(one(Value::Array(vec![Value::Object(fields)])));
     }
@@ -253,7 +252,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<ToolAr
 }
 
 /// Parses a single entry: with a head, or as YAML or JSON.
-pub(super) fn single(text: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
+pub(super) fn single(text: &str, body: &'static str) -> Result<DraftFields, DraftError> {
     match plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         Some(fields) => Ok(fields),
         None => fields(read(text)?),
@@ -341,7 +340,7 @@ fn is_longer(key: &str, value: &Value, other: &Value) -> bool {
     }
 }
 
-fn fields(value: Value) -> Result<ToolArguments, DraftError> {
+fn fields(value: Value) -> Result<DraftFields, DraftError> {
     match value {
         Value::Object(fields) => Ok(given(fields)),
         _ => Err(DraftError::NoFields),
@@ -349,7 +348,7 @@ fn fields(value: Value) -> Result<ToolArguments, DraftError> {
 }
 
 /// Drops fields without a value.
-fn given(fields: ToolArguments) -> ToolArguments {
+fn given(fields: DraftFields) -> DraftFields {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 

@@ -3,12 +3,13 @@
 use std::convert::Infallible;
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
 
-use super::draft::ToolArguments;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped};
 use super::{CommandResult, ExitResult, misused, value_name};
+use crate::decide::end::{Bind, EarlyStop, End};
 use crate::decide::{Rejection, blockers};
+use crate::domain::{BoundAs, StopReason};
+use crate::service::reply::{self, Advised, EndAdvice, EndAnswer, EndBody, NodeSummary};
 use crate::text::{counted, one_line, shorten};
 
 /// End an investigation with your conclusion, once no required steps remain. The commit gets a tag such as ended/1. To reopen the
@@ -54,19 +55,19 @@ pub(super) struct Binding {
     rival: Vec<String>,
     /// What the conclusion does not cover, in a sentence; can be given several times
     #[arg(long, value_name = "TEXT")]
-    not_covered: Vec<String>,
+    pub not_covered: Vec<String>,
 }
 
 impl Binding {
-    /// Returns the fields for the options that were given.
-    pub(super) fn fields(&self) -> ToolArguments {
-        let alone = if self.answer.len() == 1 { "main" } else { "part" };
-        let named =
-            |ids: &[String], role| ids.iter().map(|id| json!({"id": id, "as": role})).collect::<Vec<_>>();
-        let answers = [named(&self.answer, alone), named(&self.rival, "rival")].concat();
-        let answers = (!answers.is_empty()).then_some(json!(answers));
-        let not_covered = (!self.not_covered.is_empty()).then_some(json!(self.not_covered));
-        fields([("answers", json!(answers)), ("notCovered", json!(not_covered))])
+    /// Returns the answers that were given, each with its role.
+    pub(super) fn answers(&self) -> Vec<Bind> {
+        let alone = if self.answer.len() == 1 { BoundAs::Main } else { BoundAs::Part };
+        let named = |ids: &[String], role| {
+            ids.iter().map(|id| Bind::As { id: id.clone(), role: Some(role) }).collect()
+        };
+        let (answers, rivals): (Vec<Bind>, Vec<Bind>) =
+            (named(&self.answer, alone), named(&self.rival, BoundAs::Rival));
+        [answers, rivals].concat()
     }
 
     /// Returns whether any option was given.
@@ -86,16 +87,34 @@ enum ReasonArgument {
     Stuck,
 }
 
+impl From<ReasonArgument> for StopReason {
+    fn from(reason: ReasonArgument) -> StopReason {
+        match reason {
+            ReasonArgument::Budget => StopReason::Budget,
+            ReasonArgument::Enough => StopReason::Enough,
+            ReasonArgument::Stuck => StopReason::Stuck,
+        }
+    }
+}
+
 pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     let (id, files) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot end", &arguments.work)?.subject(id)?;
-    let stopped = arguments.stopped.map(|reason| {
-        json!(fields([("reason", json!(value_name(reason))), ("note", json!(arguments.note))]))
-    });
+    let stopped =
+        arguments.stopped.map(|reason| EarlyStop { reason: reason.into(), note: arguments.note.clone() });
+    let caller = subject.caller()?;
     let call = |text: &str| {
-        let mut call = fields([("conclusion", json!(text.trim())), ("stopped", json!(stopped))]);
-        call.extend(arguments.binding.fields());
-        call
+        let request = End {
+            conclusion: Some(text.trim().to_owned()),
+            answers: arguments.binding.answers(),
+            not_covered: arguments.binding.not_covered.clone(),
+            agent_id: None,
+            stopped: stopped.clone(),
+            asked: None,
+        };
+        let written = subject.service().end(&subject.id(), request, &caller)?;
+        let (shared, body, advice) = reply::ended(&written);
+        Ok((shared, Advised { body, advice }))
     };
     let conclusion = match (&arguments.message, files) {
         (Some(text), []) => text.clone(),
@@ -107,12 +126,12 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
                 let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
                 let again = ("tot end", reason.as_deref().unwrap_or_default());
                 let edited = subject.edit(again, "TOT_CONCLUSION.md", "", &help(&subject))?;
-                return subject.call_edited("tot_end", edited, |text| Ok::<_, Infallible>(call(text)), lines);
+                return subject.call_edited(edited, |text| Ok::<_, Infallible>(call(text)), lines);
             }
         },
         _ => return Err(misused("give one file, or --message")),
     };
-    subject.call("tot_end", call(&conclusion), lines)
+    subject.tell(call(&conclusion), lines)
 }
 
 /// Checks that the investigation may end, before the user writes a conclusion.
@@ -145,20 +164,16 @@ fn help(subject: &WorkTarget) -> String {
     )
 }
 
-fn lines(reply: &Value) -> String {
-    let answers = |field, what: &str| {
-        let line = |it: &Value| {
-            let verdict = it["verdict"].as_str().map(|words| format!(" ({words})")).unwrap_or_default();
-            let title = shorten(word(it, "title"), 80);
-            one_line(&format!("{what} {} {title}{verdict}", word(it, "nodeId"))) + "\n"
-        };
-        list(reply, field).map(line).collect::<String>()
+fn lines(Advised { body, advice }: &Advised<EndBody, EndAdvice>) -> String {
+    let line = |what: &str, node: &NodeSummary, verdict: &str| {
+        one_line(&format!("{what} {} {}{verdict}", node.node_id, shorten(&node.title, 80))) + "\n"
     };
-    let tag = reply["tag"].as_str().map(|tag| format!(", tag {tag}")).unwrap_or_default();
-    let verdict = reply["verdict"].as_str().unwrap_or("ended");
-    let ended = format!("conclusion {}\nended{}\n", one_line(verdict), one_line(&tag));
-    answers("solutions", "answer ")
-        + &answers("refuted", "refuted")
-        + &answers("theories", "theory ")
-        + &ended
+    let answers = |answers: &[EndAnswer], what: &str| {
+        answers.iter().map(|it| line(what, &it.node, &format!(" ({})", it.verdict))).collect::<String>()
+    };
+    let theories: String = advice.theories.iter().map(|node| line("theory ", node, "")).collect();
+    let tag = body.tag.as_ref().map(|tag| format!(", tag {}", one_line(tag))).unwrap_or_default();
+    let verdict = one_line(body.verdict.as_deref().unwrap_or("ended"));
+    let (solutions, refuted) = (answers(&advice.solutions, "answer "), answers(&advice.refuted, "refuted"));
+    format!("{solutions}{refuted}{theories}conclusion {verdict}\nended{tag}\n")
 }

@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use super::place::{RootArgument, WithholdArgument};
 use super::{CommandResult, say};
 use crate::base::temporary::replace_file;
-use crate::mcp::resources;
-use crate::report::{ReadOptions, ReportInput, export};
+use crate::report::{ReadOptions, ReportInput, document, export};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::sync::SyncError;
@@ -102,7 +101,7 @@ fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
 fn text(input: &ReportInput, format: ExportFormat) -> CommandResult<Vec<u8>> {
     Ok(match format {
         ExportFormat::Json => export::data(input)?,
-        ExportFormat::Markdown => resources::document(&input.snapshot).into_bytes(),
+        ExportFormat::Markdown => document::document(&input.snapshot).into_bytes(),
         ExportFormat::Dot => export::dot(input).into_bytes(),
         ExportFormat::Svg => export::svg(input).into_bytes(),
         ExportFormat::Mermaid => export::mermaid(input).into_bytes(),

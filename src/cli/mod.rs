@@ -65,30 +65,23 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use place::RootArgument;
 use print::say;
-use ruleset::{RulesetArguments, RulesetFolder};
+use ruleset::RulesetArguments;
 use serde_json::json;
-use serving::{HttpArguments, LogOptions};
 
-use crate::base::world::World;
 use crate::domain::Diagnostic;
-use crate::mcp::{self, Server};
 use crate::report::{ReportError, ReportReadError};
-use crate::ruleset::ATTACHMENT_MAX;
-use crate::service::project::Project;
+use crate::service::Refusal;
 use crate::service::remote::{RemoteError, is_address};
-use crate::service::sharing::Sharing;
 use crate::service::sync::SyncError;
 use crate::service::withhold::WithheldError;
-use crate::service::{Refusal, Service};
-use crate::store::{Durability, FindError, StoreError};
+use crate::store::{FindError, StoreError};
 use crate::text::{causes, counted, made_visible, one_line, shorten};
 
 /// Investigations by AI agents, kept as git repositories.
@@ -131,7 +124,7 @@ enum TotCommand {
     Man(man::ManArguments),
     Merge(merge::MergeArguments),
     /// Run the MCP server, as the command tot-mcp does
-    Mcp(McpArguments),
+    Mcp(serving::McpArguments),
     Next(next::NextArguments),
     Note(note::NoteArguments),
     Object(comment::ObjectArguments),
@@ -180,70 +173,7 @@ Examples:
 #[command(name = "tot-mcp", version)]
 struct McpCommand {
     #[command(flatten)]
-    arguments: McpArguments,
-}
-
-#[derive(Args)]
-#[command(after_long_help = serving::EXAMPLES)]
-struct McpArguments {
-    #[command(flatten)]
-    root: RootArgument,
-    /// Folder for the sites of tot_report; default: `site` in the root
-    #[arg(long, value_name = "DIR", value_parser = root::path())]
-    site: Option<PathBuf>,
-    /// Offer only reading tools, and write nothing: no commits, locks, recovery or sites
-    #[arg(long)]
-    read_only: bool,
-    /// Remote for new investigations: each gets it, as with tot remote add, on its own branch tot/<id>. Default: tot.remote in
-    /// git's configuration, if set. If empty, they get none, and tot sync gives them none
-    #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = default_remote)]
-    remote: Option<String>,
-    /// In the background, sync the investigations that calls use, as tot sync does: receive the work of others, and
-    /// send new commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit
-    /// the server waits up to 10 seconds for unsent commits. Not possible with --read-only, because received work is
-    /// written
-    #[arg(long, conflicts_with = "read_only")]
-    sync: bool,
-    /// Minimum number of rounds for new investigations: raises the ruleset's own minimum; a tot_start call that asks
-    /// for fewer is refused
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
-    min_rounds: Option<u32>,
-    /// Refuse text that looks like it contains a credential, even if the ruleset only warns
-    #[arg(long)]
-    reject_secrets: bool,
-    /// Maximum bytes of an attachment
-    #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=attach::MOST))]
-    max_attachment: u64,
-    /// Have the client ask its user before an investigation ends. If there is no answer within SECONDS, the investigation ends and
-    /// records that
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "45",
-          value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    // Clients built on the official TypeScript SDK abandon a call after a minute.
-    ask_before_end: Option<u64>,
-    /// Repository that the investigations are about: cited files are stored as they were when cited, and citations of missing
-    /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
-    #[arg(long, value_name = "DIR", value_parser = root::path())]
-    project: Option<PathBuf>,
-    /// Use no project, even in a repository
-    #[arg(long, conflicts_with = "project")]
-    no_project: bool,
-    #[command(flatten)]
-    rulesets: RulesetFolder,
-    /// What to wait for before answering a call that writes. A killed process loses nothing either way
-    #[arg(long, value_name = "WHAT", default_value = "disk")]
-    durability: DurabilityArgument,
-    #[command(flatten)]
-    log: LogOptions,
-    #[command(flatten)]
-    http: HttpArguments,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DurabilityArgument {
-    /// The write to disk, so a power failure loses nothing
-    Disk,
-    /// Whatever git's core.fsync setting requires; by default, nothing
-    Git,
+    arguments: serving::McpArguments,
 }
 
 /// Runs the command `tot`.
@@ -273,7 +203,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Log(arguments) => done(log::run(&arguments)),
         TotCommand::Man(arguments) => done(man::run(&arguments)),
         TotCommand::Merge(arguments) => done(merge::run(&arguments)),
-        TotCommand::Mcp(arguments) => done(run_mcp(arguments)),
+        TotCommand::Mcp(arguments) => done(serving::run(arguments)),
         TotCommand::Next(arguments) => next::run(&arguments),
         TotCommand::Note(arguments) => note::run(&arguments),
         TotCommand::Object(arguments) => done(comment::object(&arguments)),
@@ -303,7 +233,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<McpCommand>(arguments) {
         Ok(command) => {
-            done(run_mcp(command.arguments)).unwrap_or_else(|error| finish("tot-mcp", false, error))
+            done(serving::run(command.arguments)).unwrap_or_else(|error| finish("tot-mcp", false, error))
         }
         Err(status) => status,
     }
@@ -503,69 +433,6 @@ fn find_hint(error: &FindError) -> Option<String> {
         }
         other => other.hint(),
     }
-}
-
-fn run_mcp(arguments: McpArguments) -> CommandResult {
-    let log = arguments.log.log();
-    let http = arguments.http.options(&log)?;
-    log.take_panics();
-    let world = World::here();
-    let durability = match arguments.durability {
-        DurabilityArgument::Disk => Durability::Disk,
-        DurabilityArgument::Git => Durability::Git,
-    };
-    let project = match &arguments.project {
-        Some(dir) => Some(Project::around(dir)?),
-        None if arguments.no_project || http.is_some() => None,
-        None => Project::here(),
-    };
-    let place = arguments.root.place()?;
-    // The current folder may be removed.
-    let root = std::path::absolute(place.store.root())?;
-    let service = Service::new(root, world, arguments.min_rounds)
-        .with_root_note(place.note)
-        .with_rulesets(arguments.rulesets.library()?)
-        .with_durability(durability)
-        .rejecting_secrets(arguments.reject_secrets)
-        .with_attachment_max(arguments.max_attachment)
-        .with_project(project)
-        .reading_only(arguments.read_only);
-    let channel = mpsc::channel();
-    let sharing = Sharing::to(arguments.remote);
-    let sharing = if arguments.sync { sharing.telling(channel.0.clone()) } else { sharing };
-    let service = if arguments.read_only { service } else { service.with_sharing(sharing) };
-    let service = match arguments.site {
-        Some(site) => service.with_site(site),
-        None => service,
-    };
-    let service = Arc::new(service);
-    let background = match arguments.sync {
-        true => Some(serving::background(&service, channel, &log)?),
-        false => None,
-    };
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
-        .serving(Arc::clone(&service))
-        .with_log(log)
-        .with_background(background)
-        .reading_only(arguments.read_only)
-        .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
-    match http {
-        Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
-        // Claude Code passes its session id to the servers that it starts.
-        None => {
-            if std::io::stdin().is_terminal() {
-                print::tell(
-                    "Waiting for an MCP client on standard input; tot setup configures one. Ctrl-C stops the server.",
-                );
-            }
-            let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
-            Ok(mcp::serve_stdio(server.of_one_client(session))?)
-        }
-    }
-}
-
-fn default_remote(text: &str) -> Result<String, RemoteError> {
-    if text.is_empty() { Ok(String::new()) } else { remote_address(text) }
 }
 
 fn remote_address(text: &str) -> Result<String, RemoteError> {

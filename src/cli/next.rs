@@ -1,10 +1,11 @@
 //! `tot next`: plans the next research.
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::ExitResult;
-use super::work::{LocalTools, WorkArguments, fields, list, word};
+use super::work::{LocalTools, WorkArguments};
+use crate::mcp::tools::next::{self, Brief, ClaimedEntry, NextAdvice, NextBody, NextInput, PlanRequest};
+use crate::service::reply::Advised;
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -43,29 +44,29 @@ pub(super) fn run(arguments: &NextArguments) -> ExitResult {
         }
         (agent, _) => agent.clone(),
     };
-    let call = fields([
-        ("maxTasks", json!(arguments.max_tasks)),
-        ("brief", json!(arguments.full.then_some("full"))),
-        ("agentId", json!(agent)),
-        ("claim", json!(arguments.claim.then_some(true))),
-    ]);
-    subject.call("tot_next", call, lines)
+    let brief = if arguments.full { Brief::Full } else { Brief::Short };
+    let asked = PlanRequest { max_tasks: Some(arguments.max_tasks), brief };
+    let (session_id, claim) = (subject.id(), arguments.claim);
+    let input = NextInput { session_id, asked, agent_id: agent, claim, ttl_minutes: None };
+    let planned = next::run(subject.service(), input, &subject.caller()?);
+    let planned = planned.map(|(shared, body, advice)| (shared, Advised { body, advice }));
+    subject.tell(planned, lines)
 }
 
-fn lines(reply: &Value) -> String {
+fn lines(Advised { body, advice }: &Advised<NextBody, NextAdvice>) -> String {
     let mut text = String::new();
-    for task in list(reply, "tasks") {
-        let pending = if task["pending"] == true { "  (proposed)" } else { "" };
+    for task in &body.tasks {
+        let pending = if task.pending { "  (proposed)" } else { "" };
         // The last step of the path is the task itself.
-        text.push_str(&format!("{}{pending}\n", one_line(word(task, "path"))));
-        let ask = Some(word(task, "ask")).filter(|ask| !ask.is_empty());
+        text.push_str(&format!("{}{pending}\n", one_line(&task.path)));
+        let ask = Some(&task.ask).filter(|ask| !ask.is_empty());
         text.extend(ask.map(|ask| format!("    {}\n", one_line(ask))));
-        text.push_str(&format!("    counts as {}\n", one_line(word(task, "counts"))));
-        text.extend(word(task, "prompt").lines().map(|line| format!("      {}\n", one_line(line))));
+        text.push_str(&format!("    counts as {}\n", one_line(&task.counts)));
+        let prompt = task.prompt.iter().flat_map(|prompt| prompt.lines());
+        text.extend(prompt.map(|line| format!("      {}\n", one_line(line))));
     }
-    for claim in list(reply, "claimed") {
-        let (node, agent, until) = (word(claim, "nodeId"), word(claim, "agentId"), word(claim, "until"));
-        text.push_str(&(one_line(&format!("{node} is claimed by {agent} until {until}")) + "\n"));
+    for ClaimedEntry { node_id, agent_id, until } in &advice.claimed {
+        text.push_str(&(one_line(&format!("{node_id} is claimed by {agent_id} until {until}")) + "\n"));
     }
     text
 }

@@ -1,16 +1,18 @@
 //! `tot note`: stores a finding in one line.
 
 use clap::Args;
-use serde_json::json;
 
-use super::commit::{lines, state_lines};
+use super::commit::{lines, state_lines, stored};
 use super::propose::place;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget};
 use super::{ExitResult, misused};
-use crate::decide::next::states_that_count;
+use crate::decide::commit::{NewVerification, NodeResult};
+use crate::decide::next::{Next, next, states_that_count};
+use crate::decide::propose::NewNode;
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId};
 use crate::ruleset::{Role, State};
+use crate::service::reply::{ReplyFields, StoredResults};
 use crate::text::{one_line, shorten};
 
 /// Store a finding in one line: proposes a node and commits it in one step, or commits the pending node.
@@ -85,22 +87,33 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
         Some(node) => node.id.clone(),
         None => super::propose::fresh(&subject, &mut Ids::new(investigation), parent.as_ref())?,
     };
-    let result = fields([
-        ("nodeId", json!(id.as_str())),
-        ("state", json!(state)),
-        ("findings", json!(text.trim())),
-        ("headline", json!(proposed.map(|_| line))),
-        ("evidence", json!(arguments.evidence)),
-        ("alternativesConsidered", json!(arguments.alternatives)),
-    ]);
-    let results = ("results", json!([result]));
+    let (service, caller) = (subject.service(), subject.caller()?);
+    let request = Next::default();
+    let result = NodeResult {
+        node_id: id.to_string(),
+        state,
+        findings: text.trim().to_owned(),
+        headline: proposed.map(|_| line.clone()),
+        evidence: arguments.evidence.clone(),
+        verification: NewVerification::new(None, arguments.alternatives.clone()),
+        ..NodeResult::default()
+    };
+    let parent = parent.as_ref().map(ToString::to_string);
+    let node = NewNode { id: id.to_string(), parent, title: line.clone(), ..NewNode::default() };
     if proposed.is_some() {
-        return subject.call("tot_commit", fields([results]), lines);
+        let replied = service.commit(&subject.id(), vec![result], &caller);
+        return subject.tell(replied.map(|written| stored(&written)), lines);
     }
-    let node = json!({"id": id.as_str(), "parent": parent.as_ref().map(NodeId::as_str), "title": line});
     // A single call stores either everything or nothing.
-    let call = fields([results, ("nodes", json!([node]))]);
-    subject.call("tot_step", call, lines)
+    let replied = service.step(&subject.id(), vec![result], Some(vec![node]), &request, &caller);
+    let replied = replied.and_then(|turn| {
+        let (standing, warnings) = (&turn.standing, turn.warnings());
+        let plan = next(standing.investigation(), &standing.rules(), &request, service.now()?)?;
+        let shared = ReplyFields::done(standing, turn.commits.last().copied(), &warnings);
+        let shared = shared.stepping(plan.next_step).after_what_changed(&turn.before, standing);
+        Ok((shared, turn.decisions.last().map(StoredResults::of).unwrap_or_default()))
+    });
+    subject.tell(replied, lines)
 }
 
 /// Returns the default state of a note: the only allowed state, or an open one that the parent accepts.

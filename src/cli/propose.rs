@@ -3,16 +3,19 @@
 use std::path::Path;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::draft::{self, ToolArguments};
+use super::draft;
 use super::editor::Unchanged;
 use super::place::is_node;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
 use super::{CommandResult, ExitResult, Misused, misused};
 use crate::decide::next::{Next, Task, next, place_of_next};
+use crate::decide::propose::{NewNode, Propose};
 use crate::domain::fresh::Ids;
-use crate::domain::{Node, NodeId, StateName};
+use crate::domain::{Caller, Node, NodeId, StateName};
+use crate::service::Refusal;
+use crate::service::reply::{self, Advised, ProposeAdvice, ProposeBody, Replied};
 use crate::text::one_line;
 
 /// Propose nodes to research, or withdraw proposals. Everything is stored in one commit, or nothing is.
@@ -70,31 +73,46 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
     };
     let files = rest.iter().map(|word| is_draft(word)).collect::<Result<Vec<bool>, _>>()?;
     let subject = tools.subject(id)?;
+    let caller = subject.caller()?;
     let mut call = match rest {
         [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
-        [file] if files == [true] => of_text(&work::read(file)?)?,
+        [file] if files == [true] => match of_text(&work::read(file)?)? {
+            Ok(call) => call,
+            Err(refusal) => return subject.tell(Err(refusal), lines),
+        },
         [_, ..] if files.contains(&true) => return Err(misused("give titles, or one file")),
         [_, ..] => {
-            let titles = rest.iter().map(|title| json!({"title": title}));
-            fields([("nodes", json!(titles.collect::<Vec<_>>()))])
+            let node = |title: &String| NewNode { title: title.clone(), ..NewNode::default() };
+            Propose { nodes: rest.iter().map(node).collect(), withdraw: Vec::new() }
         }
         [] if arguments.next => {
-            let nodes: Vec<Value> = planned(&subject)?.into_iter().map(node_of).collect();
+            let nodes: Vec<NewNode> = planned(&subject)?.into_iter().map(node_of).collect();
             if nodes.is_empty() && subject.investigation().end_in_force().is_none() {
                 return Err(nothing_owed(&subject).into());
             }
-            fields([("nodes", json!(nodes))])
+            Propose { nodes, withdraw: Vec::new() }
         }
-        [] if !arguments.withdraw.is_empty() => fields([]),
+        [] if !arguments.withdraw.is_empty() => Propose::default(),
         [] => match piped()? {
-            Some(text) => of_text(&text)?,
+            Some(text) => match of_text(&text)? {
+                Ok(call) => call,
+                Err(refusal) => return subject.tell(Err(refusal), lines),
+            },
             None => return edit(&subject, arguments),
         },
     };
-    complete(&subject, &mut call, arguments.below.as_ref())?;
-    let withdrawn: Vec<&str> = arguments.withdraw.iter().map(NodeId::as_str).collect();
-    call.extend(fields([("withdraw", json!(withdrawn))]));
-    subject.call("tot_propose", call, lines)
+    complete(&subject, &mut call.nodes, arguments.below.as_ref())?;
+    call.withdraw.extend(arguments.withdraw.iter().map(ToString::to_string));
+    subject.tell(proposed(&subject, call, &caller), lines)
+}
+
+/// The reply to a proposal.
+type Proposed = Advised<ProposeBody, ProposeAdvice>;
+
+fn proposed(subject: &WorkTarget, call: Propose, caller: &Caller) -> Replied<Proposed> {
+    let written = subject.service().propose(&subject.id(), call, caller)?;
+    let (shared, body, advice) = reply::proposed(&written);
+    Ok((shared, Advised { body, advice }))
 }
 
 /// Returns whether a word is a file of proposals, and not a title.
@@ -141,25 +159,32 @@ fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
         let take = subject.command("tot propose", "--next");
         format!("unchanged, so nothing was proposed. To accept the draft as it is: `{take}`").into()
     })?;
-    let read = |text: &str| -> Result<ToolArguments, String> {
-        let mut call = fields([("nodes", json!(draft::titles(text)))]);
-        complete(subject, &mut call, arguments.below.as_ref()).map_err(|error| error.to_string())?;
-        Ok(call)
+    let caller = subject.caller()?;
+    let call = |text: &str| -> Result<Replied<Proposed>, String> {
+        let mut call = Propose { nodes: draft::titles(text), withdraw: Vec::new() };
+        complete(subject, &mut call.nodes, arguments.below.as_ref()).map_err(|error| error.to_string())?;
+        Ok(proposed(subject, call, &caller))
     };
-    subject.call_edited("tot_propose", edited, read, lines)
+    subject.call_edited(edited, call, lines)
 }
 
-fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
-    let is_plain = text.split_whitespace().next().is_some_and(|word| word.parse::<NodeId>().is_ok());
-    match is_plain {
-        true => Ok(fields([("nodes", json!(draft::titles(text)))])),
-        false => draft::batch(text, "nodes", "plannedAction"),
+fn of_text(text: &str) -> Result<Result<Propose, Refusal>, draft::DraftError> {
+    if text.split_whitespace().next().is_some_and(is_node) {
+        return Ok(Ok(Propose { nodes: draft::titles(text), withdraw: Vec::new() }));
     }
+    let mut fields = draft::batch(text, "nodes", "plannedAction")?;
+    // A node without an id gets a free one.
+    let nodes = fields.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten();
+    for node in nodes.filter_map(Value::as_object_mut) {
+        node.entry("id").or_insert_with(|| Value::from(""));
+    }
+    Ok(work::understood(fields))
 }
 
-fn node_of(task: Task) -> Value {
-    let parent = task.parent.as_ref().map(NodeId::as_str);
-    json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
+fn node_of(task: Task) -> NewNode {
+    let parent = task.parent.as_ref().map(ToString::to_string);
+    let Task { id, title, planned_action, .. } = task;
+    NewNode { id: id.to_string(), parent, title, planned_action, covers: Vec::new() }
 }
 
 /// Returns the required tasks or, if there are none, the recommended ones.
@@ -188,31 +213,30 @@ fn nothing_owed(subject: &WorkTarget) -> String {
 
 /// Fills in the parents of nodes with an id, and the ids of nodes without one. A node without an id is placed below `below`, or
 /// in the default place if that is `None`.
-fn complete(subject: &WorkTarget, call: &mut ToolArguments, below: Option<&NodeId>) -> CommandResult {
+fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&NodeId>) -> CommandResult {
     let investigation = subject.investigation();
     let mut ids = Ids::new(investigation);
-    let Some(nodes) = call.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(()) };
-    nodes.iter().filter_map(|node| word(node, "id").parse().ok()).for_each(|id| ids.take(&id));
+    nodes.iter().filter_map(|node| node.id.parse().ok()).for_each(|id| ids.take(&id));
     let mut next = below.cloned().map(Some);
-    for node in nodes.iter_mut().filter(|node| node.is_object()) {
-        let given = word(node, "parent").parse::<NodeId>().ok();
-        if node["id"].is_null() {
+    for node in nodes {
+        let given = node.parent.as_ref().and_then(|parent| parent.parse::<NodeId>().ok());
+        if node.id.is_empty() {
             let parent = match (given, &next) {
                 (Some(parent), _) => Some(parent),
                 (None, Some(place)) => place.clone(),
                 (None, None) => next.insert(place(subject, None)?).clone(),
             };
-            node["id"] = json!(fresh(subject, &mut ids, parent.as_ref())?.as_str());
-            node["parent"] = json!(parent.as_ref().map(NodeId::as_str));
-        } else if node["parent"].is_null()
-            && let Ok(id) = word(node, "id").parse::<NodeId>()
+            node.id = fresh(subject, &mut ids, parent.as_ref())?.to_string();
+            node.parent = parent.as_ref().map(ToString::to_string);
+        } else if node.parent.is_none()
+            && let Ok(id) = node.id.parse::<NodeId>()
         {
             let is_above = |node: &&Node| {
                 id.suffix().len() > node.id.suffix().len() && id.suffix().starts_with(node.id.suffix())
             };
             let above = investigation.in_round(id.round().saturating_sub(1)).map(AsRef::as_ref);
             let above = above.filter(is_above).max_by_key(|node| node.id.suffix().len());
-            node["parent"] = json!(above.map(|node| node.id.as_str()));
+            node.parent = above.map(|node| node.id.to_string());
         }
     }
     Ok(())
@@ -244,11 +268,7 @@ pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>
     })
 }
 
-fn lines(reply: &Value) -> String {
-    let said = |field, what: &str| {
-        list(reply, field)
-            .map(|id| format!("{what} {}\n", id.as_str().unwrap_or_default()))
-            .collect::<String>()
-    };
-    said("approvedNodes", "proposed") + &said("withdrawn", "withdrawn")
+fn lines(Advised { body, .. }: &Proposed) -> String {
+    let said = |ids: &[String], what: &str| ids.iter().map(|id| format!("{what} {id}\n")).collect::<String>();
+    said(&body.approved_nodes, "proposed") + &said(&body.withdrawn, "withdrawn")
 }

@@ -3,10 +3,12 @@
 use std::convert::Infallible;
 
 use clap::Args;
-use serde_json::{Value, json};
 
-use super::work::{LocalTools, WorkArguments, fields, given, word};
+use super::work::{LocalTools, WorkArguments, given, transition_lines};
 use super::{ExitResult, misused, place};
+use crate::decide::commit::NewVerification;
+use crate::decide::reclassify::Reclassify;
+use crate::service::reply::{self, ReclassifyBody};
 use crate::text::one_line;
 
 /// Change the state of a committed node. The previous state stays in the node's file.
@@ -42,18 +44,22 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
     let [node, state] = rest else { return Err(misused("name a node and a state")) };
     let node = place::node(node)?;
     let subject = LocalTools::new("tot reclassify", &arguments.work)?.subject(id)?;
+    let caller = subject.caller()?;
     let call = |reason: &str| {
-        fields([
-            ("nodeId", json!(node.to_string())),
-            ("newState", json!(state)),
-            ("reason", json!(reason.trim())),
-            ("evidence", json!(arguments.evidence)),
-            ("verificationMethod", json!(arguments.how)),
-            ("alternativesConsidered", json!(arguments.alternatives)),
-        ])
+        let verification = NewVerification::new(arguments.how.clone(), arguments.alternatives.clone());
+        let request = Reclassify {
+            node_id: node.to_string(),
+            new_state: state.clone(),
+            reason: Some(reason.trim().to_owned()),
+            agent_id: None,
+            evidence: arguments.evidence.clone(),
+            verification,
+        };
+        let written = subject.service().reclassify(&subject.id(), request, &caller)?;
+        Ok(reply::reclassified(&written, node.to_string()))
     };
     if let Some(reason) = given(arguments.message.as_deref())? {
-        return subject.call("tot_reclassify", call(&reason), lines);
+        return subject.tell(call(&reason), lines);
     }
     let known = subject.investigation().node(&node);
     let title = known.map_or("", |node| node.name());
@@ -63,13 +69,17 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
     );
     let again = format!("{node} {state} <");
     let edited = subject.edit(("tot reclassify", &again), "TOT_RECLASSIFY.md", "", &help)?;
-    subject.call_edited("tot_reclassify", edited, |text| Ok::<_, Infallible>(call(text)), lines)
+    subject.call_edited(edited, |text| Ok::<_, Infallible>(call(text)), lines)
 }
 
-fn lines(reply: &Value) -> String {
-    match (word(reply, "previousState"), word(reply, "newState")) {
+fn lines(body: &ReclassifyBody) -> String {
+    let ReclassifyBody { node_id, previous_state, new_state, transitions } = body;
+    let changed = match (previous_state, new_state) {
+        (Some(before), Some(after)) if before != after => {
+            one_line(&format!("{node_id} was {before} and is {after}")) + "\n"
+        }
         // The reply's message covers this case.
-        (before, after) if before == after => String::new(),
-        (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
-    }
+        _ => String::new(),
+    };
+    changed + &transition_lines(transitions)
 }

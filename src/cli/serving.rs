@@ -1,22 +1,31 @@
-//! The log and HTTP options of `tot-mcp`.
+//! The server: the options of `tot-mcp`, and what they set up.
 
+use std::io::IsTerminal;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{CommandResult, root};
+use super::place::RootArgument;
+use super::ruleset::RulesetFolder;
+use super::{CommandResult, attach, print, remote_address, root};
 use crate::base::platform::is_open_to_others;
+use crate::base::world::World;
 use crate::domain::SessionId;
 use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
 use crate::mcp::log::{Level, Log, LogFormat, end_of};
+use crate::mcp::{self, Server};
+use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
 use crate::service::background::Background;
-use crate::service::sharing::SyncMessage;
+use crate::service::project::Project;
+use crate::service::remote::RemoteError;
+use crate::service::sharing::{Sharing, SyncMessage};
+use crate::store::Durability;
 
 /// The last part of the `--help` text.
 pub(super) const EXAMPLES: &str = "\
@@ -40,6 +49,132 @@ Examples:
 
   Require at least six rounds, and offer your own rulesets:
     tot-mcp --min-rounds 6 --rulesets ./rulesets";
+
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct McpArguments {
+    #[command(flatten)]
+    root: RootArgument,
+    /// Folder for the sites of tot_report; default: `site` in the root
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
+    site: Option<PathBuf>,
+    /// Offer only reading tools, and write nothing: no commits, locks, recovery or sites
+    #[arg(long)]
+    read_only: bool,
+    /// Remote for new investigations: each gets it, as with tot remote add, on its own branch tot/<id>. Default: tot.remote in
+    /// git's configuration, if set. If empty, they get none, and tot sync gives them none
+    #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = default_remote)]
+    remote: Option<String>,
+    /// In the background, sync the investigations that calls use, as tot sync does: receive the work of others, and
+    /// send new commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit
+    /// the server waits up to 10 seconds for unsent commits. Not possible with --read-only, because received work is
+    /// written
+    #[arg(long, conflicts_with = "read_only")]
+    sync: bool,
+    /// Minimum number of rounds for new investigations: raises the ruleset's own minimum; a tot_start call that asks
+    /// for fewer is refused
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    min_rounds: Option<u32>,
+    /// Refuse text that looks like it contains a credential, even if the ruleset only warns
+    #[arg(long)]
+    reject_secrets: bool,
+    /// Maximum bytes of an attachment
+    #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=attach::MOST))]
+    max_attachment: u64,
+    /// Have the client ask its user before an investigation ends. If there is no answer within SECONDS, the investigation ends and
+    /// records that
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "45",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    // Clients built on the official TypeScript SDK abandon a call after a minute.
+    ask_before_end: Option<u64>,
+    /// Repository that the investigations are about: cited files are stored as they were when cited, and citations of missing
+    /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
+    #[arg(long, value_name = "DIR", value_parser = root::path())]
+    project: Option<PathBuf>,
+    /// Use no project, even in a repository
+    #[arg(long, conflicts_with = "project")]
+    no_project: bool,
+    #[command(flatten)]
+    rulesets: RulesetFolder,
+    /// What to wait for before answering a call that writes. A killed process loses nothing either way
+    #[arg(long, value_name = "WHAT", default_value = "disk")]
+    durability: DurabilityArgument,
+    #[command(flatten)]
+    log: LogOptions,
+    #[command(flatten)]
+    http: HttpArguments,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DurabilityArgument {
+    /// The write to disk, so a power failure loses nothing
+    Disk,
+    /// Whatever git's core.fsync setting requires; by default, nothing
+    Git,
+}
+
+pub(super) fn run(arguments: McpArguments) -> CommandResult {
+    let log = arguments.log.log();
+    let http = arguments.http.options(&log)?;
+    log.take_panics();
+    let world = World::here();
+    let durability = match arguments.durability {
+        DurabilityArgument::Disk => Durability::Disk,
+        DurabilityArgument::Git => Durability::Git,
+    };
+    let project = match &arguments.project {
+        Some(dir) => Some(Project::around(dir)?),
+        None if arguments.no_project || http.is_some() => None,
+        None => Project::here(),
+    };
+    let place = arguments.root.place()?;
+    // The current folder may be removed.
+    let root = std::path::absolute(place.store.root())?;
+    let service = Service::new(root, world, arguments.min_rounds)
+        .with_root_note(place.note)
+        .with_rulesets(arguments.rulesets.library()?)
+        .with_durability(durability)
+        .rejecting_secrets(arguments.reject_secrets)
+        .with_attachment_max(arguments.max_attachment)
+        .with_project(project)
+        .reading_only(arguments.read_only);
+    let channel = mpsc::channel();
+    let sharing = Sharing::to(arguments.remote);
+    let sharing = if arguments.sync { sharing.telling(channel.0.clone()) } else { sharing };
+    let service = if arguments.read_only { service } else { service.with_sharing(sharing) };
+    let service = match arguments.site {
+        Some(site) => service.with_site(site),
+        None => service,
+    };
+    let service = Arc::new(service);
+    let background = match arguments.sync {
+        true => Some(background(&service, channel, &log)?),
+        false => None,
+    };
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
+        .serving(Arc::clone(&service))
+        .with_log(log)
+        .with_background(background)
+        .reading_only(arguments.read_only)
+        .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
+    match http {
+        Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
+        // Claude Code passes its session id to the servers that it starts.
+        None => {
+            if std::io::stdin().is_terminal() {
+                print::tell(
+                    "Waiting for an MCP client on standard input; tot setup configures one. Ctrl-C stops the server.",
+                );
+            }
+            let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
+            Ok(mcp::serve_stdio(server.of_one_client(session))?)
+        }
+    }
+}
+
+fn default_remote(text: &str) -> Result<String, RemoteError> {
+    if text.is_empty() { Ok(String::new()) } else { remote_address(text) }
+}
 
 /// The log options.
 #[derive(Args)]

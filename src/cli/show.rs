@@ -17,8 +17,8 @@ use crate::assess::{Answer, Assessment, Verdict};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{BoundAnswer, Diagnostic, Node};
-use crate::mcp::bounded::present;
 use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::service::reply::present;
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 

@@ -1,14 +1,15 @@
 //! `tot start`: starts an investigation.
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::print::{ask, tell};
 use super::ruleset::RulesetFolder;
-use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
+use super::work::{self, LocalTools, WorkArguments, piped};
 use super::{CommandResult, ExitResult, editor};
+use crate::decide::start::Start;
 use crate::domain::Caller;
 use crate::ruleset::builtin;
+use crate::service::reply::{self, StartBody};
 use crate::text::one_line;
 
 /// Start an investigation: creates a git repository in the root, with the ruleset pinned in it. Settings can't be changed later.
@@ -82,20 +83,19 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
             }
         },
     };
-    let call = fields([
-        ("query", json!(query)),
-        ("title", json!(arguments.title)),
-        ("context", json!(arguments.context)),
-        ("ruleset", json!(ruleset)),
-        ("mode", json!(arguments.mode)),
-        ("minRoots", json!(arguments.min_roots)),
-        ("minRounds", json!(arguments.min_rounds)),
-        ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
-    ]);
-    let reply = work.ask("tot_start", call, Caller::default())?;
-    let id = word(&reply.content, "sessionId");
-    let is_default = work.place.folder(None).is_ok_and(|path| path.ends_with(id));
-    work.tell(&reply, edited.as_ref(), (!is_default).then(|| work.place.short(id)), lines)
+    let request = Start {
+        query,
+        title: arguments.title.clone(),
+        context: arguments.context.clone(),
+        mode: arguments.mode.clone(),
+        min_roots: arguments.min_roots,
+        min_rounds: arguments.min_rounds,
+        allow_early_terminal: arguments.allow_early_terminal.then_some(true),
+    };
+    let replied = reply::start(&work.service, ruleset.as_deref(), request, &Caller::default());
+    let id = replied.as_ref().map(|(_, body)| body.session_id.clone()).unwrap_or_default();
+    let is_default = work.place.folder(None).is_ok_and(|path| path.ends_with(&id));
+    work.tell(replied, edited.as_ref(), (!is_default).then(|| work.place.short(&id)), lines)
 }
 
 /// Asks for the ruleset. Returns `None` for the default.
@@ -112,14 +112,10 @@ fn method() -> CommandResult<Option<String>> {
     }
 }
 
-fn lines(reply: &Value) -> String {
-    let rounds = &reply["minRounds"];
-    let method = format!("{}, {}", word(reply, "ruleset"), word(reply, "mode"));
+fn lines(body: &StartBody) -> String {
+    let StartBody { session_id, repository, ruleset, mode, min_rounds, .. } = body;
+    let (repository, ruleset, mode) = (one_line(repository), one_line(ruleset), one_line(mode));
     format!(
-        "{}\n  in      {}\n  method  {}, at least {rounds} rounds (tot ruleset show {})\n",
-        word(reply, "sessionId"),
-        one_line(word(reply, "repository")),
-        one_line(&method),
-        one_line(word(reply, "ruleset")),
+        "{session_id}\n  in      {repository}\n  method  {ruleset}, {mode}, at least {min_rounds} rounds (tot ruleset show {ruleset})\n"
     )
 }

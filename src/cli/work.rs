@@ -1,35 +1,37 @@
-//! Shared code for the commands that call a tool: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend` and `end`.
+//! Shared code for the commands that do what a tool does: `tot start`, `next`, `propose`, `commit`, `amend` and `end`.
 //!
-//! 1. The command builds the tool's arguments from options, a file, or text written in an editor.
-//! 2. The tool runs in this process, with the same refusals and codes as for agents. The commit's author comes from
-//!    git, and the stored caller from [`super::caller`].
+//! 1. The command makes the call from options, a file, or text written in an editor.
+//! 2. The service decides, with the same refusals and codes as for agents. The commit's author comes from git, and the stored
+//!    caller from [`super::caller`].
 //! 3. The reply is printed as lines, or as JSON with `--json`. If the call is refused, the command exits with status 1.
 
 use std::fs;
-use std::io::{self, IsTerminal, Read};
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::caller::caller;
-use super::draft::ToolArguments;
-use super::editor::{self, Edited};
+use super::draft::DraftFields;
+use super::editor::{self, Edited, Unchanged};
 use super::place::{Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
-use super::{CommandResult, ExitResult, Misused, misused};
+use super::{CommandResult, ExitResult, Misused, misused, passed};
 use crate::base::world::World;
 use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
 use crate::format::layout;
-use crate::mcp::tool::ToolReply;
-use crate::mcp::tools;
+use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
+use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
 use crate::service::sharing::Sharing;
-use crate::service::{Service, Standing};
+use crate::service::{Refusal, Service, Standing};
 use crate::text::one_line;
 
 /// The options of all these commands.
@@ -42,12 +44,12 @@ pub(super) struct WorkArguments {
     no_project: bool,
 }
 
-/// Access to the tools in this process.
+/// The service in this process.
 pub(super) struct LocalTools {
     /// The name of the command.
     name: &'static str,
     pub place: Location,
-    service: Arc<Service>,
+    pub service: Arc<Service>,
     json: bool,
 }
 
@@ -102,37 +104,32 @@ impl LocalTools {
         can_ask() && !self.json
     }
 
-    /// Calls the tool and returns its reply.
-    pub(super) fn ask(&self, tool: &str, arguments: ToolArguments, caller: Caller) -> io::Result<ToolReply> {
-        tools::call(&self.service, tool, Value::Object(arguments), caller)
-    }
-
     /// Prints the reply. `lines` formats its beginning without `--json`. `named` is the id for the next commands, if they
     /// need one.
-    pub(super) fn tell(
+    pub(super) fn tell<B: Serialize>(
         &self,
-        reply: &ToolReply,
+        replied: Replied<B>,
         edited: Option<&Edited>,
         named: Option<&str>,
-        lines: impl FnOnce(&Value) -> String,
+        lines: impl FnOnce(&B) -> String,
     ) -> ExitResult {
-        let is_done = !reply.shared.is_rejected();
+        let (shared, body) = self.service.replied(replied, false);
         // A repeated call succeeds without writing; the file is then the only copy of the text.
-        let is_stored = is_done && reply.shared.commit.is_some();
+        let is_stored = body.is_some() && shared.commit.is_some();
         if is_stored {
             edited.into_iter().for_each(Edited::stored);
         }
-        let said = if self.json {
-            say_json(&reply.content)
-        } else if is_done {
-            say(&wrapped(&(lines(&reply.content) + &outcome(reply, named)), columns()))
-        } else {
-            tell(&format!("{}: rejected, nothing was written\n{}", self.name, reasons(reply, "  ")));
-            Ok(())
+        let said = match &body {
+            _ if self.json => say_json(&shared.whole(&body)?),
+            Some(body) => say(&wrapped(&(lines(body) + &outcome(&shared, named)), columns())),
+            None => {
+                tell(&format!("{}: rejected, nothing was written\n{}", self.name, reasons(&shared, "  ")));
+                Ok(())
+            }
         };
         match edited.filter(|_| !is_stored) {
             // Repeating the call would not change anything.
-            Some(edited) if is_done => tell(&edited.place()),
+            Some(edited) if body.is_some() => tell(&edited.place()),
             Some(edited) => tell(&edited.kept()),
             None => {}
         }
@@ -141,21 +138,21 @@ impl LocalTools {
         } else {
             said?
         }
-        let is_dropped = is_done && !is_stored && (edited.is_some() || is_unheard(reply));
-        Ok(if is_done && !is_dropped { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let is_dropped = !is_stored && (edited.is_some() || is_unheard(&shared));
+        Ok(passed(body.is_some() && !is_dropped))
     }
 }
 
 /// Formats the reasons for a refusal, one per line.
-fn reasons(reply: &ToolReply, indent: &str) -> String {
+fn reasons(shared: &ReplyFields, indent: &str) -> String {
     let line = |error| format!("{indent}{}\n", one_line(&diagnostic(error)));
-    reply.shared.errors.iter().map(line).collect()
+    shared.errors.iter().map(line).collect()
 }
 
 /// Returns whether a new conclusion was dropped because another one is stored. Agents repeat calls, so they only get a warning. A
 /// person would think that the new conclusion was stored.
-fn is_unheard(reply: &ToolReply) -> bool {
-    reply.shared.warnings.iter().any(|warning| warning.code == Code::AlreadyEnded)
+fn is_unheard(shared: &ReplyFields) -> bool {
+    shared.warnings.iter().any(|warning| warning.code == Code::AlreadyEnded)
 }
 
 impl WorkTarget {
@@ -172,55 +169,49 @@ impl WorkTarget {
         Ok(self.work.place.store.author(&self.path)?)
     }
 
-    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> CommandResult<ToolReply> {
-        arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
-        Ok(self.work.ask(tool, arguments, caller(&self.work.place.store, &self.path)?)?)
+    /// Returns the investigation's id.
+    pub(super) fn id(&self) -> String {
+        self.investigation().meta().id.to_string()
     }
 
-    fn tell(
+    /// Returns the person or agent who makes a call.
+    pub(super) fn caller(&self) -> CommandResult<Caller> {
+        Ok(caller(&self.work.place.store, &self.path)?)
+    }
+
+    /// Prints the reply to a call. `lines` formats its beginning without `--json`.
+    pub(super) fn tell<B: Serialize>(
         &self,
-        reply: &ToolReply,
-        edited: Option<&Edited>,
-        lines: impl FnOnce(&Value) -> String,
+        replied: Replied<B>,
+        lines: impl FnOnce(&B) -> String,
     ) -> ExitResult {
-        self.work.tell(reply, edited, self.named.as_deref(), lines)
+        self.work.tell(replied, None, self.named.as_deref(), lines)
     }
 
-    /// Calls the tool and prints its reply. `lines` formats its beginning without `--json`.
-    pub(super) fn call(
+    /// Makes a call with text from the editor, and prints its reply. After a refusal, the editor reopens with the reason above
+    /// the text.
+    pub(super) fn call_edited<B: Serialize, E: std::fmt::Display>(
         &self,
-        tool: &str,
-        arguments: ToolArguments,
-        lines: impl FnOnce(&Value) -> String,
-    ) -> ExitResult {
-        self.tell(&self.ask(tool, arguments)?, None, lines)
-    }
-
-    /// Calls the tool with text from the editor. After a refusal, the editor reopens with the reason above the text.
-    pub(super) fn call_edited<E: std::fmt::Display>(
-        &self,
-        tool: &str,
         mut edited: Edited,
-        read: impl Fn(&str) -> Result<ToolArguments, E>,
-        lines: impl FnOnce(&Value) -> String,
+        call: impl Fn(&str) -> Result<Replied<B>, E>,
+        lines: impl FnOnce(&B) -> String,
     ) -> ExitResult {
-        for _ in 1..editor::TRIES {
-            let reason = match read(&edited.text) {
-                Ok(arguments) => {
-                    let reply = self.ask(tool, arguments)?;
-                    if !reply.shared.is_rejected() {
-                        return self.tell(&reply, Some(&edited), lines);
-                    }
-                    reasons(&reply, "")
-                }
-                Err(error) => error.to_string(),
+        for tries_left in (0..editor::TRIES).rev() {
+            let replied = call(&edited.text);
+            let reason = match &replied {
+                Ok(Ok(_)) => None,
+                Ok(Err(refusal)) => Some(reasons(&ReplyFields::refused(refusal), "")),
+                Err(error) => Some(error.to_string()),
             };
-            if !edited.again(&reason)? {
-                break;
+            match reason {
+                Some(reason) if tries_left > 0 && edited.again(&reason)? => {}
+                _ => {
+                    let replied = edited.understood(replied)?;
+                    return self.work.tell(replied, Some(&edited), self.named.as_deref(), lines);
+                }
             }
         }
-        let arguments = edited.understood(read(&edited.text))?;
-        self.tell(&self.ask(tool, arguments)?, Some(&edited), lines)
+        Err(Unchanged.into())
     }
 
     /// Opens an editor on a file in the git folder. Running `command` with `rest` and the file repeats the call without an
@@ -298,41 +289,29 @@ pub(super) fn piped() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
 }
 
-/// Collects the fields that have a value.
-pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> ToolArguments {
-    let is_given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
-    given
-        .into_iter()
-        .filter(|(_, value)| is_given(value))
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+/// Reads the fields of a draft as the arguments of a call.
+pub(super) fn understood<T: DeserializeOwned + JsonSchema>(mut fields: DraftFields) -> Result<T, Refusal> {
+    // A file written for a tool also has the fields that the command sets.
+    fields.retain(|name, _| !["sessionId", "graph", "model"].contains(&name.as_str()));
+    let errors = arguments::understand(&schema::input::<T>(), &Value::Object(fields));
+    errors.map_err(|errors| Refusal { errors, standing: None })
 }
 
-/// Returns the text of a field, or an empty string if it is absent.
-pub(super) fn word<'a>(entry: &'a Value, field: &str) -> &'a str {
-    entry[field].as_str().unwrap_or_default()
+/// Formats the parents whose state a call changed.
+pub(super) fn transition_lines(transitions: &[TransitionEntry]) -> String {
+    let line = |it: &TransitionEntry| {
+        let by = it.by.as_deref().unwrap_or_default();
+        one_line(&format!("{} is now {}, because of {by}", it.node_id, it.state)) + "\n"
+    };
+    transitions.iter().map(line).collect()
 }
 
-/// Returns the entries of a list, or none if the list is absent.
-pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
-    reply[field].as_array().into_iter().flatten()
-}
-
-/// Formats the last output lines of a writing command: changed parents, the commit, warnings, notes, and the next step.
-fn outcome(reply: &ToolReply, named: Option<&str>) -> String {
-    let mut lines: Vec<String> = list(&reply.content, "transitions")
-        .map(|it| {
-            format!("{} is now {}, because of {}", word(it, "nodeId"), word(it, "state"), word(it, "by"))
-        })
-        .collect();
-    let shared = &reply.shared;
-    lines.extend(
-        shared.commit.as_deref().map(|commit| format!("commit {}", commit.get(..10).unwrap_or(commit))),
-    );
+/// Formats the last output lines of a writing command: the commit, warnings, notes, and the next step.
+fn outcome(shared: &ReplyFields, named: Option<&str>) -> String {
+    let commit = shared.commit.as_deref();
+    let commit = commit.map(|commit| format!("commit {}", commit.get(..10).unwrap_or(commit)));
+    let mut lines: Vec<String> = commit.into_iter().collect();
     lines.extend(shared.warnings.iter().map(|warning| format!("warning: {}", diagnostic(warning))));
-    let counts = reply.content["omitted"].as_object().into_iter().flat_map(Map::iter);
-    let counts = counts.filter(|(what, _)| *what != "warnings");
-    lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
     lines.extend(shared.message.notes.iter().map(|note| note.person().to_owned()));
     let next = shared.message.next.as_ref();
     lines.extend(next.map(|next| format!("Next: {}", next.wording(named).person())));
@@ -359,7 +338,7 @@ mod tests {
     use super::*;
     use crate::decide::next::{LegalCall, NextCall, NextStep};
     use crate::domain::NodeId;
-    use crate::mcp::wire::{CallStatus, ReplyFields, ReplyMessage};
+    use crate::service::reply::{CallStatus, ReplyMessage};
 
     #[test]
     fn replies_are_told_in_the_words_of_the_commands() {
@@ -374,27 +353,19 @@ mod tests {
             commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
             ..ReplyFields::default()
         };
-        let content = json!({
-            "transitions": [{"nodeId": "R1.A", "from": "FOUND", "state": "EXPLORE", "by": "R2.A1"}],
-            "omitted": {"owed": 3, "warnings": 2},
-        });
-        let mut reply = ToolReply { content, shared, question: None };
-        assert_snapshot!(outcome(&reply, None), @"
-    R1.A is now EXPLORE, because of R2.A1
+        assert_snapshot!(outcome(&shared, None), @"
     commit 0123456789
     warning: NOT_RUN R2.A1: It took ␛[31m1 s.
-    3 more owed: tot show
     Refuted now: R1.A.
     Next: Research R2.A1, then `tot commit`.
     ");
         let call = NextCall { call: LegalCall::Withdraw(vec![id]), reason: "It is lost.".into() };
-        reply.shared =
+        let shared =
             ReplyFields { message: ReplyMessage::next(NextStep::Call(call)), ..ReplyFields::default() };
-        reply.content = json!({});
-        assert_snapshot!(outcome(&reply, Some("0196")), @"Next: `tot propose 0196 --withdraw R2.A1`. It is lost.");
+        assert_snapshot!(outcome(&shared, Some("0196")), @"Next: `tot propose 0196 --withdraw R2.A1`. It is lost.");
         let error = Diagnostic::new(Code::StateLocked, "R1.A can't be FOUND yet.").about("R1.A");
         let how = Wording::both("Use tot_next.", "Use `tot next`.");
-        reply.shared = ReplyFields { message, errors: vec![error.suggest(how)], ..ReplyFields::default() };
-        assert_snapshot!(reasons(&reply, ""), @"STATE_LOCKED R1.A can't be FOUND yet. Use `tot next`.");
+        let shared = ReplyFields { message, errors: vec![error.suggest(how)], ..ReplyFields::default() };
+        assert_snapshot!(reasons(&shared, ""), @"STATE_LOCKED R1.A can't be FOUND yet. Use `tot next`.");
     }
 }

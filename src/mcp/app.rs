@@ -8,7 +8,7 @@
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
 
-use super::address::ResourceAddress;
+use crate::service::address::ResourceAddress;
 use crate::text::percent_encoded;
 
 /// The address of the tree page.

@@ -7,6 +7,7 @@
 //! The field [`OMITTED`] next to the lists contains the number of entries omitted from each.
 
 use crate::domain::NodeId;
+use crate::service::reply::present;
 use crate::text::shorten;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -42,24 +43,6 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
 pub fn sent(value: &impl Serialize) -> usize {
     let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
     length.map_or(usize::MAX, |text| text.len() - 2)
-}
-
-/// Returns a value as JSON without `null` fields, since replies omit absent fields.
-pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
-    let mut value = serde_json::to_value(value)?;
-    remove_nulls(&mut value);
-    Ok(value)
-}
-
-fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(remove_nulls);
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
 }
 
 /// Cuts the lists nested in list entries.

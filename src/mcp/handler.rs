@@ -27,7 +27,6 @@ use rmcp::{
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::address::ResourceAddress;
 use super::app;
 use super::ask::{self, Asking};
 use super::prompts::{prompt, prompts};
@@ -35,6 +34,7 @@ use super::resources;
 use super::server::{Called, Server, Unanswered};
 use super::tool::blocking;
 use crate::service::Service;
+use crate::service::address::ResourceAddress;
 use crate::service::changes::{Missed, ServiceChange};
 
 /// The maximum number of resources in a subscription.

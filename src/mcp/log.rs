@@ -22,10 +22,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::bounded::present;
-use super::wire::ReplyFields;
 use crate::base::world::World;
 use crate::domain::Code;
+use crate::service::reply::{ReplyFields, present};
 use crate::text::one_line;
 
 /// The log levels. Each level includes all previous levels.

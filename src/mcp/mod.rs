@@ -5,10 +5,10 @@
 //! 1. [`stdio`] reads a line (`framing`), or [`mod@http`] receives a request. `drain` tracks unanswered requests.
 //! 2. rmcp decodes the protocol and calls the `handler`. Tool calls go to [`server`], which looks up the [`tool`].
 //!    The other requests go to [`resources`] and [`prompts`].
-//! 3. [`coercion`] coerces the arguments to the tool's schema, which [`schema`] generates. [`ask`] asks a person
-//!    first if required.
-//! 4. The tool's function answers with types from [`wire`], and [`bounded`] cuts advice that is too long. The reply
-//!    is sent as text; [`tool`] explains why.
+//! 3. [`arguments`](crate::service::arguments) coerces the arguments to the tool's schema and types. [`ask`] asks a
+//!    person first if required.
+//! 4. The tool's function answers with types from [`reply`](crate::service::reply), and [`bounded`] cuts advice that
+//!    is too long. The reply is sent as text; [`tool`] explains why.
 //!
 //! The service reports every write to its listeners through its [`changes`](crate::service::changes). [`log`] tells
 //! the operator what the server does.
@@ -16,11 +16,9 @@
 //! Guarantees: a rejection is a result that the agent can read; a protocol error means a malformed request. An
 //! accepted call is answered even if it panics or the server is shutting down. Only protocol messages go to stdout.
 
-pub mod address;
 pub mod app;
 pub mod ask;
 pub mod bounded;
-pub mod coercion;
 mod drain;
 mod framing;
 mod handler;
@@ -29,12 +27,10 @@ pub mod log;
 pub mod prompts;
 mod queues;
 pub mod resources;
-pub mod schema;
 pub mod server;
 pub mod stdio;
 pub mod tool;
 pub mod tools;
-pub mod wire;
 
 pub use http::serve_http;
 pub use server::{ClientSession, Server};

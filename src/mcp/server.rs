@@ -27,7 +27,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ask::Asking,
-    coercion,
     handler::Notifier,
     log::{self, Log},
     queues::Queues,
@@ -35,6 +34,7 @@ use super::{
 };
 use crate::domain::{Caller, Code, Diagnostic};
 use crate::service::Service;
+use crate::service::arguments::coercion;
 use crate::service::background::Background;
 use crate::text::{one_line, shorten};
 
@@ -309,7 +309,7 @@ mod tests {
 
     use super::*;
     use crate::mcp::tool::About;
-    use crate::mcp::wire::ReplyFields;
+    use crate::service::reply::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]

@@ -175,7 +175,7 @@ mod tests {
     use crate::domain::Caller;
     use crate::mcp::drain::AT_WORK;
     use crate::mcp::tool::{About, Tool, ToolReply};
-    use crate::mcp::wire::ReplyFields;
+    use crate::service::reply::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]

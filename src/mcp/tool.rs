@@ -23,13 +23,12 @@ use serde_json::{Map, Value};
 
 use super::{
     ask::Asking,
-    bounded::{OMITTED, bounded, present, sent},
-    coercion::{self, Misfit},
-    schema,
-    wire::{ReplyFields, ReplyMessage, each_once},
+    bounded::{OMITTED, bounded, sent},
 };
 use crate::domain::{Caller, Code, Diagnostic, Wording};
 use crate::ruleset::rules::{self, Verb};
+use crate::service::arguments::{self, coercion, schema};
+use crate::service::reply::{ReplyFields, ReplyMessage, fields, list};
 
 /// A tool: its description, input schema and function.
 #[derive(Clone)]
@@ -57,7 +56,7 @@ impl Tool {
         let call = Arc::new(call);
         let tool = Tool::with::<I, _>(about, move |schema, arguments, caller, asking| {
             let call = Arc::clone(&call);
-            blocking(move || match understand(&about, &schema, arguments) {
+            blocking(move || match understand(&about, &schema, &arguments) {
                 Ok(input) => call(input, &caller, asking),
                 Err(misfitting) => *misfitting,
             })
@@ -76,7 +75,7 @@ impl Tool {
         Tool::with::<I, _>(about, move |schema, arguments, _, _| {
             let call = Arc::clone(&call);
             async move {
-                match blocking(move || understand(&about, &schema, arguments)).await {
+                match blocking(move || understand(&about, &schema, &arguments)).await {
                     Ok(input) => call(input).await,
                     Err(misfitting) => *misfitting,
                 }
@@ -129,52 +128,22 @@ impl Tool {
     }
 }
 
-/// Coerces the arguments to the tool's schema and deserializes them. Deserialization may still fail if the type has
-/// its own checks.
+/// Returns the arguments for the tool's function, or the rejection of arguments that don't fit.
 fn understand<I: DeserializeOwned>(
     about: &About,
     schema: &Value,
-    arguments: Value,
+    arguments: &Value,
 ) -> Result<I, Box<ToolReply>> {
-    let (errors, example) = match coercion::understand(schema, &arguments) {
-        Ok(input) => match serde_json::from_value(input) {
-            Ok(input) => return Ok(input),
-            Err(misfit) => (vec![Diagnostic::new(Code::InvalidArgument, misfit.to_string())], String::new()),
-        },
-        Err(misfits) => {
-            (misfitting(&misfits, &arguments), coercion::example_like(schema, &arguments).to_string())
-        }
-    };
-    let name = about.name;
-    let like = match example.len() {
-        1..=MAX_EXAMPLE => format!(", like: {example}"),
-        _ => ".".to_owned(),
-    };
-    let message =
-        format!("Nothing was done. Fix the arguments as the errors say and call `{name}` again{like}");
-    Err(Box::new(rejection(&message, errors)))
-}
-
-fn misfitting(misfits: &[Misfit], arguments: &Value) -> Vec<Diagnostic> {
-    // People give a single entry without the list around it.
-    let is_alone = |list: &&str| arguments[*list].as_array().is_some_and(|it| it.len() == 1);
-    let alone = ["results", "nodes"].into_iter().find(is_alone);
-    let message = |misfit: &Misfit| {
-        let path = alone.and_then(|list| misfit.path.strip_prefix(list)?.strip_prefix("[0]."));
-        let path = path.unwrap_or(&misfit.path).to_owned();
-        Wording::both(misfit.message(), Misfit { path, ..misfit.clone() }.message())
-    };
-    let invalid = |misfit: &Misfit| Diagnostic {
-        suggestion: misfit.suggestion.clone().map(Wording::from),
-        ..Diagnostic::new(Code::InvalidArgument, message(misfit))
-    };
-    let errors: Vec<Diagnostic> = misfits.iter().map(invalid).collect();
-    let mut errors = each_once(errors);
-    if errors.len() > MAX_ERRORS {
-        let rest = errors.split_off(MAX_ERRORS).len();
-        errors.push(Diagnostic::new(Code::InvalidArgument, format!("{rest} more errors are not shown")));
-    }
-    errors
+    arguments::understand(schema, arguments).map_err(|errors| {
+        let name = about.name;
+        let like = match coercion::example_like(schema, arguments).to_string() {
+            example if example.len() <= MAX_EXAMPLE => format!(", like: {example}"),
+            _ => ".".to_owned(),
+        };
+        let message =
+            format!("Nothing was done. Fix the arguments as the errors say and call `{name}` again{like}");
+        Box::new(rejection(&message, errors))
+    })
 }
 
 /// Runs blocking work on a blocking thread. Panics propagate.
@@ -334,19 +303,6 @@ impl ToolReply {
     }
 }
 
-fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
-    match present(part)? {
-        Value::Object(fields) => Ok(fields),
-        _ => Ok(Map::new()),
-    }
-}
-
-/// Returns the entries as a field, or no field if there are no entries.
-fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
-    let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), present(&entries)?)));
-    field.into_iter().collect()
-}
-
 /// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.
 const ENVELOPE: usize = 240;
 
@@ -358,9 +314,6 @@ pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
 
 /// The maximum size of a rejection for a call that did not reach a tool's function, in bytes.
 const REJECTION: usize = 4_000;
-
-/// The maximum number of errors in one reply. An agent that makes twenty errors has misread the schema.
-const MAX_ERRORS: usize = 20;
 
 /// The maximum size of an example in a message, in bytes.
 const MAX_EXAMPLE: usize = 1000;

@@ -42,6 +42,7 @@ pub mod changes;
 mod compare;
 pub mod diff;
 pub mod difference;
+pub mod document;
 mod ends;
 pub mod export;
 mod history;

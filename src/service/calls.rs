@@ -68,6 +68,7 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
+        let request = Propose { nodes: without_null_parents(request.nodes), ..request };
         self.write(session, caller, |investigation, rules, now| {
             propose(investigation, rules, request.clone(), now)
         })
@@ -88,6 +89,7 @@ impl Service {
         plan: &Next,
         caller: &Caller,
     ) -> Result<Turn, Refusal> {
+        let nodes = nodes.map(without_null_parents);
         let nodes = nodes.as_deref();
         let known = self.look_up(|| cited_by_results(&results));
         let written = self.transact(session, caller, |investigation, rules, now| {
@@ -304,4 +306,12 @@ impl Service {
             end(investigation, rules, request.clone(), now)
         })
     }
+}
+
+/// Removes the various parent values that agents write to mean "no parent".
+fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
+    for node in &mut nodes {
+        node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
+    }
+    nodes
 }

@@ -6,6 +6,8 @@
 //!
 //! Both repair damage left in the repository by a killed writer, even in calls that only read.
 
+pub mod address;
+pub mod arguments;
 pub mod background;
 mod calls;
 pub mod changes;
@@ -13,6 +15,7 @@ pub mod check;
 mod moved;
 pub mod project;
 pub mod remote;
+pub mod reply;
 pub mod runs;
 pub mod sharing;
 pub mod signoff;
@@ -107,6 +110,13 @@ pub struct Turn {
     pub decisions: Vec<Decision>,
     /// The commits.
     pub commits: Vec<CommitId>,
+}
+
+impl Turn {
+    /// Returns the warnings of all decisions.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect()
+    }
 }
 
 /// The reasons for refusing a call, with the state of the investigation if known.

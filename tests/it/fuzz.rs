@@ -31,16 +31,17 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::{Caller, NodeId, SessionId, StateName, Timestamp};
+use tree_of_thoughts::domain::{NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
-use tree_of_thoughts::mcp::{coercion, tools};
+use tree_of_thoughts::mcp::tools;
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::service::Service;
+use tree_of_thoughts::service::arguments::coercion;
 use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::yaml;
 
 use crate::support::testing::sampled;
-use crate::support::{all_tools, node, result};
+use crate::support::{all_tools, call, node, result};
 
 /// The longest that one input may take: seconds more than any needs, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -353,7 +354,7 @@ impl Root {
 
     /// Calls a tool and checks that the answer is one.
     fn call(&self, name: &str, input: Value) -> Value {
-        let reply = tools::call(&self.service, name, input, Caller::default()).unwrap();
+        let reply = call(&self.service, name, input);
         let status = if reply.shared.is_rejected() { "REJECTED" } else { "OK" };
         assert_eq!(reply.content["status"], status, "{}", reply.content);
         let errors = reply.content["errors"].as_array();

@@ -212,6 +212,18 @@ fn programs_are_started_only_where_lib_rs_says() {
 }
 
 #[test]
+fn commands_name_the_server_only_where_lib_rs_says() {
+    let rows = listed("Invariants");
+    let (_, serving) = rows.iter().find(|(of, _)| of == &["mcp"]).unwrap();
+    let serving = quoted(serving);
+    let mcp = ["crate", "mcp"].map(str::to_owned);
+    for source in sources().iter().filter(|source| source.is_in("cli")) {
+        let may = serving.iter().any(|module| source.is_in(module));
+        assert!(may || !source.paths.iter().any(|path| path.starts_with(&mcp)), "{} names mcp", source.name);
+    }
+}
+
+#[test]
 fn systems_differ_only_where_lib_rs_says() {
     let rows = listed("Invariants");
     let (_, asking) = rows.iter().find(|(of, _)| of == &["cfg"]).unwrap();

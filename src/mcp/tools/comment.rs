@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::About;
-use super::super::wire::ReplyFields;
 use super::{ToolOutcome, with_model};
 use crate::decide::comment::{self, Say};
 use crate::domain::{Caller, Event};
 use crate::service::Service;
+use crate::service::reply::ReplyFields;
 
 pub(super) const ABOUT: About = About {
     name: "tot_comment",

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::About;
-use super::super::wire::ReplyFields;
 use super::{ToolOutcome, invalid_cursor};
 use crate::assess::Assessment;
 use crate::domain::Caller;
 use crate::service::Service;
+use crate::service::reply::ReplyFields;
 use crate::store::{ListEntry, ListFilter, ListState, StoreErrorKind};
 use crate::text::shorten;
 

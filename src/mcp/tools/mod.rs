@@ -18,7 +18,7 @@ mod comment;
 mod commit;
 mod end;
 pub(super) mod list;
-mod next;
+pub(crate) mod next;
 mod propose;
 mod read;
 mod reclassify;
@@ -27,22 +27,18 @@ mod start;
 mod status;
 mod step;
 
-use std::io;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
-use tokio::runtime::Builder;
 
-use super::address::ResourceAddress;
 use super::bounded::sent;
-use super::stdio;
 use super::tool::{About, Tool, ToolReply, plain_list};
-use super::wire::{Graph, GraphForm, GraphNode, ReplyFields};
 use crate::domain::{Caller, Code, Diagnostic};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
+use crate::service::address::ResourceAddress;
+use crate::service::reply::{Graph, GraphForm, GraphNode, ReplyFields};
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
 
@@ -124,19 +120,6 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     ]
 }
 
-/// Calls the named tool in this process, without a client. The command line uses this function for commands that match
-/// a tool.
-///
-/// # Errors
-///
-/// Returns an error if there is no such tool or if the system cannot create a thread.
-pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<ToolReply> {
-    let tool = all(service).into_iter().find(|tool| tool.about().name == name);
-    let tool = tool.ok_or_else(|| io::Error::other(format!("unknown tool {name}")))?;
-    let runtime = stdio::start(&mut Builder::new_current_thread())?;
-    Ok(stdio::run(runtime, tool.answer(arguments, caller)))
-}
-
 /// Returns the caller with the model named in the call.
 fn with_model(caller: &Caller, model: Option<String>) -> Caller {
     /// The maximum length of a model name, in characters.
@@ -146,7 +129,7 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
 }
 
 /// The outcome of a tool's function: the reply, or a refusal.
-type ToolOutcome<B, A = ()> = Result<(ReplyFields, B, A), Refusal>;
+pub(crate) type ToolOutcome<B, A = ()> = Result<(ReplyFields, B, A), Refusal>;
 
 /// Returns a tool that calls `run`.
 fn tool<I, B, A>(
@@ -169,25 +152,11 @@ fn answer<B: Serialize, A: Serialize>(
     outcome: ToolOutcome<B, A>,
     about: &About,
 ) -> ToolReply {
-    let budget = about.budget;
-    // Every reply about an investigation reports moved history. Rejections have no warnings, so they report it as an
-    // error.
-    let moves =
-        |shared: &ReplyFields| shared.session.map(|session| service.moves(session)).unwrap_or_default();
-    match outcome {
-        Ok((mut shared, body, advice)) => {
-            // The first reply warns about the root, and so do all replies that are about it.
-            let is_about_root = [start::ABOUT.name, list::ABOUT.name].contains(&about.name);
-            let moves = moves(&shared).into_iter().chain(service.root_note(is_about_root));
-            shared.warnings.splice(0..0, moves);
-            ToolReply::done(shared, &body, &advice, budget)
-        }
-        Err(refusal) => {
-            let mut shared = ReplyFields::refused(&refusal);
-            let moves = moves(&shared);
-            shared.errors.extend(moves);
-            ToolReply::rejected(shared, budget)
-        }
+    let outcome = outcome.map(|(shared, body, advice)| (shared, (body, advice)));
+    let is_about_root = [start::ABOUT.name, list::ABOUT.name].contains(&about.name);
+    match service.replied(outcome, is_about_root) {
+        (shared, Some((body, advice))) => ToolReply::done(shared, &body, &advice, about.budget),
+        (shared, None) => ToolReply::rejected(shared, about.budget),
     }
 }
 

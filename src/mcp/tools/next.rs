@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Assessment, RunStanding};
-use crate::decide::next::{LegalCall, Next, NextStep, ObjectionReply, Plan, Task, next, number_of_tasks};
+use crate::decide::next::{LegalCall, Next, ObjectionReply, Plan, Task, next, number_of_tasks};
 use crate::domain::{Caller, Code, CommentKind, Investigation};
+use crate::service::reply::ReplyFields;
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shorten};
 
@@ -51,37 +51,37 @@ const FEW_STEPS: usize = 2;
 /// The plan to make, and whether to claim it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NextInput {
+pub(crate) struct NextInput {
     /// From tot_start.
-    session_id: String,
+    pub(crate) session_id: String,
     #[serde(flatten)]
-    asked: PlanRequest,
+    pub(crate) asked: PlanRequest,
     /// Your name: omits others' claims.
-    agent_id: Option<String>,
+    pub(crate) agent_id: Option<String>,
     /// Claims pending nodes for agentId.
     #[serde(default)]
-    claim: bool,
+    pub(crate) claim: bool,
     /// Default 60.
-    ttl_minutes: Option<u32>,
+    pub(crate) ttl_minutes: Option<u32>,
 }
 
 /// The options of a plan, shared with tot_step.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PlanRequest {
+pub(crate) struct PlanRequest {
     /// Default 8.
     #[schemars(range(min = 1, max = 20))]
-    max_tasks: Option<u32>,
+    pub(crate) max_tasks: Option<u32>,
     /// full: adds each task's whole prompt.
     #[serde(default, skip_serializing_if = "Brief::is_short")]
-    pub(super) brief: Brief,
+    pub(crate) brief: Brief,
 }
 
 /// The level of detail of a task.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub(super) enum Brief {
+pub(crate) enum Brief {
     #[default]
     Short,
     Full,
@@ -96,37 +96,37 @@ impl Brief {
 /// The plan.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NextBody {
+pub(crate) struct NextBody {
     /// Nodes to research: pending nodes, then the nodes that tot_step would propose.
-    tasks: Vec<TaskEntry>,
+    pub(crate) tasks: Vec<TaskEntry>,
     /// A call that is legal now and makes progress.
-    next_call: Option<NextCallEntry>,
+    pub(crate) next_call: Option<NextCallEntry>,
 }
 
 /// The advice that accompanies a plan.
 #[derive(Serialize)]
-pub(super) struct NextAdvice {
+pub(crate) struct NextAdvice {
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    claimed: Vec<ClaimedEntry>,
+    pub(crate) claimed: Vec<ClaimedEntry>,
     /// The commands that other agents ran and that answers rest on. The agent should rerun them in its own shell.
     /// Rerunning them is optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    run_again: Vec<String>,
+    pub(crate) run_again: Vec<String>,
 }
 
 /// A pending node that another agent has claimed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ClaimedEntry {
-    node_id: String,
-    agent_id: String,
-    until: String,
+pub(crate) struct ClaimedEntry {
+    pub(crate) node_id: String,
+    pub(crate) agent_id: String,
+    pub(crate) until: String,
 }
 
 /// A call and its arguments. The reply's message gives the reason.
 #[derive(Serialize)]
-pub(super) struct NextCallEntry {
+pub(crate) struct NextCallEntry {
     /// The tool.
     pub(super) tool: &'static str,
     /// The arguments, with placeholders enclosed in `<` and `>`.
@@ -135,23 +135,23 @@ pub(super) struct NextCallEntry {
 
 /// A node to research.
 #[derive(Serialize)]
-pub(super) struct TaskEntry {
+pub(crate) struct TaskEntry {
     /// The node's id.
-    id: String,
+    pub(crate) id: String,
     /// The ids and titles of the nodes from the root to this node.
-    path: String,
+    pub(crate) path: String,
     /// The task.
-    ask: String,
+    pub(crate) ask: String,
     /// The states in which a result counts.
-    counts: String,
+    pub(crate) counts: String,
     /// The whole prompt for the researching agent.
-    prompt: Option<String>,
+    pub(crate) prompt: Option<String>,
     /// True if the node is already proposed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pending: bool,
+    pub(crate) pending: bool,
 }
 
-pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolOutcome<NextBody, NextAdvice> {
+pub(crate) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolOutcome<NextBody, NextAdvice> {
     let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {
@@ -178,7 +178,7 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
-    let shared = next_step_first(shared, plan.next_step);
+    let shared = shared.stepping(plan.next_step);
     let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
         node_id: node.to_string(),
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
@@ -202,13 +202,6 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
         format!("{what}: {}", shorten(&run.told(), RUN))
     });
     told.collect()
-}
-
-/// Replaces the message with the agent's own next step, and the required steps with its call. tot_status lists the
-/// other required steps.
-pub(super) fn next_step_first(shared: ReplyFields, step: NextStep) -> ReplyFields {
-    let owed = if step.call().is_some() { Vec::new() } else { shared.owed };
-    ReplyFields { message: ReplyMessage::next(step), owed, ..shared }
 }
 
 impl PlanRequest {

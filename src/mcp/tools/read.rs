@@ -10,15 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::super::address::ResourceAddress;
 use super::super::tool::About;
-use super::super::wire::{ReplyFields, ReplyMessage};
 use super::ToolOutcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::json::{self, NodeJson};
 use crate::ruleset::EffectiveRules;
+use crate::service::address::ResourceAddress;
+use crate::service::reply::{ReplyFields, ReplyMessage};
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
 

@@ -1,15 +1,15 @@
 //! `tot_reclassify` revives, corrects or gives up a node, with a reason.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::tool::About;
-use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
-use crate::domain::{Caller, Event, NodeId};
+use crate::domain::Caller;
 use crate::ruleset::rules::Verb;
 use crate::service::Service;
+use crate::service::reply::{self, GraphForm, ReclassifyBody, ReplyFields};
 
 pub(super) const ABOUT: About = About {
     name: "tot_reclassify",
@@ -38,39 +38,9 @@ pub(super) struct ReclassifyInput {
     model: Option<String>,
 }
 
-/// The result of a state change.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ReclassifyBody {
-    /// The node's id.
-    node_id: String,
-    /// The node's previous state.
-    previous_state: Option<String>,
-    /// The node's current state.
-    new_state: Option<String>,
-    /// The parents whose state also changed as a result.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    transitions: Vec<TransitionEntry>,
-}
-
 pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) -> ToolOutcome<ReclassifyBody> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
-    let mut shared = ReplyFields::written(&written);
-    let (previous_state, new_state, transitions) = match &written.decision.event {
-        Some(Event::Reclassified { transition, transitions, .. }) => (
-            Some(transition.from.to_string()),
-            Some(transition.to.to_string()),
-            transitions.iter().map(Into::into).collect(),
-        ),
-        _ => {
-            let node = id.parse::<NodeId>().ok();
-            let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
-            let note = format!("{id} already has that state; nothing was written.");
-            shared.message.notes.insert(0, note.into());
-            (state.clone(), state, Vec::new())
-        }
-    };
-    shared.graph = graph_of(&written.standing, input.graph);
-    Ok((shared, ReclassifyBody { node_id: id, previous_state, new_state, transitions }, ()))
+    let (shared, body) = reply::reclassified(&written, id);
+    Ok((ReplyFields { graph: graph_of(&written.standing, input.graph), ..shared }, body, ()))
 }

@@ -21,10 +21,10 @@ use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
 use super::super::tool::{About, Tool, blocking};
-use super::super::wire::{ReplyFields, ReplyMessage};
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources, Writing};
+use crate::service::reply::{ReplyFields, ReplyMessage};
 use crate::service::withhold::WithheldError;
 use crate::service::{Refusal, Service};
 use crate::text::{causes, sentence};

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use super::{ToolOutcome, graph_of, invalid_cursor};
 use crate::assess::{self, Assessment};
 use crate::decide::blockers::at_odds;
@@ -19,6 +18,7 @@ use crate::decide::quality::quality;
 use crate::domain::{Caller, Node};
 use crate::markdown;
 use crate::ruleset::rules::children::children;
+use crate::service::reply::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use crate::service::sharing::RemoteStanding;
 use crate::service::{Service, Standing, Unjudged};
 use crate::store::Snapshot;

@@ -7,16 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::super::bounded::sent;
 use super::super::tool::About;
-use super::super::wire::{GraphForm, ReplyFields};
-use super::commit::StoredResults;
-use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_step_first, tasks};
-use super::propose::without_null_parents;
+use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, tasks};
 use super::{ToolOutcome, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next};
 use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::Service;
+use crate::service::reply::{GraphForm, ReplyFields, StoredResults};
 
 /// The size of the reply without its body, in bytes as sent.
 const REST: usize = 700;
@@ -74,11 +72,10 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
     let plan = asked.plan(agent_id, caller);
-    let done = service.step(&session_id, results, nodes.map(without_null_parents), &plan, caller)?;
+    let done = service.step(&session_id, results, nodes, &plan, caller)?;
     let standing = &done.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let warnings: Vec<_> = done.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect();
-    let shared = ReplyFields::done(standing, done.commits.last().copied(), &warnings);
+    let shared = ReplyFields::done(standing, done.commits.last().copied(), &done.warnings());
     let mut stored = None;
     let mut approved: Vec<NodeId> = Vec::new();
     for decision in &done.decisions {
@@ -98,7 +95,7 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     };
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(standing, graph);
-    let shared = next_step_first(shared, what_now.next_step).after_what_changed(&done.before, standing);
+    let shared = shared.stepping(what_now.next_step).after_what_changed(&done.before, standing);
     let shared = ReplyFields { graph, ..shared };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::{Caller, Classification, Event, Node, NodeId, StateName, Timestamp};
+use tree_of_thoughts::domain::{Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
-use tree_of_thoughts::mcp::{coercion, tools};
 use tree_of_thoughts::service::Service;
+use tree_of_thoughts::service::arguments::coercion;
 
 use crate::support::testing::tries_all;
-use crate::support::{Sandbox, all_tools, node, result};
+use crate::support::{Sandbox, all_tools, call, node, result};
 
 /// An investigation with long texts in every field, a third of its deepest nodes open without children.
 struct Grown {
@@ -72,7 +72,7 @@ impl Grown {
         if tool.input_schema()["properties"]["sessionId"].is_object() {
             input["sessionId"] = json!(self.session);
         }
-        let reply = tools::call(&self.service, name, input.clone(), Caller::default()).unwrap().content;
+        let reply = call(&self.service, name, input.clone()).content;
         let sent = json!({"content": [{"type": "text", "text": reply.to_string()}], "isError": false,
             "resultType": "complete"});
         let bytes = sent.to_string().len();

@@ -1,7 +1,7 @@
 //! The server's messages are true and can be followed literally, and obvious intentions of agents are understood.
 
 use serde_json::{Value, json};
-use tree_of_thoughts::mcp::coercion;
+use tree_of_thoughts::service::arguments::coercion;
 
 use crate::support::{Sandbox, Session, all_tools, codes, node, result};
 

@@ -303,7 +303,7 @@ fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
 }
 
 /// Returns the name most similar to `sent`, if it is similar enough to be a typo.
-pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
+pub fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
     let sent = plain(&sent.chars().take(100).collect::<String>());
     let slips = |name: &str| strsim::damerau_levenshtein(&plain(name), &sent);
     let near = |name: &str, slips: usize| slips <= (name.len() / 3).max(1);

@@ -1,12 +1,14 @@
-//! The parts shared by replies, and their conversion from domain values. Values that are sent in full (diagnostics,
-//! references, quality metrics) serialize themselves. Parts that are shortened, joined or reduced have their own types
-//! here.
+//! What a call replies, for agents and people: the fields of all replies here, the results of each call in [`results`].
+//! Values that are sent in full (diagnostics, references, quality metrics) serialize themselves. Parts that are shortened,
+//! joined or reduced have their own types here.
+
+mod results;
 
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::decide::blockers::{Weakened, weakened};
 use crate::decide::next::{NextStep, Outlook, outlook};
@@ -14,9 +16,25 @@ use crate::decide::quality::Quality;
 use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
 use crate::markdown;
 use crate::ruleset::rules::shortened;
-use crate::service::{Refusal, Standing, Unjudged, Written};
+use crate::service::{Refusal, Service, Standing, Unjudged, Written};
 use crate::store::CommitId;
 use crate::text::counted;
+
+pub use results::*;
+
+/// The reply to a call, or its refusal.
+pub type Replied<B> = Result<(ReplyFields, B), Refusal>;
+
+/// A result with its advice, as one result.
+#[derive(Serialize)]
+pub struct Advised<B, A> {
+    /// The result.
+    #[serde(flatten)]
+    pub body: B,
+    /// The advice.
+    #[serde(flatten)]
+    pub advice: A,
+}
 
 /// The maximum number of nodes to name in a message.
 const NAMED: usize = 3;
@@ -191,6 +209,31 @@ impl GraphNode {
     }
 }
 
+impl Service {
+    /// Returns the fields of a reply and its result, if the call was accepted. Adds what every reply about an investigation
+    /// reports: that its history moved. Rejections have no warnings, so they report it as an error. The first reply also warns
+    /// about the root, and so do all replies that are about it.
+    pub fn replied<T>(
+        &self,
+        outcome: Result<(ReplyFields, T), Refusal>,
+        is_about_root: bool,
+    ) -> (ReplyFields, Option<T>) {
+        let (mut shared, result) = match outcome {
+            Ok((shared, result)) => (shared, Some(result)),
+            Err(refusal) => (ReplyFields::refused(&refusal), None),
+        };
+        let moves = shared.session.map(|session| self.moves(session)).unwrap_or_default();
+        match result {
+            Some(_) => {
+                let first = moves.into_iter().chain(self.root_note(is_about_root));
+                shared.warnings.splice(0..0, first);
+            }
+            None => shared.errors.extend(moves),
+        }
+        (shared, result)
+    }
+}
+
 impl ReplyFields {
     /// Returns the fields for a successful call. The message names the next legal step.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
@@ -258,6 +301,13 @@ impl ReplyFields {
         self
     }
 
+    /// Replaces the message with the agent's own next step, and the required steps with its call. tot_status lists the
+    /// other required steps.
+    pub fn stepping(self, step: NextStep) -> ReplyFields {
+        let owed = if step.call().is_some() { Vec::new() } else { self.owed };
+        ReplyFields { message: ReplyMessage::next(step), owed, ..self }
+    }
+
     /// Returns the fields for a call that reads an investigation with unusable rules.
     pub fn unjudged(unjudged: &Unjudged) -> ReplyFields {
         let investigation = &unjudged.snapshot.investigation;
@@ -286,6 +336,19 @@ impl ReplyFields {
             can_end: standing.map(|it| can_end(it)).or(unknown.then_some(false)),
             ..ReplyFields::default()
         }
+    }
+
+    /// Returns the whole reply with this result as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the result is not valid JSON.
+    pub fn whole(&self, result: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
+        let mut reply = fields(self)?;
+        reply.extend(fields(result)?);
+        reply.extend(list("warnings", &self.warnings)?);
+        reply.extend(list("owed", &self.owed)?);
+        Ok(reply)
     }
 
     /// Returns whether the call was rejected.
@@ -388,4 +451,44 @@ pub fn pending(investigation: &Investigation) -> Vec<String> {
 /// Returns the beginning of the findings.
 pub fn summary(findings: &str) -> String {
     markdown::excerpt(findings, SUMMARY)
+}
+
+/// Returns a part of a reply as fields.
+///
+/// # Errors
+///
+/// Returns an error if the part is not valid JSON.
+pub fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
+    match present(part)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// Returns the entries as a field, or no field if there are no entries.
+///
+/// # Errors
+///
+/// Returns an error if an entry is not valid JSON.
+pub fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
+    let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), present(&entries)?)));
+    field.into_iter().collect()
+}
+
+/// Returns a value as JSON without `null` fields, since replies omit absent fields.
+pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    remove_nulls(&mut value);
+    Ok(value)
+}
+
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }

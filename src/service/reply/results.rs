@@ -1,0 +1,393 @@
+//! The results of the calls that write, as tools reply them and commands print them.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Replied, ReplyFields, TransitionEntry, figures, pending, summary};
+use crate::assess::{self, Assessment};
+use crate::decide::Decision;
+use crate::decide::quality::quality;
+use crate::decide::references::{Reference, references};
+use crate::decide::start::Start;
+use crate::domain::{BoundAnswer, Caller, Code, Event, Node, NodeId, PersonsAnswer};
+use crate::fields::NO_SIGN_OFF;
+use crate::ruleset::instructions::instructions;
+use crate::ruleset::rules::verification::Grade;
+use crate::service::{Service, Standing, Written};
+use crate::text::shorten;
+
+/// The new investigation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartBody {
+    /// The id for all other calls. Any unique prefix or suffix of at least 4 characters works.
+    pub session_id: String,
+    /// The method.
+    pub ruleset: String,
+    /// The mode.
+    pub mode: String,
+    /// The number of rounds required before the investigation can end.
+    pub min_rounds: u32,
+    /// True if terminal states are accepted in early rounds.
+    pub allow_early_terminal: bool,
+    /// The number of roots required in the first proposal.
+    pub min_roots: u32,
+    /// The folder of the git repository.
+    pub repository: String,
+    /// The method's instructions, in Markdown.
+    pub instructions: String,
+}
+
+impl StartBody {
+    /// Describes the new investigation.
+    pub fn of(service: &Service, standing: &Standing) -> Self {
+        let meta = standing.investigation().meta();
+        let path = &standing.snapshot.path;
+        let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        StartBody {
+            session_id: meta.id.to_string(),
+            ruleset: meta.ruleset.clone(),
+            mode: meta.mode.clone(),
+            min_rounds: meta.min_rounds,
+            allow_early_terminal: meta.allow_early_terminal,
+            min_roots: meta.min_roots,
+            repository: repository.display().to_string(),
+            instructions: instructions(&service.rules(standing)),
+        }
+    }
+}
+
+/// Starts an investigation. The fields of the reply leave out what the instructions say.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Service::start`].
+pub fn start(
+    service: &Service,
+    ruleset: Option<&str>,
+    request: Start,
+    caller: &Caller,
+) -> Replied<StartBody> {
+    let (standing, warnings) = service.start(ruleset, request, caller)?;
+    let shared = ReplyFields::done(&standing, Some(standing.snapshot.head), &warnings);
+    Ok((ReplyFields { owed: Vec::new(), ..shared }, StartBody::of(service, &standing)))
+}
+
+/// The result of a proposal.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposeBody {
+    /// The ids of the proposed nodes.
+    pub approved_nodes: Vec<String>,
+    /// The ids of the withdrawn nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
+}
+
+/// The advice that accompanies a proposal.
+#[derive(Serialize)]
+pub struct ProposeAdvice {
+    /// All proposed nodes without a result.
+    pub pending: Vec<String>,
+}
+
+/// Describes stored proposals.
+pub fn proposed(written: &Written) -> (ReplyFields, ProposeBody, ProposeAdvice) {
+    let (approved, withdrawn) = match &written.decision.event {
+        Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
+        _ => Default::default(),
+    };
+    let body = ProposeBody {
+        approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
+        withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
+    };
+    let advice = ProposeAdvice { pending: pending(written.standing.investigation()) };
+    let mut shared = ReplyFields::written(written);
+    // `pending` already lists these nodes.
+    shared.owed.retain(|debt| debt.code != Code::PendingProposals);
+    (shared, body, advice)
+}
+
+/// The outcome of storing a batch of results.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredResults {
+    /// The stored nodes.
+    pub committed: Vec<StoredNode>,
+    /// The parents whose state the results changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<TransitionEntry>,
+}
+
+/// A stored node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredNode {
+    /// The node's id.
+    pub node_id: String,
+    /// The node's current state.
+    pub state: String,
+    /// The requested state, if a different state was stored.
+    pub requested_state: Option<String>,
+}
+
+impl StoredResults {
+    /// Returns the outcome of storing results.
+    pub fn of(decision: &Decision) -> Self {
+        let (nodes, transitions) = match &decision.event {
+            Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
+            _ => Default::default(),
+        };
+        StoredResults {
+            committed: nodes.iter().filter_map(|node| committed(node)).collect(),
+            transitions: transitions.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// Describes a stored node. Returns `None` if the node has no result.
+fn committed(node: &Node) -> Option<StoredNode> {
+    let classification = node.classification.as_ref()?;
+    let newest = classification.newest();
+    let state = classification.current_state();
+    // If another agent's result is also stored, the newest result's own state is reported too.
+    let requested = newest
+        .requested_state
+        .as_ref()
+        .or(Some(&newest.state).filter(|own| !classification.other_results.is_empty() && *own != state));
+    Some(StoredNode {
+        node_id: node.id.to_string(),
+        state: state.to_string(),
+        requested_state: requested.map(ToString::to_string),
+    })
+}
+
+/// The result of a state change.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReclassifyBody {
+    /// The node's id.
+    pub node_id: String,
+    /// The node's previous state.
+    pub previous_state: Option<String>,
+    /// The node's current state.
+    pub new_state: Option<String>,
+    /// The parents whose state also changed as a result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<TransitionEntry>,
+}
+
+/// Describes a change of state.
+pub fn reclassified(written: &Written, node_id: String) -> (ReplyFields, ReclassifyBody) {
+    let mut shared = ReplyFields::written(written);
+    let (previous_state, new_state, transitions) = match &written.decision.event {
+        Some(Event::Reclassified { transition, transitions, .. }) => (
+            Some(transition.from.to_string()),
+            Some(transition.to.to_string()),
+            transitions.iter().map(Into::into).collect(),
+        ),
+        _ => {
+            let node = node_id.parse::<NodeId>().ok();
+            let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
+            let note = format!("{node_id} already has that state; nothing was written.");
+            shared.message.notes.insert(0, note.into());
+            (state.clone(), state, Vec::new())
+        }
+    };
+    (shared, ReclassifyBody { node_id, previous_state, new_state, transitions })
+}
+
+/// The outcome of a correction.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AmendBody {
+    /// The node's id; absent if the conclusion was amended.
+    pub node_id: Option<String>,
+    /// The names of the changed fields.
+    pub amended: Vec<&'static str>,
+}
+
+/// Describes a correction.
+pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, AmendBody) {
+    let node_id = node_id.filter(|id| !id.trim().is_empty());
+    let mut shared = ReplyFields::written(written);
+    let amended = match &written.decision.event {
+        Some(Event::Amended { node }) => {
+            let last = node.classification.as_ref().and_then(|it| it.amended.last());
+            last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
+        }
+        Some(_) => {
+            let id = written.standing.investigation().meta().id;
+            let note = format!(
+                "Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with \
+                 `tot approve {id}`."
+            );
+            shared.message.notes.insert(0, note.into());
+            vec!["conclusion"]
+        }
+        None => {
+            let what = node_id.as_deref().unwrap_or("The conclusion");
+            let note = format!("{what} already says that; nothing was written.");
+            shared.message.notes.insert(0, note.into());
+            Vec::new()
+        }
+    };
+    (shared, AmendBody { node_id, amended })
+}
+
+/// The maximum lengths of titles and source addresses in the reply, in characters.
+const TITLE: usize = 120;
+const TARGET: usize = 500;
+
+/// The result of ending an investigation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndBody {
+    /// The git tag for the ended investigation.
+    pub tag: Option<String>,
+    /// `ended` or `stoppedEarly`.
+    pub outcome: assess::Outcome,
+    /// The verdict on the investigation, in words.
+    pub verdict: Option<Cow<'static, str>>,
+    /// The answers that the conclusion rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<BoundAnswer>,
+    /// The number of nodes that were ruled out.
+    pub dead_ends: usize,
+    /// The reply from the person at the client.
+    pub asked: Option<PersonsReply>,
+}
+
+/// A person's reply when asked whether the investigation may end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonsReply {
+    /// The person's choice.
+    pub answer: PersonsAnswer,
+    /// The person's comment.
+    pub said: Option<String>,
+    /// A note that the reply is not a sign-off.
+    pub note: &'static str,
+}
+
+/// The results of the investigation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndAdvice {
+    /// The answers that have not been refuted.
+    pub solutions: Vec<EndAnswer>,
+    /// The answers that a child refuted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<EndAnswer>,
+    /// The answers that cannot be tested here.
+    pub theories: Vec<NodeSummary>,
+    /// The sources cited in the findings, in order of first mention.
+    pub references: Vec<Reference>,
+    /// The quality metrics.
+    pub quality: Value,
+}
+
+/// An answer.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndAnswer {
+    #[serde(flatten)]
+    /// The node.
+    pub node: NodeSummary,
+    /// The verdict on the answer, in words.
+    pub verdict: Cow<'static, str>,
+    /// True if another node has confirmed the answer and no objection is open.
+    pub verified: bool,
+    /// The confirmation grade: `independent`, `second-agent`, `self` or `none`.
+    pub confirmation: Grade,
+    /// The nodes that confirm the answer, best first.
+    pub verified_by: Vec<String>,
+    /// The distance between the answer and its best confirmation.
+    pub distance: Option<String>,
+    /// The nodes that refute the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuted_by: Vec<String>,
+    /// The open objections to nodes that the answer rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contested_by: Vec<String>,
+    /// The verdict on the recorded commands that the answer rests on.
+    pub evidence: Option<String>,
+}
+
+/// A node with a summary of its findings.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSummary {
+    /// The node's id.
+    pub node_id: String,
+    /// The node's title.
+    pub title: String,
+    /// The node's round.
+    pub round: u32,
+    /// The beginning of the node's findings.
+    pub summary: String,
+}
+
+/// Describes an ended investigation.
+pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
+    let standing = &written.standing;
+    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let assessment = standing.assessment();
+    let asked = investigation.conclusion().and_then(|end| end.asked.clone());
+    let asked = asked.map(|asked| PersonsReply { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
+    let body = EndBody {
+        tag: written.tag.clone(),
+        outcome: assessment.outcome,
+        verdict: assessment.words(),
+        answers: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
+        dead_ends: assessment.dead_ends.len(),
+        asked,
+    };
+    let advice = EndAdvice {
+        solutions: assessment.answers.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
+        references: references(investigation).into_iter().map(shortened_reference).collect(),
+        quality: figures(&quality(investigation, &rules)),
+    };
+    (ReplyFields::written(written), body, advice)
+}
+
+fn shortened_reference(reference: Reference) -> Reference {
+    Reference {
+        target: shorten(&reference.target, TARGET),
+        title: reference.title.map(|title| shorten(&title, TITLE)),
+        ..reference
+    }
+}
+
+impl EndAnswer {
+    fn of(assessment: &Assessment<'_>, answer: &assess::Answer<'_>) -> Self {
+        let best = answer.confirming.first();
+        EndAnswer {
+            node: NodeSummary::of(answer.node),
+            verdict: answer.words(),
+            verified: answer.verdict.is_confirmed(),
+            confirmation: answer.grade,
+            verified_by: answer.confirming.iter().map(|it| it.node.to_string()).collect(),
+            distance: best.and_then(|best| Some(assessment.distance(answer.node, best)?.to_string())),
+            refuted_by: answer.refuted_by.iter().map(ToString::to_string).collect(),
+            contested_by: answer.against.iter().map(ToString::to_string).collect(),
+            evidence: (!answer.runs.is_empty()).then(|| assessment.evidence_words(answer)),
+        }
+    }
+}
+
+impl NodeSummary {
+    fn of(node: &Node) -> Self {
+        let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
+        NodeSummary {
+            node_id: node.id.to_string(),
+            title: shorten(node.name(), TITLE),
+            round: node.round(),
+            summary: summary(findings),
+        }
+    }
+}
