@@ -167,8 +167,9 @@ pub fn commit(
         }
         // The ratio includes results with other errors, because the agent will fix them.
         states.extend(state_in_ratio(investigation, rules, &result));
-        let judged = judge(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
-        if let Some((node, attached)) = judged {
+        let classified =
+            classify(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
+        if let Some((node, attached)) = classified {
             nodes.push(Arc::new(node));
             attachments.extend(attached);
         }
@@ -201,7 +202,7 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
 
 /// Returns the classified node and its files if the result is valid on its own. Adds errors and warnings to the
 /// verdict.
-fn judge(
+fn classify(
     investigation: &Investigation,
     rules: &EffectiveRules,
     result: NodeResult,
@@ -212,21 +213,7 @@ fn judge(
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
-        let message = match proposal.and_then(|node| node.state()) {
-            Some(state) => format!("{about} is already committed as {state}."),
-            None => format!("{} was not proposed.", quoted(&about)),
-        };
-        let suggestion = match proposal {
-            Some(_) => Wording::both(
-                "If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use \
-                 tot_reclassify.",
-                "If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its \
-                 state, use `tot reclassify`.",
-            )
-            .then(&pending_list(investigation)),
-            None => pending_list(investigation),
-        };
-        verdict.refuse(Code::NotProposed, &about, message, suggestion);
+        refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), verdict);
         return None;
     };
     let mut own = CallVerdict::default();
@@ -257,26 +244,11 @@ fn judge(
         }
         Err(locked) => own.errors.push(locked),
     }
-    if says_nothing(&result.findings) {
-        let said = if result.findings.trim().is_empty() {
-            "without findings"
-        } else {
-            "with findings that say nothing"
-        };
-        let how = "Say what was tried and what was found: a state alone convinces nobody.";
-        own.warn(Code::EmptyFindings, &about, format!("{about} was committed {said}."), how);
-    }
-    own.warnings.extend(unreadable_references(&about, &result.findings));
+    check_findings(&about, &result.findings, &mut own);
     check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, "the findings", &mut own);
     let started_at = backing::started_at(&about, result.started_at.as_deref(), now, &mut own);
-    if result.refutes && (node.parent.is_none() || !rules.is_terminal(&asked)) {
-        let why = match &node.parent {
-            None => "it is a root".to_owned(),
-            Some(_) => format!("{asked} is not terminal"),
-        };
-        let message = format!("{about} can't refute its parent: {why}.");
-        let how = "Leave `refutes` out, or commit a child in a terminal state with it.";
-        own.refuse(Code::InvalidArgument, &about, message, how);
+    if result.refutes {
+        check_refutes(rules, node, &asked, &mut own);
     }
     let caveats = backing::caveats(&about, result.caveats, &mut own);
     let commands = backing::commands(&about, result.commands, &mut own);
@@ -347,6 +319,52 @@ fn judge(
     }
     verdict.warnings.append(&mut own.warnings);
     Some((after, attachments))
+}
+
+/// Refuses a result for a node that is not proposed, or that is committed already in the given state.
+fn refuse_unproposed(
+    investigation: &Investigation,
+    about: &str,
+    committed: Option<&StateName>,
+    verdict: &mut CallVerdict,
+) {
+    let pending = pending_list(investigation);
+    let (message, suggestion) = match committed {
+        Some(state) => {
+            let how = Wording::both(
+                "If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use \
+                 tot_reclassify.",
+                "If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its \
+                 state, use `tot reclassify`.",
+            );
+            (format!("{about} is already committed as {state}."), how.then(&pending))
+        }
+        None => (format!("{} was not proposed.", quoted(about)), pending),
+    };
+    verdict.refuse(Code::NotProposed, about, message, suggestion);
+}
+
+/// Warns of findings that say nothing, and of lines under References that can't be read.
+fn check_findings(about: &str, findings: &str, own: &mut CallVerdict) {
+    if says_nothing(findings) {
+        let said =
+            if findings.trim().is_empty() { "without findings" } else { "with findings that say nothing" };
+        let how = "Say what was tried and what was found: a state alone convinces nobody.";
+        own.warn(Code::EmptyFindings, about, format!("{about} was committed {said}."), how);
+    }
+    own.warnings.extend(unreadable_references(about, findings));
+}
+
+/// Refuses a result that can't refute its parent.
+fn check_refutes(rules: &EffectiveRules, node: &Node, asked: &StateName, own: &mut CallVerdict) {
+    let why = match &node.parent {
+        None => "it is a root".to_owned(),
+        Some(_) if !rules.is_terminal(asked) => format!("{asked} is not terminal"),
+        Some(_) => return,
+    };
+    let message = format!("{} can't refute its parent: {why}.", node.id);
+    let how = "Leave `refutes` out, or commit a child in a terminal state with it.";
+    own.refuse(Code::InvalidArgument, &node.id, message, how);
 }
 
 /// Returns whether a claimant submits a result for a node that another agent has already committed. Ignores repeated

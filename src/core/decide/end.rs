@@ -113,43 +113,7 @@ pub fn end(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
-        // A repeated call gets the same reply, with a warning if it discards a different conclusion.
-        let new_conclusion =
-            not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
-        if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
-            let mut verdict = CallVerdict::default();
-            let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
-            check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
-            let (answers, not_covered) =
-                bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
-            Rejection::unless_empty(verdict.errors)?;
-            let conclusion = Arc::new(Conclusion {
-                agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
-                concluded_at: Some(now.max(ended.ended_at)),
-                conclusion: new_conclusion,
-                answers,
-                not_covered,
-                ..Conclusion::clone(ended)
-            });
-            return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
-        }
-        let adds_anything =
-            new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
-        let unstored = adds_anything.then(|| {
-            let message =
-                format!("The investigation already ended at {}; nothing was stored.", ended.ended_at);
-            Diagnostic::new(Code::AlreadyEnded, message).suggest(
-                Wording::both(
-                    "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`.",
-                    "`tot amend --conclusion` changes what is stored.",
-                )
-                .then(
-                    &"To continue, reclassify a node to an open state, then end the investigation again."
-                        .into(),
-                ),
-            )
-        });
-        return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
+        return end_again(investigation, rules, ended, request, now);
     }
     let missing = missing_steps(investigation, rules);
     let errors = match request.stopped {
@@ -178,30 +142,14 @@ pub fn end(
     let (answers, not_covered) =
         bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
     if answers.is_empty() && conclusion.is_some() {
-        let standing = current_answers(investigation, rules);
-        if standing.len() > 1 {
-            let message = format!(
-                "There are {} answers ({}), and the conclusion does not say which of them it rests on.",
-                standing.len(),
-                shortened(&standing, NAMED)
-            );
-            let doubt = Diagnostic::new(Code::ConclusionUnbound, message)
-                .suggest(
-                    "Name them in `answers`, with `as: rival` for those that are merely possible; tot_amend can name \
-                     them later.",
-                )
-                .for_people(
-                    "Name each with --answer, or with --rival if it is merely possible; `tot amend --conclusion` can \
-                     name them later.",
-                );
-            verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);
-        }
+        let doubt = unbound(&current_answers(investigation, rules));
+        doubt.into_iter().for_each(|doubt| verdict.add(rules.ruleset().checks.conclusion_unbound, doubt));
     }
     verdict
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(verdict.errors)?;
-    verdict.warnings.extend(request.asked.as_ref().map(judge_reply).transpose()?.flatten());
+    verdict.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
@@ -219,8 +167,70 @@ pub fn end(
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }
 
+/// Decides a request to end an investigation that has ended. Stores the first conclusion. Otherwise, a repeated call gets
+/// the same reply, with a warning if it discards a different conclusion.
+fn end_again(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    ended: &Conclusion,
+    request: End,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let new_conclusion = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
+    if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
+        let mut verdict = CallVerdict::default();
+        let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
+        check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
+        let (answers, not_covered) =
+            bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
+        Rejection::unless_empty(verdict.errors)?;
+        let conclusion = Arc::new(Conclusion {
+            agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
+            concluded_at: Some(now.max(ended.ended_at)),
+            conclusion: new_conclusion,
+            answers,
+            not_covered,
+            ..Conclusion::clone(ended)
+        });
+        return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
+    }
+    let adds_anything =
+        new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
+    let unstored = adds_anything.then(|| {
+        let message = format!("The investigation already ended at {}; nothing was stored.", ended.ended_at);
+        Diagnostic::new(Code::AlreadyEnded, message).suggest(
+            Wording::both(
+                "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`.",
+                "`tot amend --conclusion` changes what is stored.",
+            )
+            .then(
+                &"To continue, reclassify a node to an open state, then end the investigation again.".into(),
+            ),
+        )
+    });
+    Ok(Decision { event: None, warnings: unstored.into_iter().collect() })
+}
+
 /// Maximum number of answers named in a message.
 const NAMED: usize = 5;
+
+/// Returns a doubt about a conclusion that names none of several answers.
+fn unbound(answers: &[&NodeId]) -> Option<Diagnostic> {
+    let message = format!(
+        "There are {} answers ({}), and the conclusion does not say which of them it rests on.",
+        answers.len(),
+        shortened(answers, NAMED)
+    );
+    let doubt = Diagnostic::new(Code::ConclusionUnbound, message)
+        .suggest(
+            "Name them in `answers`, with `as: rival` for those that are merely possible; tot_amend can name them later.",
+        )
+        .for_people(
+            "Name each with --answer, or with --rival if it is merely possible; `tot amend --conclusion` can name them \
+             later.",
+        );
+    (answers.len() > 1).then_some(doubt)
+}
 
 /// Returns the current answers, ordered by round and suffix.
 fn current_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
@@ -296,7 +306,7 @@ pub(super) fn bound_answers(
 /// # Errors
 ///
 /// Returns `END_DECLINED` if the answer is not a yes. A client may give it on its own, so it is not called a person's.
-fn judge_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
+fn check_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
     match asked.answer {
         PersonsAnswer::Accepted => Ok(None),
         PersonsAnswer::Declined | PersonsAnswer::Cancelled => {

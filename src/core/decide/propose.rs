@@ -192,124 +192,33 @@ fn check_node(
     let about = new.id.clone();
     let rest = Wording::both("plannedAction", "the task below it");
     check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, verdict);
-    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &about, message, suggestion);
     if new.title.trim().is_empty() {
         let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
-        error(Code::MissingTitle, format!("{node} has no title."), "Give it a title of one line.".into());
+        verdict.refuse(
+            Code::MissingTitle,
+            &about,
+            format!("{node} has no title."),
+            "Give it a title of one line.",
+        );
     }
     let id = match new.id.parse::<NodeId>() {
         Ok(id) => Some(id),
         Err(reason) => {
             let example =
                 "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.";
-            error(Code::InvalidIdFormat, format!("{reason}."), example.into());
+            verdict.refuse(Code::InvalidIdFormat, &about, format!("{reason}."), example);
             None
         }
     };
     if let Some(id) = &id {
-        let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
-        if spellings.in_batch.contains(id) {
-            error(
-                Code::DuplicateInBatch,
-                format!("{id} is in the batch twice."),
-                "Give each node its own id.".into(),
-            );
-        } else if investigation.committed_node(id).is_some() {
-            let parent = new.parent.as_ref().and_then(|parent| parent.parse().ok());
-            let free = match parent.and_then(|parent| free_child(investigation, &parent)) {
-                Some(free) => format!("a new node below its parent could be {free}"),
-                None => "a new node needs another id".into(),
-            };
-            let suggestion = Wording::both("tot_reclassify", "`tot reclassify`")
-                .map(|call| format!("To change its state, use {call}; {free}."));
-            error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
-        } else if investigation.unreadable().contains(id) {
-            error(
-                Code::DuplicateId,
-                format!("{id} has a file that can't be read or has no place in the tree."),
-                Wording::both("tot_status", "`tot check`").map(|call| {
-                    format!("Choose another suffix, or fix that file by hand and commit it; {call} names the problem.")
-                }),
-            );
-        } else if let Some(other) = collision {
-            error(
-                Code::IdCaseCollision,
-                format!("{id} differs from {other} only in letter case."),
-                "A repository with both can't be checked out on macOS or Windows. Choose another suffix."
-                    .into(),
-            );
-        }
+        check_id(investigation, id, &new, spellings, verdict);
     }
-    let parent = match &new.parent {
-        None => None,
-        Some(text) => match text.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id)) {
-            Some(parent) => Some(Arc::clone(parent)),
-            None => {
-                let pending = text.parse::<NodeId>().is_ok_and(|id| investigation.node(&id).is_some());
-                let (message, suggestion) = if pending {
-                    (
-                        format!("The parent {text} is only proposed."),
-                        format!("Commit {text} first, then propose below it.").into(),
-                    )
-                } else {
-                    (
-                        format!("The parent {} is not a committed node.", quoted(text)),
-                        Wording::both("null", "leave it out").map(|none| {
-                            format!("Use the id of a committed node, or {none} for a root in round 1.")
-                        }),
-                    )
-                };
-                error(Code::ParentNotFound, message, suggestion);
-                None
-            }
-        },
-    };
-    if let Some(parent) = &parent
-        && let Some(state) = parent.state()
-        && rules.is_terminal(state)
-    {
-        error(
-            Code::TerminalParent,
-            format!("{} is {state}, which takes no children.", parent.id),
-            Wording::both("tot_reclassify", "`tot reclassify`")
-                .map(|call| format!("Propose below an open node, or revive {} with {call}.", parent.id)),
-        );
+    let parent = parent(investigation, &new, verdict);
+    if let Some(parent) = &parent {
+        check_open(rules, &about, parent, verdict);
     }
     if let Some(id) = &id {
-        match &parent {
-            None if new.parent.is_none() && id.round() != 1 => error(
-                Code::RoundMismatch,
-                format!("{id} is in round {} but has no parent; only round 1 has roots.", id.round()),
-                "Name its parent, or give it an id in round 1.".into(),
-            ),
-            None => {}
-            Some(parent) if id.round() != parent.round().saturating_add(1) => {
-                let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
-                error(
-                    Code::RoundMismatch,
-                    format!(
-                        "{id} is in round {}, but children of {} belong in round {}.",
-                        id.round(),
-                        parent.id,
-                        parent.round() + 1
-                    ),
-                    right.unwrap_or_default().into(),
-                );
-            }
-            Some(_) => {}
-        }
-        if let Some(parent) = &parent {
-            let extends =
-                id.suffix().len() > parent.id.suffix().len() && id.suffix().starts_with(parent.id.suffix());
-            if !extends {
-                let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
-                error(
-                    Code::IdParentMismatch,
-                    format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
-                    right.unwrap_or_default().into(),
-                );
-            }
-        }
+        check_place(investigation, id, &new, parent.as_deref(), verdict);
     }
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
@@ -320,6 +229,127 @@ fn check_node(
         claim: investigation.node(&id).and_then(|node| node.claim.clone()),
         ..Node::new(id, parent.map(|parent| parent.id.clone()), new.title.trim(), now)
     })
+}
+
+/// Refuses an id that is in use.
+fn check_id(
+    investigation: &Investigation,
+    id: &NodeId,
+    new: &NewNode,
+    spellings: &Spellings,
+    verdict: &mut CallVerdict,
+) {
+    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &new.id, message, suggestion);
+    let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
+    if spellings.in_batch.contains(id) {
+        error(
+            Code::DuplicateInBatch,
+            format!("{id} is in the batch twice."),
+            "Give each node its own id.".into(),
+        );
+    } else if investigation.committed_node(id).is_some() {
+        let parent = new.parent.as_ref().and_then(|parent| parent.parse().ok());
+        let free = match parent.and_then(|parent| free_child(investigation, &parent)) {
+            Some(free) => format!("a new node below its parent could be {free}"),
+            None => "a new node needs another id".into(),
+        };
+        let suggestion = Wording::both("tot_reclassify", "`tot reclassify`")
+            .map(|call| format!("To change its state, use {call}; {free}."));
+        error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
+    } else if investigation.unreadable().contains(id) {
+        error(
+            Code::DuplicateId,
+            format!("{id} has a file that can't be read or has no place in the tree."),
+            Wording::both("tot_status", "`tot check`").map(|call| {
+                format!(
+                    "Choose another suffix, or fix that file by hand and commit it; {call} names the problem."
+                )
+            }),
+        );
+    } else if let Some(other) = collision {
+        error(
+            Code::IdCaseCollision,
+            format!("{id} differs from {other} only in letter case."),
+            "A repository with both can't be checked out on macOS or Windows. Choose another suffix.".into(),
+        );
+    }
+}
+
+/// Returns the committed parent, if there is one. Refuses any other.
+fn parent(investigation: &Investigation, new: &NewNode, verdict: &mut CallVerdict) -> Option<Arc<Node>> {
+    let text = new.parent.as_ref()?;
+    let id = text.parse::<NodeId>().ok();
+    if let Some(parent) = id.as_ref().and_then(|id| investigation.committed_node(id)) {
+        return Some(Arc::clone(parent));
+    }
+    let is_pending = id.is_some_and(|id| investigation.node(&id).is_some());
+    let (message, suggestion) = match is_pending {
+        true => (
+            format!("The parent {text} is only proposed."),
+            format!("Commit {text} first, then propose below it.").into(),
+        ),
+        false => (
+            format!("The parent {} is not a committed node.", quoted(text)),
+            Wording::both("null", "leave it out")
+                .map(|none| format!("Use the id of a committed node, or {none} for a root in round 1.")),
+        ),
+    };
+    verdict.refuse(Code::ParentNotFound, &new.id, message, suggestion);
+    None
+}
+
+/// Refuses a parent that takes no children.
+fn check_open(rules: &EffectiveRules, about: &str, parent: &Node, verdict: &mut CallVerdict) {
+    let Some(state) = parent.state().filter(|state| rules.is_terminal(state)) else { return };
+    let how = Wording::both("tot_reclassify", "`tot reclassify`")
+        .map(|call| format!("Propose below an open node, or revive {} with {call}.", parent.id));
+    let message = format!("{} is {state}, which takes no children.", parent.id);
+    verdict.refuse(Code::TerminalParent, about, message, how);
+}
+
+/// Refuses an id whose round or suffix does not follow from the parent's.
+fn check_place(
+    investigation: &Investigation,
+    id: &NodeId,
+    new: &NewNode,
+    parent: Option<&Node>,
+    verdict: &mut CallVerdict,
+) {
+    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &new.id, message, suggestion);
+    match parent {
+        None if new.parent.is_none() && id.round() != 1 => error(
+            Code::RoundMismatch,
+            format!("{id} is in round {} but has no parent; only round 1 has roots.", id.round()),
+            "Name its parent, or give it an id in round 1.".into(),
+        ),
+        None => {}
+        Some(parent) if id.round() != parent.round().saturating_add(1) => {
+            let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
+            error(
+                Code::RoundMismatch,
+                format!(
+                    "{id} is in round {}, but children of {} belong in round {}.",
+                    id.round(),
+                    parent.id,
+                    parent.round() + 1
+                ),
+                right.unwrap_or_default().into(),
+            );
+        }
+        Some(_) => {}
+    }
+    if let Some(parent) = parent {
+        let extends =
+            id.suffix().len() > parent.id.suffix().len() && id.suffix().starts_with(parent.id.suffix());
+        if !extends {
+            let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
+            error(
+                Code::IdParentMismatch,
+                format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
+                right.unwrap_or_default().into(),
+            );
+        }
+    }
 }
 
 /// Returns an unused id below the parent. Levels alternate between letters and digits.
