@@ -4,17 +4,17 @@
 //! produce identical bytes. If a comparison would be too expensive, changed words are not marked.
 
 use serde::Serialize;
-use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+use similar::{Algorithm, ChangeTag, DiffOp, InlineChange, InlineChangeOptions, TextDiff};
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 2;
-/// The maximum number of words in a passage with marked words.
-const MOST_WORDS: usize = 4_000;
+/// The maximum number of bytes in a passage with marked words.
+const MOST_BYTES: usize = 20_000;
 /// The maximum total number of lines in both versions. Longer versions are shown one after the other.
 const MOST_LINES: usize = 40_000;
-/// The minimum percentage of unchanged bytes in a passage with marked words. A passage with a lower percentage counts as
-/// replaced rather than changed.
-const LEAST_ALIKE: usize = 35;
+/// The minimum share of unchanged words in a passage with marked words. A passage with a lower share counts as replaced
+/// rather than changed.
+const LEAST_ALIKE: f32 = 0.35;
 
 /// A text diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,125 +59,56 @@ pub struct LinePart {
 /// Compares two versions of a text. Identical versions have no passages.
 pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let operations = match (old.len(), new.len()) {
-        _ if before == after => Vec::new(),
-        (old_len, new_len) if old_len + new_len > MOST_LINES => {
-            vec![DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len }]
-        }
-        _ => capture_diff_slices(Algorithm::Myers, &old, &new),
-    };
     let mut difference = Difference { passages: Vec::new(), added: 0, removed: 0 };
+    if before == after {
+        return difference;
+    }
+    if old.len() + new.len() > MOST_LINES {
+        let removed = old.iter().map(|line| DifferenceLine::new(ChangeTag::Delete, &[(false, line)]));
+        let added = new.iter().map(|line| DifferenceLine::new(ChangeTag::Insert, &[(false, line)]));
+        let passages = vec![ChangedPassage { skipped: 0, lines: removed.chain(added).collect() }];
+        return Difference { passages, added: new.len(), removed: old.len() };
+    }
+    let diff = TextDiff::from_slices(&old, &new);
+    let mut options = InlineChangeOptions::new();
+    options.algorithm(Algorithm::Myers).min_ratio(LEAST_ALIKE);
     let mut shown = 0;
-    for group in group_diff_ops(operations, CONTEXT) {
+    for group in diff.grouped_ops(CONTEXT) {
         let Some(first) = group.first().map(|operation| operation.new_range().start) else { continue };
         let skipped = first.saturating_sub(shown);
         let mut lines = Vec::new();
         for operation in group {
             shown = operation.new_range().end;
             let (gone, come) = (&old[operation.old_range()], &new[operation.new_range()]);
-            if matches!(operation, DiffOp::Equal { .. }) {
-                lines.extend(come.iter().map(|line| DifferenceLine::whole(SAME, line)));
-                continue;
+            if !matches!(operation, DiffOp::Equal { .. }) {
+                difference.removed += gone.len();
+                difference.added += come.len();
             }
-            difference.removed += gone.len();
-            difference.added += come.len();
-            lines.extend(replaced(gone, come));
+            let changes: Vec<InlineChange<'_, str>> =
+                match gone.iter().chain(come).map(|line| line.len()).sum::<usize>() > MOST_BYTES {
+                    true => diff.iter_changes(&operation).map(InlineChange::from).collect(),
+                    false => {
+                        diff.iter_inline_changes_with_options_deadline(&operation, options, None).collect()
+                    }
+                };
+            lines.extend(changes.iter().map(|line| DifferenceLine::new(line.tag(), line.values())));
         }
         difference.passages.push(ChangedPassage { skipped, lines });
     }
     difference
 }
 
-/// The CSS class and the sign of a kind of line.
-type LineKind = (&'static str, &'static str);
-const SAME: LineKind = ("same", " ");
-const ADDED: LineKind = ("added", "+");
-const REMOVED: LineKind = ("removed", "-");
-
 impl DifferenceLine {
-    fn new((class, sign): LineKind, parts: Vec<LinePart>) -> DifferenceLine {
-        DifferenceLine { class, sign, parts }
-    }
-
-    fn whole(kind: LineKind, text: &str) -> DifferenceLine {
-        DifferenceLine::new(kind, vec![LinePart { text: text.to_owned(), changed: false }])
-    }
-}
-
-/// Returns the removed lines followed by the added lines, with changed words marked.
-fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
-    let whole = |kind, lines: &[&str]| -> Vec<DifferenceLine> {
-        lines.iter().map(|line| DifferenceLine::whole(kind, line)).collect()
-    };
-    let (old, new) = (words(gone), words(come));
-    let is_one_sided = gone.is_empty() || come.is_empty();
-    if is_one_sided || old.len() + new.len() > MOST_WORDS {
-        return [whole(REMOVED, gone), whole(ADDED, come)].concat();
-    }
-    let operations = capture_diff_slices(Algorithm::Myers, &old, &new);
-    let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
-    let same = operations.iter().filter(|operation| matches!(operation, DiffOp::Equal { .. }));
-    let alike: usize = same.map(|operation| 2 * length(&old[operation.old_range()])).sum();
-    if alike * 100 < LEAST_ALIKE * (length(&old) + length(&new)) {
-        return [whole(REMOVED, gone), whole(ADDED, come)].concat();
-    }
-    let spans = |side: fn(&DiffOp) -> std::ops::Range<usize>| {
-        operations.iter().map(move |operation| (side(operation), !matches!(operation, DiffOp::Equal { .. })))
-    };
-    let removed = lines_of(REMOVED, &old, spans(DiffOp::old_range));
-    [removed, lines_of(ADDED, &new, spans(DiffOp::new_range))].concat()
-}
-
-/// Splits lines into words. Whitespace and line endings count as words.
-fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
-    let mut words = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        if at > 0 {
-            words.push("\n");
-        }
-        let kind = |c: char| match c {
-            c if c.is_whitespace() => 0,
-            c if c.is_alphanumeric() || c == '_' => 1,
-            _ => 2,
+    /// Returns a line of these parts, each with true if it changed.
+    fn new(tag: ChangeTag, parts: &[(bool, &str)]) -> DifferenceLine {
+        let (class, sign) = match tag {
+            ChangeTag::Equal => ("same", " "),
+            ChangeTag::Delete => ("removed", "-"),
+            ChangeTag::Insert => ("added", "+"),
         };
-        let mut start = 0;
-        let mut last = None;
-        for (index, c) in line.char_indices() {
-            // Each punctuation mark is a separate word.
-            if last.is_some_and(|last| last != kind(c) || last == 2) {
-                words.push(&line[start..index]);
-                start = index;
-            }
-            last = Some(kind(c));
-        }
-        if start < line.len() {
-            words.push(&line[start..]);
-        }
+        let part = |(changed, text): &(bool, &str)| LinePart { text: (*text).to_owned(), changed: *changed };
+        DifferenceLine { class, sign, parts: parts.iter().map(part).collect() }
     }
-    words
-}
-
-/// Joins words into lines and marks the changed spans.
-fn lines_of(
-    kind: LineKind,
-    words: &[&str],
-    spans: impl Iterator<Item = (std::ops::Range<usize>, bool)>,
-) -> Vec<DifferenceLine> {
-    let mut lines: Vec<Vec<LinePart>> = vec![Vec::new()];
-    for (range, changed) in spans {
-        for word in &words[range] {
-            if *word == "\n" {
-                lines.push(Vec::new());
-                continue;
-            }
-            let Some(line) = lines.last_mut() else { continue };
-            match line.last_mut() {
-                Some(part) if part.changed == changed => part.text.push_str(word),
-                _ => line.push(LinePart { text: (*word).to_owned(), changed }),
-            }
-        }
-    }
-    lines.into_iter().map(|parts| DifferenceLine::new(kind, parts)).collect()
 }
 
 #[cfg(test)]
