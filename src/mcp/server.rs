@@ -76,7 +76,7 @@ pub enum ClientSession {
 
 impl Server {
     /// Returns a server with the given tools, listed in the given order. Agents read the instructions first; clients
-    /// truncate them after [`MAX_INSTRUCTIONS`] characters.
+    /// truncate them after 2,048 characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
         Server { instructions: instructions.into().into(), tools: tools.into(), ..Server::default() }
     }
@@ -271,9 +271,6 @@ pub const PATIENCE: Duration = Duration::from_secs(50);
 /// How long a call may wait for earlier writes to the same investigation. It is shorter than [`PATIENCE`], so the
 /// reply can say that the call has not started rather than that it continues.
 const TURN: Duration = Duration::from_secs(45);
-
-/// The maximum length of the instructions, in characters. Clients cut off the rest.
-pub const MAX_INSTRUCTIONS: usize = 2048;
 
 fn timed_out() -> ToolReply {
     let message = format!(

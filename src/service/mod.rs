@@ -60,7 +60,7 @@ pub struct Service {
     reject_secrets: bool,
     /// The folder for reports.
     site: PathBuf,
-    changes: Changes,
+    pub(crate) changes: Changes,
     /// The settings for sharing; `None` disables it.
     sharing: Option<Sharing>,
     /// The project that the investigations are about, if known. Cited files are looked up in it.
@@ -247,12 +247,6 @@ impl Service {
     /// Returns a listener for all later writes by this service.
     pub fn listen(&self) -> Listener {
         Listener(self.changes.subscribe())
-    }
-
-    /// Returns the number of listeners.
-    #[cfg(test)]
-    pub(crate) fn listeners(&self) -> usize {
-        self.changes.receiver_count()
     }
 
     /// Sends a change to all listeners. Does not block.

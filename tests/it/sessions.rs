@@ -296,6 +296,8 @@ sessions! {
     review__what_is_new
     ruleset__list_show_and_check
     #[cfg(target_os = "linux")]
+    run__what_is_captured
+    #[cfg(target_os = "linux")]
     setup__after_an_upgrade
     #[cfg(target_os = "linux")]
     setup__agents_md

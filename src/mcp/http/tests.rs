@@ -95,7 +95,7 @@ impl Fixture {
 
     /// Asserts that all listeners are soon gone.
     async fn assert_nobody_listens(&self) {
-        soon("nobody listens any more", || self.service.listeners() == 0).await;
+        soon("nobody listens any more", || self.service.changes.receiver_count() == 0).await;
     }
 }
 
@@ -200,7 +200,7 @@ async fn a_client_that_never_reads_is_cut_off_and_holds_up_nobody() {
 async fn a_client_that_listened_and_vanished_leaves_no_task_behind() {
     let server = Fixture::start(IDLE).await;
     server.session().await.unwrap();
-    soon("the session hears of new investigations", || server.service.listeners() == 1).await;
+    soon("the session hears of new investigations", || server.service.changes.receiver_count() == 1).await;
     // No changes occurred that could have told the task that its client is gone.
     server.assert_nobody_listens().await;
 
@@ -220,7 +220,7 @@ async fn a_client_that_listened_and_vanished_leaves_no_task_behind() {
     );
     let mut stream = server.connect().await;
     stream.write_all(format!("{}{listen}", Fixture::head("POST", "", &more)).as_bytes()).await.unwrap();
-    soon("it listens", || server.service.listeners() == 1).await;
+    soon("it listens", || server.service.changes.receiver_count() == 1).await;
     drop(stream);
     server.assert_nobody_listens().await;
 }

@@ -1,7 +1,6 @@
 //! `tot run`.
 
 use std::fs;
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -94,62 +93,6 @@ fn the_content_of_an_untracked_file_is_stored_only_if_it_is_named() {
 }
 
 #[test]
-fn what_was_expected_and_did_not_come_is_said_and_changes_no_status() {
-    let world = World::new();
-    let said = world.run(&["--expect", "^yes", "--expect", "n=(.*) in 0..1", "--exit", "1"], "echo n=2");
-    assert_eq!(said.status, 0);
-    let lines: Vec<&str> = said.err.lines().collect();
-    assert_eq!(
-        lines[..3],
-        [
-            "tot run: expected exit 1, got: exit 0",
-            "tot run: `^yes`: no line of the output matches",
-            "tot run: `n=(.*)`: expected a number in 0..1, got: 2",
-        ]
-    );
-    assert!(world.captured().expectations.iter().all(|it| !it.held));
-}
-
-#[test]
-fn wrong_usage_and_a_node_that_is_not_there_are_told_before_the_command_takes_its_time() {
-    let world = World::new();
-    for (arguments, status, reason) in [
-        (&["R2.A1", "--"][..], 1, "there is no node R2.A1"),
-        (&["R1.A", "--expect", "(", "--"], 2, "is not a regular expression"),
-        (&["--attach", "value", "--"], 2, "name it"),
-        (&["R1.A"], 2, "COMMAND"),
-        (&["ffff", "--"], 1, "ffff"),
-    ] {
-        let said = world.tot(&[&["run"], arguments, &["touch", "ran"]].concat());
-        assert_eq!(said.status, status, "{said:?}");
-        assert!(said.err.contains(reason), "{said:?}");
-    }
-    assert!(!world.project.join("ran").exists());
-    assert!(world.runs().is_empty());
-}
-
-#[test]
-fn a_command_reads_what_it_is_given() {
-    let world = World::new();
-    let mut command = world.tot_in(&world.project, &["run", "R1.A", "--", "cat"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"given").unwrap();
-    assert_eq!(child.wait_with_output().unwrap().stdout, b"given");
-    assert_eq!(world.captured().output.text, "given");
-}
-
-#[test]
-fn a_reader_that_goes_away_ends_the_command_as_it_would_without() {
-    let world = World::new();
-    let mut command = world.tot_in(&world.project, &["run", "R1.A", "--", "yes"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    drop(child.stdout.take());
-    assert_eq!(child.wait().unwrap().code(), Some(128 + 13));
-    assert_eq!(world.captured().ended, Ended::Signal(13));
-}
-
-#[test]
 fn a_command_that_takes_too_long_is_ended_with_all_that_it_has_started() {
     let world = World::new();
     let said =
@@ -193,21 +136,6 @@ fn a_command_that_kills_its_parent_loses_nothing_that_was_there() {
     let said = world.run(&[], "kill -TERM $PPID; sleep 600");
     assert_eq!((said.status, world.runs().len()), (128 + 15, 2), "{said:?}");
     world.assert_sound();
-}
-
-#[test]
-fn a_command_may_delete_the_folder_that_it_runs_in_and_the_whole_project() {
-    let world = World::new();
-    for (folder, script) in [("sub", "rm -rf ../sub"), ("sub", "rm -rf ../.git ../*")] {
-        world.write(&format!("{folder}/file"), "");
-        let mut command =
-            world.tot_in(&world.project.join(folder), &["run", "R1.A", "--", "sh", "-c", script]);
-        let said: Said = command.output().unwrap().into();
-        assert_eq!(said.status, 0, "{said:?}");
-        assert!(said.err.contains("stored as"), "{said:?}");
-    }
-    assert_eq!(world.runs().len(), 2);
-    world.sandbox.assert_sound(&world.repository());
 }
 
 /// The summary of a node's runs once replaced the agent's own evidence.
@@ -337,43 +265,6 @@ fn a_command_asks_at_the_terminal_and_ends_by_its_keys_with_all_that_it_has_star
         let process = fs::read_to_string(world.project.join("pid")).unwrap();
         eventually("its end", || !is_alive(&process));
     }
-}
-
-#[test]
-fn a_missing_program_is_stored_as_not_run() {
-    let world = World::new();
-    let said = world.tot(&["run", "R1.A", "--", "no-such-program"]);
-    assert_eq!(said.status, 127);
-    assert_eq!(world.captured().ended, Ended::NotRun("the program no-such-program does not exist".into()));
-}
-
-#[test]
-fn an_unborn_and_a_shallow_repository_and_one_with_submodules_are_named_as_they_are() {
-    let world = World::without_repository();
-    world.write("file", "1");
-    world.git(&["init", "-q", "-b", "main"]);
-    assert_eq!(world.run(&[], "true").status, 0);
-    let project = world.captured().project.unwrap();
-    assert_eq!((project.commit, project.untracked, project.patch), (None, strings(&["file"]), None));
-
-    let world = World::new();
-    world.write("value", "2\n");
-    let last = world.commit();
-    let shallow = world.sandbox.path("shallow");
-    let address = format!("file://{}", world.project.display());
-    world.git(&["clone", "-q", "--depth", "1", &address, shallow.to_str().unwrap()]);
-    assert!(world.tot_in(&shallow, &["run", "R1.A", "--", "true"]).output().unwrap().status.success());
-    assert_eq!(world.captured().project.unwrap().commit, Some(last));
-
-    let world = World::new();
-    let address = world.project.display().to_string();
-    world.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", &address, "part"]);
-    world.commit();
-    world.write("part/value", "2\n");
-    assert_eq!(world.run(&[], "true").status, 0);
-    let project = world.captured().project.unwrap();
-    // A patch of the project can't contain it.
-    assert_eq!((project.changed, project.patch), (vec!["part".to_owned()], None));
 }
 
 /// If its index is newer, git considers a file unchanged by its size and its time in seconds.

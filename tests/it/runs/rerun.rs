@@ -498,15 +498,3 @@ fn in_a_sandbox_there_is_no_network_and_nothing_to_write_to_but_the_work_tree() 
     let last = world.repeated().remove(1).2;
     assert_eq!(last.ended, Ended::NotRun("the program no-such-program does not exist".into()));
 }
-
-#[test]
-fn a_run_of_a_proposal_that_was_withdrawn_stays_and_is_run_again() {
-    let world = World::new();
-    assert_eq!(world.run(&[], "echo same").status, 0);
-    let withdrawn = world.tot(&["propose", "--withdraw", "R1.A"]);
-    assert_eq!(withdrawn.status, 0, "{withdrawn:?}");
-    let again = world.tot(&["rerun", "--all", "--yes", "--at", "here"]);
-    assert!(again.status == 0 && again.out.contains("1 of 1 same"), "{again:?}");
-    assert_eq!(world.repeated().len(), 1);
-    world.assert_sound();
-}
