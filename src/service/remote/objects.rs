@@ -1,4 +1,4 @@
-//! Local references, and queries about commits and files that are needed only for exchanges with remotes.
+//! Local references, and what an exchange with a remote needs of local objects. `store` relates commits to each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Custom rulesets: the folder, the command and the guide; and the copy that each investigation is judged by.
+//! Custom rulesets: the folder, the guide, and the copy that each investigation is judged by.
 
 mod guide;
 mod pinned;
