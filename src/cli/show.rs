@@ -6,7 +6,6 @@ mod tree;
 use std::sync::Arc;
 
 use clap::Args;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::CommandResult;
@@ -17,7 +16,7 @@ use crate::assess::{Answer, Assessment, Verdict};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{BoundAnswer, Diagnostic, Node};
-use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::json::VerdictJson;
 use crate::service::reply::present;
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -42,31 +41,16 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?,
-contested, evidence, confirmedBy: [{nodeId, grade, distance, caveats?}], refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
-node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, runs, attachments}, where node has the fields of
-investigation.json
+conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?, contested, verdict: {words,
+class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
+openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a node: {id, node, comments, runs,
+attachments}, where node has the fields of investigation.json, as in tot_read
 
 Examples:
   tot show                  the current or only investigation
   tot show 0196 --all       with every node of its tree
   tot show 0196 R2.A1       one node
   tot show --json | jq -r '.answers[].title'";
-
-/// A node that confirms an answer, with the weight of that confirmation.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShowConfirmation<'a> {
-    node_id: String,
-    grade: Grade,
-    /// The distance from the answer, as a line of text.
-    distance: String,
-    /// The limits of the confirmation: what it did not try.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    caveats: &'a [String],
-    #[serde(skip)]
-    verdict: Verdict,
-}
 
 /// The maximum number of answers shown on the terminal.
 const ANSWERS: usize = 20;
@@ -106,9 +90,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
     let line = |node: &Node| present(&NodeLine::new(assessment, node));
     let answer = |answer: &Answer<'_>| {
         let mut entry = line(answer.node)?;
-        entry["evidence"] = json!(assessment.evidence_words(answer));
-        entry["confirmedBy"] = json!(confirmed_by(assessment, Some(answer)));
-        entry["refutedBy"] = json!(refuted_by(Some(answer)));
+        entry["verdict"] = present(&VerdictJson::new(assessment, answer))?;
         Ok(entry)
     };
     let blocker =
@@ -157,25 +139,6 @@ fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
-fn confirmed_by<'a>(assessment: &Assessment<'a>, answer: Option<&Answer<'_>>) -> Vec<ShowConfirmation<'a>> {
-    let by = answer.iter().flat_map(|answer| answer.confirming.iter().map(|by| (&**answer.node, by)));
-    let confirmation = |(answer, by): (_, &Confirming)| ShowConfirmation {
-        node_id: by.node.to_string(),
-        grade: by.grade,
-        distance: assessment.distance(answer, by).map_or_else(String::new, |it| it.to_string()),
-        caveats: {
-            let node = assessment.investigation.node(&by.node);
-            node.and_then(|node| node.classification.as_ref()).map_or(&[], |result| &result.caveats)
-        },
-        verdict: by.verdict(),
-    };
-    by.map(confirmation).collect()
-}
-
-fn refuted_by(answer: Option<&Answer<'_>>) -> Vec<String> {
-    answer.iter().flat_map(|answer| &answer.refuted_by).map(ToString::to_string).collect()
-}
-
 /// Formats everything except the tree.
 fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> String {
     let (investigation, end) = (assessment.investigation, assessment.end());
@@ -217,20 +180,22 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> St
     }
     let answer = |answer: &Answer<'_>| {
         let line = NodeLine::new(assessment, answer.node);
-        let confirmed_by = confirmed_by(assessment, Some(answer));
         let mut text = format!("  {}\n", line.text(screen, 2));
         // A verdict is added to confirmations that are weaker than the answer's verdict.
-        let by = confirmed_by.iter().map(|by| match Some(by.verdict) == line.verdict {
-            true => by.node_id.clone(),
-            false => format!("{} ({})", by.node_id, by.verdict.label()),
+        let by = answer.confirming.iter().map(|by| match Some(by.verdict()) == line.verdict {
+            true => by.node.to_string(),
+            false => format!("{} ({})", by.node, by.verdict().label()),
         });
         let by: Vec<String> = by.collect();
         let words = answer.words();
         let said = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
         let style = line.verdict.map_or(QUIET, verdict_style);
         text.push_str(&format!("    {}\n", styled(style, &screen.rest(&said, 4))));
-        for best in confirmed_by.iter().take(1).filter(|best| best.verdict > Verdict::NotChecked) {
-            let line = format!("{}: {}", best.node_id, best.distance);
+        let best = answer.confirming.first().filter(|best| best.verdict() > Verdict::NotChecked);
+        if let Some((best, distance)) =
+            best.and_then(|best| Some((best, assessment.distance(answer.node, best)?)))
+        {
+            let line = format!("{}: {distance}", best.node);
             text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
         }
         if !answer.runs.is_empty() {

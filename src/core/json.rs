@@ -1,6 +1,7 @@
 //! Nodes, comments and runs as JSON for programs: in `investigation.json`, in replies, and in the output of commands.
 //!
-//! The domain's types serialize themselves, as in files. [`NodeJson`] adds what is derived from the tree and the rules.
+//! The domain's types serialize themselves, as in files. [`NodeJson`] adds what is derived from the tree and the rules,
+//! with the verdict on an answer as one object.
 //! No JSON contains what only files tell about people: email addresses, and names that git contradicts.
 //!
 //! Pure. [`shorten`] creates a short form.
@@ -8,19 +9,24 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::domain::{Caller, Classification, Conclusion, Investigation, Node, NodeId, RunId};
+use crate::assess::{Answer, Assessment, Distance};
+use crate::domain::{Caller, Classification, CommentId, Conclusion, Node, NodeId, RunId};
 use crate::format::record::Record;
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::Role;
+use crate::ruleset::rules::verification::Grade;
 use crate::text;
 
 /// A node: its stored fields, and those derived from its place in the tree and from the rules.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeJson<'a> {
-    /// The stored fields. `state` is the current state, and `committedAs` the state stored by the commit.
+    /// The id.
+    pub node_id: &'a NodeId,
+    /// The other stored fields. `state` is the current state, and `committedAs` the state stored by the commit.
     #[serde(flatten, serialize_with = "node_fields")]
     pub node: &'a Node,
     /// The children.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<&'a NodeId>,
     /// The round.
     pub round: u32,
@@ -30,26 +36,113 @@ pub struct NodeJson<'a> {
     /// True if the node's results have different states and nobody has decided between them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contested: bool,
+    /// The verdict, if the node is an answer or refuted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictJson>,
+}
+
+/// The verdict on an answer, with what it is based on.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerdictJson {
+    /// The verdict in words.
+    pub words: String,
+    /// The kind of verdict: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`.
+    pub class: &'static str,
+    /// The grade of the best confirmation, even of a contested answer.
+    pub confirmation: Grade,
+    /// The confirming nodes, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confirmed_by: Vec<ConfirmationJson>,
+    /// The refuting nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuted_by: Vec<NodeId>,
+    /// The open objections to the answer or to a node it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contested_by: Vec<CommentId>,
+    /// The nodes with differing results that the answer rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<NodeId>,
+    /// The worth of the commands that were run as evidence, in words.
+    pub evidence: String,
+    /// The runs for the answer, for its path and for the nodes that confirm it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunId>,
+    /// The runs whose rerun gave a different result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing_runs: Vec<RunId>,
+}
+
+/// A node that confirms an answer, with the weight of that confirmation.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmationJson {
+    /// The confirming node.
+    pub node_id: NodeId,
+    /// The grade of the confirmation.
+    pub grade: Grade,
+    /// The distance from the answer, in words.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
+    pub distance: Option<Distance>,
+    /// The limits of the confirmation: what it did not try.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
 }
 
 impl<'a> NodeJson<'a> {
-    /// Creates the JSON of a node of the investigation.
-    pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
-        let role = |state| Some(rules?.ruleset().state(state)?.role);
+    /// Creates the JSON of a node of the assessed investigation.
+    pub fn new(assessment: &Assessment<'a>, node: &'a Node) -> Self {
+        let role = |state| Some(assessment.rules?.ruleset().state(state)?.role);
         NodeJson {
+            node_id: &node.id,
             node,
-            children: investigation.children(&node.id).map(|child| &child.id).collect(),
+            children: assessment.investigation.children(&node.id).map(|child| &child.id).collect(),
             round: node.round(),
             role: node.state().and_then(role),
             contested: node.classification.as_ref().is_some_and(Classification::is_contested),
+            verdict: assessment.answer(&node.id).map(|answer| VerdictJson::new(assessment, answer)),
         }
     }
+}
+
+impl VerdictJson {
+    /// Creates the JSON of the verdict on an answer.
+    pub fn new(assessment: &Assessment<'_>, answer: &Answer<'_>) -> Self {
+        let confirmations = answer.confirming.iter().map(|by| {
+            let node = assessment.investigation.node(&by.node);
+            let result = node.and_then(|node| node.classification.as_ref());
+            ConfirmationJson {
+                node_id: by.node.clone(),
+                grade: by.grade,
+                distance: assessment.distance(answer.node, by),
+                caveats: result.map(|result| result.caveats.clone()).unwrap_or_default(),
+            }
+        });
+        VerdictJson {
+            words: answer.words().into_owned(),
+            class: answer.verdict.class(),
+            confirmation: answer.grade,
+            confirmed_by: confirmations.collect(),
+            refuted_by: answer.refuted_by.clone(),
+            contested_by: answer.against.clone(),
+            differing: answer.differing.clone(),
+            evidence: assessment.evidence_words(answer),
+            runs: answer.runs.clone(),
+            differing_runs: answer.differing_runs.clone(),
+        }
+    }
+}
+
+fn in_words<S: Serializer>(distance: &Option<Distance>, serializer: S) -> Result<S::Ok, S::Error> {
+    distance.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
 fn node_fields<S: Serializer>(node: &&Node, serializer: S) -> Result<S::Ok, S::Error> {
     let mut node = Node::clone(node);
     node.visit_callers(|_, caller| publish(caller));
     let mut fields = serde_json::to_value(&node).map_err(serde::ser::Error::custom)?;
+    // The file has it as `id`. Calls use `nodeId`.
+    fields.as_object_mut().and_then(|fields| fields.shift_remove("id"));
     if let Some(result) = &node.classification {
         name_states(&mut fields, result);
         let others = fields.get_mut("otherResults").and_then(Value::as_array_mut).into_iter().flatten();

@@ -13,8 +13,7 @@ use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
 use crate::domain::{Attached, AttachmentName, BoundAnswer, Comment, Conclusion, Meta, Node, NodeId, Run};
-use crate::json::{self, NodeJson};
-use crate::ruleset::rules::verification::Grade;
+use crate::json::{self, NodeJson, VerdictJson};
 use crate::service::signoff::SignOffView;
 
 /// The version of the file format.
@@ -50,8 +49,9 @@ struct InvestigationJson<'a> {
     /// The limits of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
-    solutions: Vec<SolutionJson>,
-    refuted: Vec<Refuted>,
+    /// The answers that the conclusion rests on, then the other answers, most certain first.
+    answers: Vec<AnswerJson<'a>>,
+    refuted: Vec<AnswerJson<'a>>,
     theories: Vec<String>,
     dead_ends: Vec<String>,
     blockers: Vec<BlockerJson>,
@@ -74,15 +74,16 @@ struct InvestigationJson<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct AttachmentJson<'a> {
-    node: &'a NodeId,
+    node_id: &'a NodeId,
     name: &'a AttachmentName,
     base64: String,
 }
 
 impl<'a> AttachmentJson<'a> {
     fn of(file: &'a Attached) -> Self {
-        AttachmentJson { node: &file.node, name: &file.name, base64: STANDARD.encode(&file.content) }
+        AttachmentJson { node_id: &file.node, name: &file.name, base64: STANDARD.encode(&file.content) }
     }
 }
 
@@ -96,48 +97,19 @@ struct MetaJson<'a> {
     ended: bool,
 }
 
+/// An answer, or a refuted node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SolutionJson {
-    node: String,
-    /// The verdict in words.
-    verdict: Cow<'static, str>,
-    /// True if someone other than the author confirms the answer, and nothing contests it.
-    verified: bool,
-    /// The grade of the confirmation.
-    confirmation: Grade,
-    /// The nodes that confirm the answer, surest first.
-    verified_by: Vec<String>,
-    /// The distances of the confirming nodes from the answer, in words.
-    distances: Vec<String>,
-    /// The open objections to the answer or to a node it rests on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    contested_by: Vec<String>,
-    /// The nodes with conflicting results that the answer rests on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    differing: Vec<String>,
-    /// The grade of the evidence for the answer, in words.
-    evidence: String,
-    /// The captured runs for the answer, for its path and for the nodes that confirm it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    runs: Vec<String>,
-    /// The runs whose rerun gave a different result.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    differing_runs: Vec<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Refuted {
-    node: String,
-    refuted_by: Vec<String>,
+struct AnswerJson<'a> {
+    node_id: &'a NodeId,
+    verdict: VerdictJson,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BlockerJson {
     code: String,
-    node: Option<String>,
+    node_id: Option<String>,
     message: String,
 }
 
@@ -159,7 +131,7 @@ struct CommitJson {
 #[serde(rename_all = "camelCase")]
 struct ChangeOf {
     what: &'static str,
-    node: Option<String>,
+    node_id: Option<String>,
 }
 
 fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> InvestigationJson<'a> {
@@ -168,32 +140,20 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
     let rules = snapshot.rules();
     let assessment = Assessment::new(investigation, rules);
     let ids = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| node.id.to_string()).collect();
-    let solution = |answer: &Answer<'_>| SolutionJson {
-        node: answer.node.id.to_string(),
-        verdict: answer.words(),
-        verified: answer.verdict.is_confirmed(),
-        confirmation: answer.grade,
-        verified_by: strings(answer.confirming.iter().map(|it| &it.node)),
-        distances: answer
-            .confirming
-            .iter()
-            .map(|by| {
-                assessment.distance(answer.node, by).map_or_else(String::new, |mut distance| {
-                    distance.own.take_if(|_| input.withheld.contains(&by.node));
-                    distance.to_string()
-                })
-            })
-            .collect(),
-        contested_by: strings(&answer.against),
-        differing: strings(&answer.differing),
-        evidence: assessment.evidence_words(answer),
-        runs: strings(&answer.runs),
-        differing_runs: strings(&answer.differing_runs),
+    // The citations of a withheld confirmation are unknown.
+    let public = |mut verdict: VerdictJson| {
+        let withheld = verdict.confirmed_by.iter_mut().filter(|by| input.withheld.contains(&by.node_id));
+        withheld.filter_map(|by| by.distance.as_mut()).for_each(|distance| distance.own = None);
+        verdict
     };
-    let refuted = assessment
-        .refuted
-        .iter()
-        .map(|answer| Refuted { node: answer.node.id.to_string(), refuted_by: strings(&answer.refuted_by) });
+    let answers = |answers: &[Answer<'a>]| {
+        let verdict = |answer: &Answer<'_>| public(VerdictJson::new(&assessment, answer));
+        answers.iter().map(|it| AnswerJson { node_id: &it.node.id, verdict: verdict(it) }).collect()
+    };
+    let nodes = investigation.nodes().map(|node| {
+        let node = NodeJson::new(&assessment, node);
+        NodeJson { verdict: node.verdict.map(public), ..node }
+    });
     InvestigationJson {
         version: VERSION,
         meta: MetaJson {
@@ -212,8 +172,8 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
             .map(|bound| BoundAnswer { id: bound.id.clone(), role: bound.role })
             .collect(),
         limits: strings(assessment.limits()),
-        solutions: assessment.answers.iter().map(solution).collect(),
-        refuted: refuted.collect(),
+        answers: answers(&assessment.answers),
+        refuted: answers(&assessment.refuted),
         theories: ids(&assessment.theories),
         dead_ends: ids(&assessment.dead_ends),
         blockers: assessment
@@ -221,12 +181,12 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
             .iter()
             .map(|blocker| BlockerJson {
                 code: blocker.code.to_string(),
-                node: blocker.node.clone(),
+                node_id: blocker.node.clone(),
                 message: blocker.message.agent().to_owned(),
             })
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
-        nodes: investigation.nodes().map(|node| NodeJson::new(investigation, rules, node)).collect(),
+        nodes: nodes.collect(),
         comments: investigation.comments().map(|comment| json::record(comment.as_ref())).collect(),
         runs: investigation.runs().map(|run| json::record(run.as_ref())).collect(),
         attachments: input.attachments.iter().map(AttachmentJson::of).collect(),
@@ -249,7 +209,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
                     .iter()
                     .map(|happening| ChangeOf {
                         what: verb_of(happening).1,
-                        node: happening.node_id().map(ToString::to_string),
+                        node_id: happening.node_id().map(ToString::to_string),
                     })
                     .collect(),
             })

@@ -191,8 +191,8 @@ fn the_data_file_has_camel_case_fields() {
     let files = render(&[sample()]);
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
     assert_eq!(data["meta"]["minRounds"], 5);
-    assert_eq!(data["solutions"][0]["verifiedBy"][0], "R5.A1a1v");
-    let node = data["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "R2.A3").unwrap();
+    assert_eq!(data["answers"][0]["verdict"]["confirmedBy"][0]["nodeId"], "R5.A1a1v");
+    let node = data["nodes"].as_array().unwrap().iter().find(|node| node["nodeId"] == "R2.A3").unwrap();
     assert_eq!((&node["state"], &node["committedAs"]), (&"EXPLORE".into(), &"EXPLORE".into()));
     assert_eq!(node["reclassified"].as_array().unwrap().len(), 2);
     assert_eq!(node["parent"], "R1.A");

@@ -162,7 +162,7 @@ fn certainty(session: &mut Session<'_>) -> String {
 /// Asserts the verdicts on R2.A1 and R2.A2, which a running server has to read anew.
 fn assert_verdicts(session: &mut Session<'_>, first: &str, second: &str) {
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
-    let words = [0, 1].map(|at| read["nodes"][at]["verdict"].as_str().unwrap());
+    let words = [0, 1].map(|at| read["nodes"][at]["verdict"]["words"].as_str().unwrap());
     assert_eq!(words, [first, second], "{read:#}");
 }
 
@@ -186,6 +186,31 @@ fn object(session: &mut Session<'_>) {
     let objection =
         json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
     session.ok("tot_comment", objection);
+}
+
+#[test]
+fn a_node_and_its_verdict_are_the_same_json_in_replies_commands_and_sites() {
+    let sandbox = Sandbox::new();
+    let mut session = ended(&sandbox);
+    object(&mut session);
+    let folder = session.repository();
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    says(&sandbox, &folder, "report . --out ../site");
+    let data = json(&std::fs::read_to_string(folder.join("../site/investigation.json")).unwrap());
+    let shown = json(&says(&sandbox, &folder, "show --json"));
+    for node in data["nodes"].as_array().unwrap() {
+        let id = node["nodeId"].as_str().unwrap();
+        let mut read = session.ok("tot_read", json!({"nodeIds": [id]}))["nodes"][0].take();
+        read.as_object_mut().unwrap().remove("comments");
+        assert_eq!(&read, node);
+        assert_eq!(&json(&says(&sandbox, &folder, &format!("show {id} --json")))["node"], node);
+        let verdict = |document: &Value| {
+            let mut answers = document["answers"].as_array().unwrap().iter();
+            answers.find(|answer| answer["nodeId"] == id).map(|answer| answer["verdict"].clone())
+        };
+        let expected = node.get("verdict").cloned();
+        assert_eq!([verdict(&data), verdict(&shown)], [expected.clone(), expected]);
+    }
 }
 
 /// One person captures the run in the project; another session and another person rerun it.
@@ -417,7 +442,7 @@ fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
     edit_findings(&sandbox, &folder, "R2.A1");
     let verdict = |session: &mut Session<'_>| {
         let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
-        read["nodes"][0]["verdict"].as_str().unwrap().to_owned()
+        read["nodes"][0]["verdict"]["words"].as_str().unwrap().to_owned()
     };
     person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
     assert_eq!(verdict(&mut session), "checked only by its author");

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::{ShowConfirmation, confirmed_by, refuted_by};
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
@@ -17,11 +16,6 @@ pub(super) struct NodeDocument<'a> {
     /// The investigation's id.
     id: String,
     node: NodeJson<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sure: Option<&'static str>,
-    contested: bool,
-    confirmed_by: Vec<ShowConfirmation<'a>>,
-    refuted_by: Vec<String>,
     comments: Vec<Comment>,
     /// The runs for the node, and the runs that the node's results name.
     runs: Vec<RunEntry>,
@@ -30,15 +24,9 @@ pub(super) struct NodeDocument<'a> {
 
 pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> NodeDocument<'a> {
     let investigation = assessment.investigation;
-    let line = NodeLine::new(assessment, node);
-    let answer = assessment.answer(&node.id);
     NodeDocument {
         id: investigation.meta().id.to_string(),
-        node: NodeJson::new(investigation, assessment.rules, node),
-        sure: line.sure,
-        contested: line.contested,
-        confirmed_by: confirmed_by(assessment, answer),
-        refuted_by: refuted_by(answer),
+        node: NodeJson::new(assessment, node),
         comments: investigation.comments_on(&node.id).map(|comment| json::record(comment.as_ref())).collect(),
         runs: assessment.runs_of(&node.id).map(|run| run.entry(usize::MAX, usize::MAX)).collect(),
         attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
@@ -76,16 +64,15 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
     let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));
     text.push_str(&section("Extends", &parent.unwrap_or_default()));
-    let (confirming, refuting) = (confirmed_by(assessment, answer), refuted_by(answer));
     let below = |child: &Node| {
-        let id = child.id.as_str();
-        let confirms = confirming
-            .iter()
-            .find(|it| it.node_id == id)
-            .map(|it| styled(verdict_style(it.verdict), &format!("confirms it: {}", it.verdict.label())));
-        let refutes = refuting.iter().any(|it| it == id).then(|| styled(BAD, "refutes it"));
-        let distance = confirming.iter().find(|it| it.node_id == id);
-        let distance = distance.map(|it| styled(QUIET, &screen.rest(&it.distance, 4)));
+        let by = answer.and_then(|answer| answer.confirming.iter().find(|by| by.node == child.id));
+        let confirms = by.map(|by| by.verdict());
+        let confirms = confirms
+            .map(|verdict| styled(verdict_style(verdict), &format!("confirms it: {}", verdict.label())));
+        let refutes = answer.is_some_and(|answer| answer.refuted_by.contains(&child.id));
+        let refutes = refutes.then(|| styled(BAD, "refutes it"));
+        let distance = by.and_then(|by| assessment.distance(node, by));
+        let distance = distance.map(|it| styled(QUIET, &screen.rest(&it.to_string(), 4)));
         let notes = [confirms, distance, refutes].into_iter().flatten().map(|note| format!("    {note}\n"));
         format!("  {}\n{}", NodeLine::new(assessment, child).text(screen, 2), notes.collect::<String>())
     };

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::tool::About;
 use super::ToolOutcome;
-use crate::assess::{Answer, Assessment, Verdict, newest_runs};
+use crate::assess::{Assessment, newest_runs};
 use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::json::{self, NodeJson};
@@ -152,8 +152,7 @@ fn read<'n>(
     let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
         let findings = node.classification.as_ref().map(|result| result.findings.as_str());
-        let mut fields = fields_without_findings(&assessment, NodeJson::new(investigation, rules, node));
-        fields.extend(judgment(&assessment, assessment.answer(&node.id)));
+        let fields = fields_without_findings(&assessment, NodeJson::new(&assessment, node));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -184,33 +183,6 @@ fn read<'n>(
         read.nodes.push(whole);
     }
     read
-}
-
-/// Returns the judgment on an answer: its verdict, its confirmations with their distances, its caveats, and the nodes
-/// that contest or refute it.
-fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
-    /// The maximum number of nodes to name.
-    const NAMED: usize = 5;
-    /// The maximum length of a caveat, in characters.
-    const LIMIT: usize = 200;
-    let Some(answer) = answer else { return Map::new() };
-    if answer.verdict == Verdict::Refuted {
-        let by: Vec<&NodeId> = answer.refuted_by.iter().take(NAMED).collect();
-        return nonempty_fields(json!({"verdict": answer.words(), "refutedBy": by}));
-    }
-    let confirming = answer.confirming.iter().take(NAMED);
-    let distances =
-        confirming.filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
-    let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
-    let against = answer.against.iter().take(NAMED).map(ToString::to_string);
-    nonempty_fields(json!({
-        "verdict": answer.words(),
-        "confirmation": answer.grade,
-        "confirmedBy": distances.collect::<Vec<_>>(),
-        "evidenceVerdict": (!answer.runs.is_empty()).then(|| assessment.evidence_words(answer)),
-        "limits": limits.collect::<Vec<_>>(),
-        "contestedBy": against.collect::<Vec<_>>(),
-    }))
 }
 
 /// Returns the piece of the text that starts at a character offset and takes up at most `room` bytes in JSON, along
@@ -258,13 +230,10 @@ fn fields(
     let (investigation, id) = (assessment.investigation, &view.node.id);
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
-    // Calls use `nodeId`, so the reply does too.
-    let mut fields = Map::from_iter([("nodeId".to_owned(), Value::from(id.as_str()))]);
-    let mut viewed = nonempty_fields(serde_json::to_value(&view).unwrap_or_default());
+    let mut fields = nonempty_fields(serde_json::to_value(&view).unwrap_or_default());
     // The caller inserts the piece of the findings.
-    viewed.entry("findings").and_modify(|findings| *findings = Value::from(""));
-    let cut = json::shorten(&mut viewed, characters, entries);
-    fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
+    fields.entry("findings").and_modify(|findings| *findings = Value::from(""));
+    let cut = json::shorten(&mut fields, characters, entries);
     let comments: Vec<_> = investigation.comments_on(id).collect();
     // The newest comments are kept because they include most of the open ones.
     let more_comments = comments.len().saturating_sub(entries);

@@ -741,18 +741,19 @@ fn data(case: &Case<'_>) -> Read {
     let data: Value = serde_json::from_slice(&case.files["investigation.json"]).unwrap();
     prop_assert_eq!(&data["outcome"], &serde_json::to_value(assessment.outcome).unwrap());
     prop_assert_eq!(&data["verdict"], &serde_json::to_value(assessment.words()).unwrap());
-    let solutions = data["solutions"].as_array().unwrap();
-    prop_assert_eq!(solutions.len(), assessment.answers.len());
-    for (solution, answer) in solutions.iter().zip(&assessment.answers) {
-        prop_assert_eq!(solution["node"].as_str(), Some(answer.node.id.as_str()));
-        prop_assert_eq!(&solution["verdict"], &Value::from(answer.words()));
+    let answers = data["answers"].as_array().unwrap();
+    prop_assert_eq!(answers.len(), assessment.answers.len());
+    for (entry, answer) in answers.iter().zip(&assessment.answers) {
+        let verdict = &entry["verdict"];
+        prop_assert_eq!(entry["nodeId"].as_str(), Some(answer.node.id.as_str()));
+        prop_assert_eq!(&verdict["words"], &Value::from(answer.words()));
         let differing: Vec<String> = answer.differing_runs.iter().map(ToString::to_string).collect();
-        prop_assert_eq!(solution.get("differingRuns").is_some(), !differing.is_empty());
-        prop_assert_eq!(&solution["evidence"], &Value::from(case.assessment.evidence_words(answer)));
-        prop_assert_eq!(solution["verified"].as_bool(), Some(answer.verdict.is_confirmed()));
+        prop_assert_eq!(verdict.get("differingRuns").is_some(), !differing.is_empty());
+        prop_assert_eq!(&verdict["evidence"], &Value::from(case.assessment.evidence_words(answer)));
+        prop_assert_eq!(verdict["class"].as_str(), Some(answer.verdict.class()));
     }
     let refuted: Vec<&str> =
-        data["refuted"].as_array().unwrap().iter().filter_map(|it| it["node"].as_str()).collect();
+        data["refuted"].as_array().unwrap().iter().filter_map(|it| it["nodeId"].as_str()).collect();
     let expected: Vec<&str> = assessment.refuted.iter().map(|answer| answer.node.id.as_str()).collect();
     prop_assert_eq!(refuted, expected);
     Ok(())

@@ -130,10 +130,11 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     let file = input.snapshot.ruleset.clone().unwrap();
     let rules = EffectiveRules::new(&file.ruleset, investigation.meta());
     let node = investigation.node(&"R3.A1a".parse().unwrap()).unwrap();
-    let view = serde_json::to_value(NodeJson::new(&investigation, Some(rules), node)).unwrap();
+    let assessment = crate::assess::Assessment::new(&investigation, Some(rules));
+    let view = serde_json::to_value(NodeJson::new(&assessment, node)).unwrap();
     let files = render(&[input]);
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
-    let stored = data["nodes"].as_array().unwrap().iter().find(|it| it["id"] == "R3.A1a").unwrap();
+    let stored = data["nodes"].as_array().unwrap().iter().find(|it| it["nodeId"] == "R3.A1a").unwrap();
     assert_eq!(stored, &view);
     let (page, print) = (page(&files, "nodes/R3.A1a.html"), page(&files, "print.html"));
     for (field, value) in leaves("", &view) {

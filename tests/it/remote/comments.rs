@@ -60,7 +60,7 @@ fn a_contested_answer_is_called_so_by_tools_and_on_the_page_until_the_objection_
         json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day.", "agentId": "x"});
     let comment = session.ok("tot_comment", objection)["commentId"].clone();
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
-    assert_eq!(read["nodes"][0]["contestedBy"], json!([comment]));
+    assert_eq!(read["nodes"][0]["verdict"]["contestedBy"], json!([comment]));
     let end = session.ok("tot_end", json!({"conclusion": "It was the cache."}));
     assert_eq!(end["solutions"][0]["contestedBy"], json!([comment]), "{end}");
     let page = session.repository().join("README.md");

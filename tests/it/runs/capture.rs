@@ -148,7 +148,7 @@ fn the_evidence_of_a_node_is_read_beside_what_its_commands_are_worth() {
     let read = server.ok("tot_read", serde_json::json!({"sessionId": world.id, "nodeIds": ["R2.A1"]}));
     let node = &read["nodes"][0];
     assert_eq!(
-        (&node["evidence"], &node["evidenceVerdict"]),
+        (&node["evidence"], &node["verdict"]["evidence"]),
         (&"Seen.".into(), &"1 command, not rerun yet".into())
     );
     assert_eq!(node["runs"][0]["command"], "cat value", "{node}");
