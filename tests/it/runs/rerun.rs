@@ -253,18 +253,6 @@ fn what_can_not_run_is_named_and_is_no_difference() {
     assert_eq!(unknown.status, 2, "{unknown:?}");
 }
 
-#[test]
-fn more_changes_than_are_stored_are_named_and_nothing_is_run_without_them() {
-    let world = World::new();
-    world.write("value", &"many words\n".repeat(10_000));
-    assert_eq!(world.run(&[], "true").status, 0);
-    let project = world.captured().project.unwrap();
-    assert_eq!((project.changed, project.patch), (vec!["value".to_owned()], None));
-    let said = world.again(&["--all"]);
-    assert!(said.out.contains("not stored in the run: 1 changed file (value)"), "{said:?}");
-    assert_eq!(said.status, 1);
-}
-
 /// A rerun in a git hook committed to the user's repository; `make`, node and an absolute path read the user's files.
 #[test]
 fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
@@ -313,21 +301,6 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
         (ran.command, ran.folder) = (["sh", "-c", "echo $PWD"].map(str::to_owned).to_vec(), None)
     });
     assert_eq!(again("here")["output"]["text"], format!("{root}\n"));
-}
-
-#[test]
-fn a_rerun_that_differs_names_the_untracked_files_that_it_lacks() {
-    let world = World::new();
-    world.write("data.csv", "7\n");
-    assert_eq!(world.run(&[], "cat data.csv").status, 0);
-    let said = world.again(&["--all"]);
-    assert!(
-        said.out.contains("    without 1 untracked file (data.csv), not stored in the run\n"),
-        "{said:?}"
-    );
-    assert!(world.tot(&["show", "R1.A"]).out.contains("missing in a rerun: 1 untracked file (data.csv)"));
-    world.commit();
-    assert_eq!(world.again(&["--all", "--at", "HEAD"]).status, 0);
 }
 
 #[test]
@@ -452,18 +425,6 @@ fn two_at_once_both_land() {
     }
     assert_eq!(world.repeated().len(), 3);
     assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
-    world.assert_sound();
-}
-
-#[test]
-fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
-    let world = World::without_repository();
-    assert_eq!(world.run(&[], "echo 1").status, 0);
-    let ran = world.captured();
-    assert_eq!((ran.project, ran.folder), (None, None));
-    let said = world.again(&["--all"]);
-    assert_eq!(said.status, 0, "{said:?}");
-    assert_eq!(world.repeated()[0].0, None);
     world.assert_sound();
 }
 
