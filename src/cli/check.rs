@@ -1,5 +1,7 @@
 //! `tot check`: finds errors in investigations.
 
+pub(super) mod signatures;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,6 +19,9 @@ use crate::store::{Store, WorkTree};
 use crate::text::{counted, one_line, sentence};
 
 /// Check investigations: files, rules, ids, history. Exits with status 1 on errors.
+///
+/// `tot check` checks the files, `tot review` goes through what is new, `tot rerun` repeats the commands, and `tot approve` adds
+/// your name.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
@@ -39,15 +44,32 @@ pub(super) struct CheckArguments {
     /// Also look for investigation commits that no branch reaches, for example after `git reset`
     #[arg(long)]
     lost: bool,
+    /// Verify the sign-offs of one investigation instead: which are valid, whose they are, and what has changed since. Exits with
+    /// status 0 if the current commit is approved
+    #[arg(long, conflicts_with_all = ["full", "references", "lost"])]
+    signatures: bool,
+    /// File of allowed SSH keys, one per line as `name@example.org ssh-ed25519 AAAA…` (see ALLOWED SIGNERS in ssh-keygen); default:
+    /// gpg.ssh.allowedSignersFile in your git configuration. For OpenPGP and X.509, your keyring decides
+    #[arg(long, value_name = "FILE", requires = "signatures")]
+    allowed_signers: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
 
 const EXAMPLES: &str = "\
+States of a sign-off:
+  valid      good signature on the current commit
+  stale      good signature, but there are later commits
+  unsigned   anyone could have made it
+  unchecked  no key or program to check the signature with
+  invalid    bad signature, a key that is not allowed, another commit, or a moved tag
+
 Examples:
   tot check                       all investigations, or the current one
   tot check 0196 --full --lost    one investigation, with every object and lost commits
-  tot check --references --strict in the CI of the cited project";
+  tot check --references --strict in the CI of the cited project
+  tot check --signatures --allowed-signers team/allowed_signers
+  tot check --signatures --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
 
 /// The findings in one folder.
 #[derive(Serialize)]
@@ -80,6 +102,14 @@ struct CheckedReference {
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
+    if arguments.signatures {
+        let id = match arguments.investigations.as_slice() {
+            [] => None,
+            [one] => Some(one.to_string_lossy()),
+            _ => return Err(misused("--signatures takes one investigation")),
+        };
+        return signatures::run(id.as_deref(), arguments.allowed_signers.as_deref(), &arguments.common);
+    }
     let project = match &arguments.project {
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),

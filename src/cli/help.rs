@@ -18,8 +18,6 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
             (&["show"], "show an investigation or a node"),
             (&["log", "diff"], "show the history; compare two commits"),
             (&["search"], "search the text of all investigations"),
-            (&["review"], "go through what is new, riskiest first"),
-            (&["check", "rerun"], "find errors; rerun the captured commands"),
         ],
     ),
     (
@@ -34,27 +32,29 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         ],
     ),
     (
-        "Review",
+        "Check",
         &[
+            (&["check"], "check the files, the history and the sign-offs"),
+            (&["review"], "go through what is new, riskiest first"),
+            (&["rerun"], "rerun the captured commands"),
+            (&["approve"], "add your name: sign off an investigation"),
             (&["comment"], "comment on a node or the whole investigation"),
             (&["object", "resolve"], "object to a node; resolve an objection"),
-            (&["approve", "verify"], "sign off an investigation; verify sign-offs"),
         ],
     ),
     (
         "Share",
         &[
             (&["remote", "sync", "clone"], "share investigations through any git remote"),
-            (&["merge"], "resolve git's merge conflicts, node by node"),
             (&["import", "export"], "read or write an investigation as one file"),
         ],
     ),
-    ("Publish", &[(&["report", "open"], "build the static site; open it in your browser")]),
+    ("Publish", &[(&["report"], "build the static site, or open it in your browser")]),
     (
         "Set up",
         &[
-            (&["setup", "mcp"], "configure an agent's MCP client; run the server"),
-            (&["doctor", "help"], "diagnose this setup; explain a topic or a command"),
+            (&["setup", "mcp"], "configure and check a client; run the server"),
+            (&["help"], "explain a topic or a command"),
             (&["completions", "man"], "install shell completions; install manual pages"),
             (&["ruleset", "demo"], "list and check rulesets; play a demo"),
         ],
@@ -183,7 +183,6 @@ mod tests {
             Usage: tot next [OPTIONS] [ID]
             Usage: tot note [OPTIONS] [ID] TEXT [NODE]
             Usage: tot object [OPTIONS] [ID] NODE
-            Usage: tot open [OPTIONS] [ID] [NODE]
             Usage: tot propose [OPTIONS] [ID] [TITLE|FILE]...
             Usage: tot reclassify [OPTIONS] [ID] NODE STATE
             Usage: tot release [OPTIONS] [ID] NODE...
@@ -194,7 +193,6 @@ mod tests {
             Usage: tot show [OPTIONS] [ID] [NODE]
             Usage: tot sync [OPTIONS] [ID]...
             Usage: tot use [OPTIONS] [ID]
-            Usage: tot verify [OPTIONS] [ID]
             ");
         let help = all.find_subcommand_mut("reclassify").unwrap().render_help().to_string();
         assert!(help.contains("\n  <NODE> <STATE>...  "), "{help}");

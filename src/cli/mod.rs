@@ -22,7 +22,6 @@ mod commit;
 mod completions;
 pub mod demo;
 mod diff;
-mod doctor;
 mod draft;
 mod editor;
 mod end;
@@ -36,7 +35,6 @@ mod man;
 mod merge;
 mod next;
 mod note;
-mod open;
 mod place;
 mod print;
 mod programs;
@@ -58,7 +56,6 @@ mod show;
 mod start;
 mod sync;
 mod topics;
-mod verify;
 mod work;
 
 use std::ffi::OsString;
@@ -93,7 +90,7 @@ struct Tot {
     #[arg(long, value_name = "DIR", value_parser = root::path())]
     root: Option<PathBuf>,
     /// When to print in color. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
-    #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true, help_heading = place::EVERYWHERE)]
     color: ColorChoice,
     #[command(subcommand)]
     command: TotCommand,
@@ -114,7 +111,6 @@ enum TotCommand {
     /// Play a complete investigation through the MCP server, and render its report
     Demo(DemoArguments),
     Diff(diff::DiffArguments),
-    Doctor(doctor::DoctorArguments),
     End(end::EndArguments),
     Export(export::ExportArguments),
     Help(topics::HelpArguments),
@@ -122,13 +118,13 @@ enum TotCommand {
     List(list::ListArguments),
     Log(log::LogArguments),
     Man(man::ManArguments),
+    #[command(hide = true)]
     Merge(merge::MergeArguments),
     /// Run the MCP server, as the command tot-mcp does
     Mcp(serving::McpArguments),
     Next(next::NextArguments),
     Note(note::NoteArguments),
     Object(comment::ObjectArguments),
-    Open(open::OpenArguments),
     Propose(propose::ProposeArguments),
     Reclassify(reclassify::ReclassifyArguments),
     Release(claim::ReleaseArguments),
@@ -149,7 +145,6 @@ enum TotCommand {
     Start(start::StartArguments),
     Sync(sync::SyncArguments),
     Use(choose::UseArguments),
-    Verify(verify::VerifyArguments),
 }
 
 #[derive(Args)]
@@ -194,7 +189,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Completions(arguments) => done(completions::run(&arguments)),
         TotCommand::Demo(arguments) => done(run_demo(&arguments)),
         TotCommand::Diff(arguments) => done(diff::run(&arguments)),
-        TotCommand::Doctor(arguments) => doctor::run(&arguments),
         TotCommand::End(arguments) => end::run(&arguments),
         TotCommand::Export(arguments) => done(export::run(&arguments)),
         TotCommand::Help(arguments) => topics::run(&arguments),
@@ -207,7 +201,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Next(arguments) => next::run(&arguments),
         TotCommand::Note(arguments) => note::run(&arguments),
         TotCommand::Object(arguments) => done(comment::object(&arguments)),
-        TotCommand::Open(arguments) => done(open::run(&arguments)),
         TotCommand::Propose(arguments) => propose::run(&arguments),
         TotCommand::Reclassify(arguments) => reclassify::run(&arguments),
         TotCommand::Release(arguments) => done(claim::release(&arguments)),
@@ -219,12 +212,11 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Ruleset(arguments) => done(ruleset::run(arguments)),
         TotCommand::Run(arguments) => run::run(&arguments),
         TotCommand::Search(arguments) => search::run(&arguments),
-        TotCommand::Setup(arguments) => done(setup::run(&arguments)),
+        TotCommand::Setup(arguments) => setup::run(&arguments),
         TotCommand::Show(arguments) => done(show::run(&arguments)),
         TotCommand::Start(arguments) => start::run(&arguments),
         TotCommand::Sync(arguments) => sync::run(&arguments),
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
-        TotCommand::Verify(arguments) => verify::run(&arguments),
     };
     worked.unwrap_or_else(|error| finish(&format!("tot {name}"), is_json, error))
 }
@@ -307,8 +299,8 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
     parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
 }
 
-/// Options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 10] = [
+/// Commands, options and values of earlier versions, each with what to use instead.
+const REMOVED: [(&str, &str, &str); 13] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
@@ -323,16 +315,26 @@ const REMOVED: [(&str, &str, &str); 10] = [
         "",
         "`tot next` has one order: what is required, then what would overturn an answer, then what widens",
     ),
+    ("doctor", "", "`tot setup --check`"),
+    ("open", "", "`tot report --open`, which also takes a node"),
+    ("verify", "", "`tot check --signatures`, with the same options"),
 ];
 
-/// Adds to the error about an option or a value of an earlier version what to use instead.
+/// Adds to the error about a command, an option or a value of an earlier version what to use instead.
 fn with_replacement(mut error: clap::Error) -> clap::Error {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let (option, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
-    if let Some((.., instead)) = REMOVED.iter().find(|(name, of, _)| (*name, *of) == (&*option, &*value)) {
+    let instead = |name: &str, value: &str| {
+        REMOVED.iter().find(|(removed, of, _)| (*removed, *of) == (name, value)).map(|(.., instead)| instead)
+    };
+    let removed = of(ContextKind::InvalidSubcommand);
+    if let Some(instead) = instead(&removed, "") {
+        let reason = format!("`tot {removed}` was removed in this version: {instead}");
+        return command().error(ErrorKind::InvalidSubcommand, reason);
+    }
+    if let Some(instead) = instead(&of(ContextKind::InvalidArg), &of(ContextKind::InvalidValue)) {
         let tip = StyledStr::from(format!("removed in this version: {instead}"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }

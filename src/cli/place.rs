@@ -11,11 +11,14 @@ use crate::domain::{IdError, NodeId, SessionId};
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store, WorkTree};
 use crate::text::{one_line, shorten};
 
+/// The heading of the options that most commands have.
+pub(super) const EVERYWHERE: &str = "Options of all commands";
+
 /// The option `--root`.
 #[derive(Args)]
 pub(super) struct RootArgument {
     /// Investigations folder; default: the one around the current investigation, TOT_ROOT, or `investigations` in the project
-    #[arg(long, value_name = "DIR", global = true, value_parser = root::path())]
+    #[arg(long, value_name = "DIR", global = true, value_parser = root::path(), help_heading = EVERYWHERE)]
     root: Option<PathBuf>,
 }
 
@@ -30,7 +33,7 @@ pub(super) struct Common {
     #[command(flatten)]
     root: RootArgument,
     /// Print one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
 }
 
@@ -51,6 +54,10 @@ pub(super) struct Location {
 }
 
 impl RootArgument {
+    pub(super) fn new(root: Option<PathBuf>) -> Self {
+        RootArgument { root }
+    }
+
     pub(super) fn place(&self) -> CommandResult<Location> {
         let Root { folder, inside, note } = root::root(self.root.as_deref())?;
         let (told, note) = if inside.is_some() { (note, None) } else { (None, note) };

@@ -1,15 +1,17 @@
 //! `tot report` and `tot-report`: write or serve a site.
 
+mod open;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
 
+use super::check::signatures::signers;
 use super::interrupt::Interrupt;
 use super::place::{Location, RootArgument, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
-use super::verify::signers;
 use super::{CommandResult, ExitResult, Progress, done, is_repository, passed, say};
 use crate::base::platform::limit_memory;
 use crate::base::temporary::replace_file;
@@ -44,6 +46,10 @@ pub(super) struct InRootArguments {
     /// Investigations: ids, prefixes or suffixes, folders (also bare clones), or folders that contain several
     #[arg(value_name = "INVESTIGATION")]
     investigations: Vec<PathBuf>,
+    /// Render or update the site of one investigation in `site` in the root, where tot_report writes it, and open it in your
+    /// browser: `tot report --open R2.A1` opens the page of a node. In a pipe or without a display, only the path is printed
+    #[arg(long, conflicts_with_all = ["out", "serve", "single_file", "dump_template", "compare", "rev"])]
+    open: bool,
     #[command(flatten)]
     root: RootArgument,
     #[command(flatten)]
@@ -54,7 +60,7 @@ pub(super) struct InRootArguments {
 #[command(after_long_help = GUIDE)]
 struct ReportArguments {
     /// Output folder; an earlier site in it is replaced
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file"])]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file", "open"])]
     out: Option<PathBuf>,
     /// Write the report of one investigation, without its history, as one self-contained file. Beyond 2,000 nodes, only those that
     /// the answers rest on are included in full, and the page says so
@@ -89,7 +95,7 @@ struct ReportArguments {
     /// Let --serve listen on addresses that other machines can reach: they can then read the investigations
     #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
-    /// Check sign-offs against this file of allowed SSH signers, as tot verify does. Without it, sign-offs are shown as unchecked
+    /// Check sign-offs against this file of allowed SSH signers, as tot check --signatures does. Without it, sign-offs are shown as unchecked
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
     /// Leave this node's text out of every page and file, in addition to the nodes in withheld.yaml; can be given
@@ -133,7 +139,8 @@ Examples:
   tot report 0196 --out site                             one investigation, by its id
   tot-report investigations/ID --compare ended/1.. --out site
   tot-report investigations/ID --single-file sky.html    one page, to mail
-  tot-report investigations --serve                      on this machine, with new commits as they arrive";
+  tot-report investigations --serve                      on this machine, with new commits as they arrive
+  BROWSER=firefox tot report --open R2.A1                in this browser, the page of a node";
 
 /// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> ExitResult {
@@ -142,7 +149,12 @@ pub(super) fn run(command: &ReportCommand) -> ExitResult {
 
 /// Runs the command `tot report`.
 pub(super) fn run_in_root(command: &InRootArguments) -> ExitResult {
-    let InRootArguments { investigations, root, arguments } = command;
+    let InRootArguments { investigations, open, root, arguments } = command;
+    if *open {
+        let what: Vec<String> =
+            investigations.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        return done(open::run(&what, root));
+    }
     let paths = match investigations.as_slice() {
         [] if arguments.dump_template.is_some() => Vec::new(),
         // Folders that exist need no root.

@@ -1,14 +1,17 @@
 //! `tot setup`: adds this server to MCP clients, by their own commands or by a new file, and writes the skill that teaches agents
 //! the method, and the paragraph in `AGENTS.md`.
 
+mod check;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
+use super::place::{EVERYWHERE, RootArgument};
 use super::print::{self, can_ask, tell};
 use super::programs::{on_path, own_server, run_client};
-use super::{CommandResult, misused, root, say};
+use super::{CommandResult, ExitResult, done, misused, root, say};
 use crate::base::platform;
 use crate::base::temporary::replace_file;
 use crate::cli::client_config::{
@@ -42,8 +45,15 @@ pub(super) struct SetupArguments {
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
     /// Investigations folder; default: `investigations` in the project where the client starts the server
-    #[arg(long, value_name = "DIR", global = true, value_parser = root::path())]
+    #[arg(long, value_name = "DIR", global = true, value_parser = root::path(), help_heading = EVERYWHERE)]
     root: Option<PathBuf>,
+    /// Check git, your name and signing key, the server, the clients' configurations and the root instead, and suggest fixes. Writes
+    /// nothing. Exits with status 1 if something is wrong
+    #[arg(long, conflicts_with_all = ["client", "write"])]
+    check: bool,
+    /// Print one JSON document
+    #[arg(long, requires = "check", help_heading = EVERYWHERE)]
+    json: bool,
     /// More options for tot-mcp, such as `-- --min-rounds 5`
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
@@ -56,7 +66,8 @@ Examples:
   tot setup claude-code --write      adds it
   tot setup gemini --write --skill   also installs the skill
   tot setup agents-md --write        adds a paragraph to AGENTS.md, which most agents read
-  tot setup codex --write --root ~/investigations -- --min-rounds 5";
+  tot setup codex --write --root ~/investigations -- --min-rounds 5
+  tot setup --check --json | jq '.checks[] | select(.status == \"wrong\")'";
 
 /// Returns the clients as values of the argument.
 fn clients() -> PossibleValuesParser {
@@ -79,7 +90,14 @@ fn name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-pub(super) fn run(arguments: &SetupArguments) -> CommandResult {
+pub(super) fn run(arguments: &SetupArguments) -> ExitResult {
+    match arguments.check {
+        true => check::run(&RootArgument::new(arguments.root.clone()), arguments.json),
+        false => done(configure(arguments)),
+    }
+}
+
+fn configure(arguments: &SetupArguments) -> CommandResult {
     let Some(word) = arguments.client.as_deref() else { return all(arguments) };
     let Some(client) = CLIENTS.iter().find(|client| client.word == word) else {
         if arguments.skill {

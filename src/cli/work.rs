@@ -357,7 +357,7 @@ mod tests {
     commit 0123456789
     warning: NOT_RUN R2.A1: It took ␛[31m1 s.
     Refuted now: R1.A.
-    Next: Research R2.A1, then `tot commit`.
+    Next: Research R2.A1, then `tot commit R2.A1`.
     ");
         let call = NextCall { call: LegalCall::Withdraw(vec![id]), reason: "It is lost.".into() };
         let shared =

@@ -71,7 +71,7 @@ merge ID --resolve
 next ID
 note ID Yes.
 object ID R4.A1a1 -m No.
-open ID
+report --open ID
 propose ID --next
 reclassify ID R2.A1 DEAD -m No.
 release ID R9.Z
@@ -81,7 +81,7 @@ review ID
 show ID
 sync ID
 use ID
-verify ID";
+check --signatures ID";
 
 #[test]
 fn each_reader_refuses_what_is_not_there_or_broken() {

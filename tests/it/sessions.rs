@@ -256,9 +256,9 @@ sessions! {
     completions__each_shell
     diff__in_markdown
     #[cfg(target_os = "linux")]
-    doctor__each_server
+    setup__check_each_server
     #[cfg(target_os = "linux")]
-    doctor__what_is_there
+    setup__check_what_is_there
     end__another_conclusion
     end__warnings_stay
     export__every_format
@@ -280,10 +280,10 @@ sessions! {
     next__names_the_investigation
     note__whole_or_not_at_all
     #[cfg(target_os = "linux")]
-    open__beside_a_server
-    open__makes_the_site
+    report__open_beside_a_server
+    report__open_makes_the_site
     #[cfg(target_os = "linux")]
-    open__the_browser
+    report__open_the_browser
     propose__a_title_is_enough
     remote__a_second_one
     report__of_a_folder_and_of_an_id

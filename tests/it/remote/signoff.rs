@@ -44,9 +44,9 @@ fn approve(machine: &Machine<'_>, more: &[&str]) -> String {
     machine.json(&[&["approve"], more].concat())["tag"].as_str().unwrap().to_owned()
 }
 
-/// Returns the output of `tot verify --json`, given a file of allowed signers, and its exit status.
+/// Returns the output of `tot check --signatures --json`, given a file of allowed signers, and its exit status.
 fn verify(machine: &Machine<'_>, signers: Option<&str>) -> (Value, i32) {
-    let mut arguments = vec!["verify", "--json"];
+    let mut arguments = vec!["check", "--signatures", "--json"];
     arguments.extend(signers.into_iter().flat_map(|file| ["--allowed-signers", file]));
     let ran = machine.tot(&arguments);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
@@ -311,7 +311,7 @@ fn a_signature_that_cannot_be_checked_here_is_not_called_invalid() {
     // administrator can give a folder away.
     drop(sandbox.command("chown").arg("-R").arg("4242").arg(machine.repository(&id)).output());
     let missing = sandbox.path("missing");
-    let arguments = ["verify", "--allowed-signers", &allowed];
+    let arguments = ["check", "--signatures", "--allowed-signers", &allowed];
     let told = machine.tot_with(&arguments, &[("TMPDIR", missing.to_str().unwrap())]);
     assert_eq!(told.status, 0, "{told:?}");
 }
@@ -358,7 +358,8 @@ fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
         machine.tot_with(arguments, &[("GNUPGHOME", home.to_str().unwrap())])
     };
     let state = |home: &Path| {
-        let document: Value = serde_json::from_str(&with(home, &["verify", "--json"]).out).unwrap();
+        let document: Value =
+            serde_json::from_str(&with(home, &["check", "--signatures", "--json"]).out).unwrap();
         let it = &document["signOffs"][0];
         format!("{} {} {}", it["state"], it["signer"], it["reason"]).replace('"', "")
     };
@@ -430,7 +431,7 @@ fn what_a_tag_says_does_nothing_to_a_terminal() {
     for (tag, object) in tags {
         write_tag(&machine, &id, &format!("approved/{tag}"), object);
     }
-    let out = machine.refuses(&["verify"], &[]).out;
+    let out = machine.refuses(&["check", "--signatures"], &[]).out;
     assert!(!out.contains(|c: char| c.is_control() && c != '\n'), "{out:?}");
     assert!(!out.contains('\u{202e}') && out.len() < 5_000, "{out:?}");
     // No line of user text passes for a trailer.

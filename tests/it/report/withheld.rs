@@ -179,7 +179,7 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     let report = report.map(|arguments| (TOT_REPORT, [&["investigations"], arguments].concat()));
     let work = [
         &["report", &session.id, "--out", "out"][..],
-        &["open", &session.id],
+        &["report", "--open", &session.id],
         &["diff", "--markdown", &session.id, "HEAD~1..HEAD"],
     ];
     let exports = FORMATS.map(|format| ["export", &session.id, "--format", format]);
@@ -224,7 +224,7 @@ fn a_list_under_nearly_the_right_name_stops_every_door() {
             }
             let said = published(&sandbox, &repository, &[]).unwrap_err();
             assert!(said.contains(&words(path)), "{said}");
-            for more in [&["export", "--format", "json"][..], &["diff", "HEAD~1.."], &["open"]] {
+            for more in [&["export", "--format", "json"][..], &["diff", "HEAD~1.."], &["report", "--open"]] {
                 let said = sandbox.run(TOT, &[&["--root", "investigations"], more].concat());
                 assert!(said.status == 1 && said.err.contains(&words(path)), "{more:?}: {said:?}");
             }

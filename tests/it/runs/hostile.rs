@@ -42,7 +42,7 @@ fn no_command_of_a_stranger_starts_by_reading() {
     // Other tests check the output.
     let script = format!(
         "export TOT_ROOT=../mine; tot() {{ '{TOT}' \"$@\" </dev/null; }}; tot clone {hub} || exit 9
-        tot show; tot show R1.A; tot log; tot list; tot check --references; tot review; tot verify
+        tot show; tot show R1.A; tot log; tot list; tot check --references; tot review; tot check --signatures
         tot diff HEAD~1..HEAD; tot sync; tot rerun --all --dry-run; tot rerun --all
         tot report --single-file ../one.html || exit 9
         tot export --format json --output ../exported.json || exit 9

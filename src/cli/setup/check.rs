@@ -1,32 +1,17 @@
-//! `tot doctor`: checks what `tot` needs, and suggests fixes.
+//! `tot setup --check`: checks what `tot` needs, and suggests fixes.
 
 use std::path::Path;
 
-use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::client_config::{CLIENTS, Client, ours};
-use super::place::{Common, Location};
-use super::print::{say, say_fields};
-use super::programs::{self, greet, on_path};
-use super::{ExitResult, chain, is_person, passed, setup};
+use crate::cli::client_config::{CLIENTS, Client, ours};
+use crate::cli::place::{Location, RootArgument};
+use crate::cli::print::{say, say_fields};
+use crate::cli::programs::{self, greet, on_path};
+use crate::cli::{ExitResult, chain, is_person, passed, setup};
 use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
-
-/// Check git, your name and signing key, the server, the clients' configurations and the root, and suggest fixes. Writes nothing.
-/// Exits with status 1 if something is wrong.
-#[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct DoctorArguments {
-    #[command(flatten)]
-    common: Common,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  tot doctor
-  tot doctor --json | jq '.checks[] | select(.status == \"wrong\")'";
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,7 +27,7 @@ enum CheckStatus {
 
 /// A check and its result.
 #[derive(Debug, Serialize)]
-struct DoctorCheck {
+struct SetupCheck {
     name: &'static str,
     status: CheckStatus,
     message: String,
@@ -50,31 +35,31 @@ struct DoctorCheck {
     advice: Option<String>,
 }
 
-impl DoctorCheck {
-    fn ok(name: &'static str, message: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { name, status: CheckStatus::Ok, message: message.into(), advice: None }
+impl SetupCheck {
+    fn ok(name: &'static str, message: impl Into<String>) -> SetupCheck {
+        SetupCheck { name, status: CheckStatus::Ok, message: message.into(), advice: None }
     }
 
-    fn note(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { name, status: CheckStatus::Note, message: message.into(), advice: Some(advice.into()) }
+    fn note(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> SetupCheck {
+        SetupCheck { name, status: CheckStatus::Note, message: message.into(), advice: Some(advice.into()) }
     }
 
-    fn wrong(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { name, status: CheckStatus::Wrong, message: message.into(), advice: Some(advice.into()) }
+    fn wrong(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> SetupCheck {
+        SetupCheck { name, status: CheckStatus::Wrong, message: message.into(), advice: Some(advice.into()) }
     }
 }
 
-pub(super) fn run(arguments: &DoctorArguments) -> ExitResult {
+pub(super) fn run(root_option: &RootArgument, is_json: bool) -> ExitResult {
     let mut checks = git();
     checks.push(server());
     checks.extend(clients());
-    checks.push(match arguments.common.place() {
+    checks.push(match root_option.place() {
         Ok(place) => root(&place),
         Err(error) => {
-            DoctorCheck::wrong("root", error.to_string(), "Name another with --root DIR or TOT_ROOT.")
+            SetupCheck::wrong("root", error.to_string(), "Name another with --root DIR or TOT_ROOT.")
         }
     });
-    match arguments.common.json {
+    match is_json {
         true => say_fields(&json!({"checks": checks}))?,
         false => say(&checks.iter().map(line).collect::<String>())?,
     }
@@ -82,7 +67,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> ExitResult {
 }
 
 /// Formats a check for printing.
-fn line(check: &DoctorCheck) -> String {
+fn line(check: &SetupCheck) -> String {
     let status = match check.status {
         CheckStatus::Ok => "ok",
         CheckStatus::Note => "note",
@@ -92,11 +77,11 @@ fn line(check: &DoctorCheck) -> String {
     format!("{status:<6}{:<10}{}\n{}", check.name, one_line(&check.message), advice.unwrap_or_default())
 }
 
-fn git() -> Vec<DoctorCheck> {
+fn git() -> Vec<SetupCheck> {
     let git = match GitProgram::find(is_person()) {
         Ok(git) => git,
         Err(error) => {
-            return vec![DoctorCheck::wrong(
+            return vec![SetupCheck::wrong(
                 "git",
                 chain(&error),
                 "Install git, or put it on PATH: https://git-scm.com",
@@ -113,9 +98,9 @@ fn git() -> Vec<DoctorCheck> {
     let email = set("GIT_AUTHOR_EMAIL", "user.email");
     let identity = match (name, email) {
         (Some(name), Some(email)) => {
-            DoctorCheck::ok("identity", format!("{name} <{email}>, the author of your commits"))
+            SetupCheck::ok("identity", format!("{name} <{email}>, the author of your commits"))
         }
-        (name, _) => DoctorCheck::note(
+        (name, _) => SetupCheck::note(
             "identity",
             format!("git does not know your {}", if name.is_none() { "name" } else { "address" }),
             "git config --global user.name 'Ada Lovelace' && git config --global user.email ada@example.org",
@@ -123,24 +108,24 @@ fn git() -> Vec<DoctorCheck> {
     };
     let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
     let signing = match set("", "user.signingkey") {
-        Some(_) => DoctorCheck::ok("signing", format!("a key ({format}) is set, for tot approve")),
-        None => DoctorCheck::note(
+        Some(_) => SetupCheck::ok("signing", format!("a key ({format}) is set, for tot approve")),
+        None => SetupCheck::note(
             "signing",
             "no key is set; only tot approve needs one",
             "git config --global gpg.format ssh && git config --global user.signingkey ~/.ssh/id_ed25519.pub",
         ),
     };
-    vec![DoctorCheck::ok("git", version), identity, signing]
+    vec![SetupCheck::ok("git", version), identity, signing]
 }
 
-fn server() -> DoctorCheck {
+fn server() -> SetupCheck {
     let Some(file) = on_path("tot-mcp") else {
         let advice = "Agents can start it by its full path, which tot setup uses; or add its folder to PATH.";
-        return DoctorCheck::note("server", "tot-mcp is not on PATH", advice);
+        return SetupCheck::note("server", "tot-mcp is not on PATH", advice);
     };
     match greet(&[file.to_string_lossy().into_owned()]) {
-        Ok(()) => DoctorCheck::ok("server", format!("{} is on PATH", file.display())),
-        Err(fault) => DoctorCheck::wrong("server", format!("{} {fault}", file.display()), REINSTALL),
+        Ok(()) => SetupCheck::ok("server", format!("{} is on PATH", file.display())),
+        Err(fault) => SetupCheck::wrong("server", format!("{} {fault}", file.display()), REINSTALL),
     }
 }
 
@@ -149,8 +134,8 @@ const REINSTALL: &str =
 
 /// Checks the clients: starts the programs in their files that are this server, and reports unreadable files, and installed
 /// clients that do not start this server.
-fn clients() -> Vec<DoctorCheck> {
-    let mut checks: Vec<DoctorCheck> = Vec::new();
+fn clients() -> Vec<SetupCheck> {
+    let mut checks: Vec<SetupCheck> = Vec::new();
     let mut without = Vec::new();
     for client in &CLIENTS {
         let known = checks.len();
@@ -159,7 +144,7 @@ fn clients() -> Vec<DoctorCheck> {
             let found = match found {
                 Ok(found) => found.iter().map(|words| start(client, &file, words)).collect(),
                 Err(error) => {
-                    vec![DoctorCheck::wrong("client", format!("{}: {error}", client.name), "Fix the file.")]
+                    vec![SetupCheck::wrong("client", format!("{}: {error}", client.name), "Fix the file.")]
                 }
             };
             for check in found {
@@ -176,20 +161,20 @@ fn clients() -> Vec<DoctorCheck> {
     if !without.is_empty() {
         let (names, commands): (Vec<&str>, Vec<String>) = without.into_iter().unzip();
         let message = format!("not configured in this folder or for this user: {}", names.join(", "));
-        checks.push(DoctorCheck::note("client", message, format!("{}.", commands.join(", "))));
+        checks.push(SetupCheck::note("client", message, format!("{}.", commands.join(", "))));
     }
     if checks.is_empty() {
         let advice = "tot setup finds the installed clients and configures them.";
-        checks.push(DoctorCheck::note("client", "no client is configured for this folder or user", advice));
+        checks.push(SetupCheck::note("client", "no client is configured for this folder or user", advice));
     }
     checks
 }
 
 /// Starts the server as a client's file does, given the words that start it.
-fn start(client: &Client, file: &Path, words: &[String]) -> DoctorCheck {
+fn start(client: &Client, file: &Path, words: &[String]) -> SetupCheck {
     let (who, file) = (client.name, file.display());
     let Some(program) = words.first() else {
-        return DoctorCheck::ok(
+        return SetupCheck::ok(
             "client",
             format!("{who} starts the server in a container per {file}; not tried"),
         );
@@ -202,31 +187,31 @@ fn start(client: &Client, file: &Path, words: &[String]) -> DoctorCheck {
         Ok(None) => {
             let message =
                 format!("{who}: {file} names {program}, in this project or known only to the client");
-            return DoctorCheck::note("client", message, "It was not started. Start it by hand to try it.");
+            return SetupCheck::note("client", message, "It was not started. Start it by hand to try it.");
         }
         Err(fault) => Err(fault),
     };
     match outcome {
-        Ok(()) => DoctorCheck::ok("client", format!("{who} starts the server per {file}")),
+        Ok(()) => SetupCheck::ok("client", format!("{who} starts the server per {file}")),
         Err(fault) => {
             let advice = format!("tot setup {} prints what to write instead.", client.word);
-            DoctorCheck::wrong("client", format!("{who}: {file} names {program}, which {fault}"), advice)
+            SetupCheck::wrong("client", format!("{who}: {file} names {program}, which {fault}"), advice)
         }
     }
 }
 
-fn root(place: &Location) -> DoctorCheck {
+fn root(place: &Location) -> SetupCheck {
     let root = place.store.root();
     let shown = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
     let shown = shown.display();
     if let Err(error) = std::fs::read_dir(root) {
         return match error.kind() {
-            std::io::ErrorKind::NotFound => DoctorCheck::note(
+            std::io::ErrorKind::NotFound => SetupCheck::note(
                 "root",
                 format!("{shown} does not exist yet"),
                 "tot start creates it with the first investigation; --root DIR and TOT_ROOT name another.",
             ),
-            _ => DoctorCheck::wrong(
+            _ => SetupCheck::wrong(
                 "root",
                 format!("{shown} can't be read: {error}"),
                 "Name another with --root DIR or TOT_ROOT.",
@@ -237,9 +222,9 @@ fn root(place: &Location) -> DoctorCheck {
     let broken = folders.iter().filter(|folder| place.store.load(folder).is_err()).count();
     let number = counted(folders.len(), "investigation");
     match (broken, &place.note) {
-        (0, Some(note)) => DoctorCheck::note("root", format!("{shown}, {number}"), note.clone()),
-        (0, None) => DoctorCheck::ok("root", format!("{shown}, {number}")),
-        _ => DoctorCheck::wrong(
+        (0, Some(note)) => SetupCheck::note("root", format!("{shown}, {number}"), note.clone()),
+        (0, None) => SetupCheck::ok("root", format!("{shown}, {number}")),
+        _ => SetupCheck::wrong(
             "root",
             format!("{shown}, {number}, of which {broken} can't be read"),
             "tot check says why.",
@@ -256,7 +241,7 @@ mod tests {
     #[test]
     fn a_check_is_a_line_and_what_to_do() {
         let checks =
-            [DoctorCheck::ok("git", "2.50"), DoctorCheck::wrong("root", "no \u{1b}[2J root", "Make it.")];
+            [SetupCheck::ok("git", "2.50"), SetupCheck::wrong("root", "no \u{1b}[2J root", "Make it.")];
         assert_snapshot!(checks.iter().map(line).collect::<String>(), @"
             ok    git       2.50
             wrong root      no ␛[2J root

@@ -1,50 +1,20 @@
-//! `tot verify`: verifies an investigation's sign-offs.
+//! `tot check --signatures`: verifies an investigation's sign-offs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use serde_json::json;
 
-use super::place::Common;
-use super::print::{columns, say_json};
-use super::screen::{Screen, assessed};
-use super::{CommandResult, ExitResult, passed, say};
+use crate::cli::place::Common;
+use crate::cli::print::{columns, say_json};
+use crate::cli::screen::{Screen, assessed};
+use crate::cli::{CommandResult, ExitResult, passed, say};
 use crate::domain::Timestamp;
 use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
 use crate::text::{counted, one_line, shorten};
 
-/// Verify an investigation's sign-offs: which are valid, whose they are, and what has changed since.
-///
-/// Exits with status 0 if the current commit is approved: it has a valid sign-off, and no valid rejection or invalid
-/// sign-off.
-#[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct VerifyArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
-    /// File of allowed SSH keys, one per line as `name@example.org ssh-ed25519 AAAA…` (see ALLOWED SIGNERS in ssh-keygen); default:
-    /// gpg.ssh.allowedSignersFile in your git configuration. For OpenPGP and X.509, your keyring decides
-    #[arg(long, value_name = "FILE")]
-    allowed_signers: Option<PathBuf>,
-    #[command(flatten)]
-    common: Common,
-}
-
-const EXAMPLES: &str = "\
-States of a sign-off:
-  valid      good signature on the current commit
-  stale      good signature, but there are later commits
-  unsigned   anyone could have made it
-  unchecked  no key or program to check the signature with
-  invalid    bad signature, a key that is not allowed, another commit, or a moved tag
-
-Examples:
-  tot verify 0196 --allowed-signers team/allowed_signers
-  tot verify --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
-
 /// Returns git and the file with the allowed keys.
-pub(super) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
+pub(in crate::cli) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
     if let Some(file) = allowed {
         // An unreadable file would otherwise make all sign-offs appear unchecked.
         std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
@@ -52,16 +22,18 @@ pub(super) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }
 
-pub(super) fn run(arguments: &VerifyArguments) -> ExitResult {
-    let signers = signers(arguments.allowed_signers.as_deref())?;
-    let place = arguments.common.place()?;
-    let path = place.folder(arguments.id.as_deref())?;
+/// Prints the sign-offs. Succeeds if the current commit is approved: it has a valid sign-off, and no valid rejection or invalid
+/// sign-off.
+pub(super) fn run(id: Option<&str>, allowed: Option<&Path>, common: &Common) -> ExitResult {
+    let signers = signers(allowed)?;
+    let place = common.place()?;
+    let path = place.folder(id)?;
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.is_approved();
     let verdict = assessed(&snapshot).top().to_string();
-    if arguments.common.json {
+    if common.json {
         let sign_offs: Vec<_> = found.all.iter().map(SignOffView::from).collect();
         say_json(&json!({
             "id": meta.id.to_string(),

@@ -1,43 +1,22 @@
-//! `tot open`: opens an investigation's site in the browser, after rendering it if it is missing or outdated.
+//! `tot report --open`: opens an investigation's site in the browser, after rendering it if it is missing or outdated.
 
 use std::io::{self, IsTerminal};
 
-use clap::Args;
-use serde_json::json;
-
-use super::place::{Common, id_and_node};
-use super::print::{say, say_json};
-use super::report::render_one;
-use super::{CommandResult, Progress};
+use super::render_one;
 use crate::base::platform;
 use crate::base::world::World;
+use crate::cli::place::{RootArgument, id_and_node};
+use crate::cli::print::say;
+use crate::cli::{CommandResult, Progress};
 use crate::report;
 use crate::service::Service;
 use crate::service::project::Project;
 
-/// Render or update an investigation's site, and open it in your browser. The site is in `site` in the root, where
-/// tot_report writes it.
-#[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct OpenArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), and the node whose page to open
-    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
-    what: Vec<String>,
-    #[command(flatten)]
-    common: Common,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  tot open
-  tot open 0196 R2.A1
-  BROWSER=firefox tot open
-
-In a pipe, with --json or without a display, no browser opens; the path is printed.";
-
-pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
-    let (id, node) = id_and_node(&arguments.what)?;
-    let place = arguments.common.place()?;
+/// Opens the page of an investigation, or of the node named after it. The site is in `site` in the root, where tot_report writes
+/// it.
+pub(super) fn run(what: &[String], root: &RootArgument) -> CommandResult {
+    let (id, node) = id_and_node(what)?;
+    let place = root.place()?;
     let folder = place.folder(id)?;
     let investigation = place.store.load(&folder)?.investigation;
     let page = match node {
@@ -53,9 +32,6 @@ pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     render_one(folder, Project::here(), &site, &progress)?;
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
-    if arguments.common.json {
-        return say_json(&json!({"page": page}));
-    }
     say(&format!("{}\n", page.display()))?;
     let browser = std::env::var("BROWSER").ok();
     // The variable may name several browsers; the first is used.
