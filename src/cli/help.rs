@@ -24,10 +24,9 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         "Work",
         &[
             (&["start", "end"], "start an investigation; end it with a conclusion"),
-            (&["next", "propose"], "show the next step; propose nodes"),
+            (&["next", "propose"], "show or claim what comes next; propose nodes"),
             (&["commit", "note"], "store a result: in your editor, or in one line"),
             (&["reclassify", "amend"], "change a node's state; correct its text"),
-            (&["claim", "release"], "claim proposals; release them"),
             (&["run", "attach"], "run a command as evidence; attach files to a node"),
         ],
     ),
@@ -171,7 +170,6 @@ mod tests {
             Usage: tot amend [OPTIONS] [ID] [NODE|FILE]
             Usage: tot approve [OPTIONS] [ID]
             Usage: tot attach [OPTIONS] [ID] NODE FILE...
-            Usage: tot claim [OPTIONS] [ID] NODE...
             Usage: tot clone [OPTIONS] <URL> [ID]...
             Usage: tot comment [OPTIONS] [ID] [NODE]
             Usage: tot commit [OPTIONS] [ID] [NODE|FILE]...
@@ -180,12 +178,11 @@ mod tests {
             Usage: tot export [OPTIONS] --format <FORMAT> [ID]
             Usage: tot log [OPTIONS] [ID] [NODE|BRANCH]
             Usage: tot merge [OPTIONS] --resolve [ID]
-            Usage: tot next [OPTIONS] [ID]
+            Usage: tot next [OPTIONS] [ID] [NODE]...
             Usage: tot note [OPTIONS] [ID] TEXT [NODE]
             Usage: tot object [OPTIONS] [ID] NODE
             Usage: tot propose [OPTIONS] [ID] [TITLE|FILE]...
             Usage: tot reclassify [OPTIONS] [ID] NODE STATE
-            Usage: tot release [OPTIONS] [ID] NODE...
             Usage: tot rerun [OPTIONS] [ID] [NODE]...
             Usage: tot resolve [OPTIONS] [ID] COMMENT
             Usage: tot review [OPTIONS] [ID]

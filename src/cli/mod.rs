@@ -2,7 +2,7 @@
 //!
 //! # Adding a command
 //!
-//! 1. `src/cli/claim.rs` is a small command to start from: its arguments, examples, and the code that runs it. Logic that a
+//! 1. `src/cli/attach.rs` is a small command to start from: its arguments, examples, and the code that runs it. Logic that a
 //!    tool could also use belongs in [`crate::service`].
 //! 2. `src/cli/mod.rs`: declare the module, and add the variant and its call.
 //! 3. `src/cli/help.rs`: the group in which `tot help` lists it.
@@ -14,7 +14,6 @@ mod attach;
 mod caller;
 mod check;
 mod choose;
-mod claim;
 pub mod client_config;
 mod clone;
 mod comment;
@@ -103,7 +102,6 @@ enum TotCommand {
     Approve(approve::ApproveArguments),
     Attach(attach::AttachArguments),
     Check(check::CheckArguments),
-    Claim(claim::ClaimArguments),
     Clone(clone::CloneArguments),
     Comment(comment::CommentArguments),
     Commit(commit::CommitArguments),
@@ -127,7 +125,6 @@ enum TotCommand {
     Object(comment::ObjectArguments),
     Propose(propose::ProposeArguments),
     Reclassify(reclassify::ReclassifyArguments),
-    Release(claim::ReleaseArguments),
     Remote(remote::RemoteArguments),
     Report(Box<report::InRootArguments>),
     Rerun(rerun::RerunArguments),
@@ -182,7 +179,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Approve(arguments) => done(approve::run(&arguments)),
         TotCommand::Attach(arguments) => done(attach::run(&arguments)),
         TotCommand::Check(arguments) => check::run(&arguments),
-        TotCommand::Claim(arguments) => done(claim::claim(&arguments)),
         TotCommand::Clone(arguments) => clone::run(&arguments),
         TotCommand::Comment(arguments) => done(comment::comment(&arguments)),
         TotCommand::Commit(arguments) => commit::run(&arguments),
@@ -203,7 +199,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Object(arguments) => done(comment::object(&arguments)),
         TotCommand::Propose(arguments) => propose::run(&arguments),
         TotCommand::Reclassify(arguments) => reclassify::run(&arguments),
-        TotCommand::Release(arguments) => done(claim::release(&arguments)),
         TotCommand::Remote(arguments) => done(remote::run(&arguments)),
         TotCommand::Report(arguments) => report::run_in_root(&arguments),
         TotCommand::Rerun(arguments) => rerun::run(&arguments),
@@ -300,7 +295,7 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 }
 
 /// Commands, options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 13] = [
+const REMOVED: [(&str, &str, &str); 15] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
@@ -315,8 +310,10 @@ const REMOVED: [(&str, &str, &str); 13] = [
         "",
         "`tot next` has one order: what is required, then what would overturn an answer, then what widens",
     ),
+    ("claim", "", "`tot next --claim NODE`, with the same options"),
     ("doctor", "", "`tot setup --check`"),
     ("open", "", "`tot report --open`, which also takes a node"),
+    ("release", "", "`tot next --release NODE`"),
     ("verify", "", "`tot check --signatures`, with the same options"),
 ];
 

@@ -1,9 +1,12 @@
 //! `tot next`: plans the next research.
 
+mod claim;
+
 use clap::Args;
 
-use super::ExitResult;
+use super::place::id_and_nodes;
 use super::work::{LocalTools, WorkArguments};
+use super::{ExitResult, done, misused};
 use crate::mcp::tools::next::{self, Brief, ClaimedEntry, NextAdvice, NextBody, NextInput, PlanRequest};
 use crate::service::reply::Advised;
 use crate::text::one_line;
@@ -12,17 +15,25 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct NextArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes for --claim or --release
+    #[arg(value_names = ["ID", "NODE"])]
+    what: Vec<String>,
     /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
     max_tasks: u32,
     /// Show the full brief of each task, as agents get it
     #[arg(long)]
     full: bool,
-    /// Claim the pending tasks, so that nobody else does the same work
+    /// Claim these pending proposals or, without any, the pending tasks, so that nobody else does the same work. A claim is a note
+    /// that expires, not a lock
     #[arg(long)]
     claim: bool,
+    /// Duration of the claim
+    #[arg(long = "for", value_name = "MINUTES", requires = "claim")]
+    minutes: Option<u32>,
+    /// Release these claimed proposals, whoever claimed them
+    #[arg(long, conflicts_with_all = ["claim", "full", "agent"])]
+    release: bool,
     /// Name of the agent: tasks claimed by others are left out. With --claim, the default is the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
@@ -34,20 +45,34 @@ const EXAMPLES: &str = "\
 Examples:
   tot next
   tot next 0196 --max-tasks 3 --full
-  tot next --claim";
+  tot next --claim
+  tot next --claim R2.A1 R2.A2          for an hour
+  tot next --claim R2.A1 --for 240 --as reviewer-2
+  tot next --release R2.A1              frees it for others";
+
+/// The error if a claim has no claimant.
+const UNNAMED: &str = "git does not know your name: name the claimant with --as";
 
 pub(super) fn run(arguments: &NextArguments) -> ExitResult {
-    let subject = LocalTools::new("tot next", &arguments.work)?.subject(arguments.id.as_deref())?;
-    let agent = match (&arguments.agent, arguments.claim) {
-        (None, true) => {
-            Some(subject.author()?.ok_or("git does not know your name: name the claimant with --as")?)
+    let NextArguments { what, agent, minutes, work, .. } = arguments;
+    let (id, nodes) = id_and_nodes(what)?;
+    match nodes.is_empty() {
+        _ if arguments.release => return done(claim::release(what, &work.common)),
+        true => {}
+        false if arguments.claim => {
+            return done(claim::claim(what, agent.as_deref(), *minutes, &work.common));
         }
-        (agent, _) => agent.clone(),
+        false => return Err(misused("nodes are for --claim and --release")),
+    }
+    let subject = LocalTools::new("tot next", work)?.subject(id)?;
+    let agent = match agent {
+        None if arguments.claim => Some(subject.author()?.ok_or(UNNAMED)?),
+        agent => agent.clone(),
     };
     let brief = if arguments.full { Brief::Full } else { Brief::Short };
     let asked = PlanRequest { max_tasks: Some(arguments.max_tasks), brief };
     let (session_id, claim) = (subject.id(), arguments.claim);
-    let input = NextInput { session_id, asked, agent_id: agent, claim, ttl_minutes: None };
+    let input = NextInput { session_id, asked, agent_id: agent, claim, ttl_minutes: *minutes };
     let planned = next::run(subject.service(), input, &subject.caller()?);
     let planned = planned.map(|(shared, body, advice)| (shared, Advised { body, advice }));
     subject.tell(planned, lines)

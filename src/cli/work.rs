@@ -38,7 +38,7 @@ use crate::text::one_line;
 #[derive(Args)]
 pub(super) struct WorkArguments {
     #[command(flatten)]
-    common: Common,
+    pub common: Common,
     /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long)]
     no_project: bool,

@@ -60,7 +60,7 @@ amend ID amended.md
 approve ID --unsigned
 attach ID R4.A1a1 timings.csv
 check ID
-claim ID R9.Z --as ada
+next --claim ID R9.Z --as ada
 comment ID -m Yes.
 commit ID R1.A.md
 diff ID HEAD~1..
@@ -74,7 +74,7 @@ object ID R4.A1a1 -m No.
 report --open ID
 propose ID --next
 reclassify ID R2.A1 DEAD -m No.
-release ID R9.Z
+next --release ID R9.Z
 remote add origin HUB ID
 resolve ID R4.A1a1 -m Yes.
 review ID

@@ -21,7 +21,7 @@ const TASKS: [Task; 6] = [
         "tot_list",
         &["src/service/mod.rs", "src/cli/client_config.rs"],
     ),
-    ("src/cli/mod.rs", "Adding a command", 4, "ClaimArguments", &[]),
+    ("src/cli/mod.rs", "Adding a command", 4, "AttachArguments", &[]),
     ("src/core/ruleset/rules/mod.rs", "Adding a rule kind", 4, "MissingEvidence", &[]),
     // The page is linked from here.
     ("src/report/mod.rs", "Adding a page", 4, "references.html", &["site-template/findings.html"]),

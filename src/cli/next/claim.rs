@@ -1,77 +1,42 @@
-//! `tot claim` and `tot release`: claim proposals and release them.
+//! `tot next --claim NODE` and `tot next --release NODE`: claim proposals and release them. A claim is a note that expires, not
+//! a lock.
 
 use std::sync::Arc;
 
-use clap::Args;
 use serde_json::json;
 
-use super::caller::caller;
-use super::place::{Common, id_and_nodes};
-use super::print::{say_fields, stored, warn};
-use super::{CommandResult, misused, refused, say};
+use super::UNNAMED;
 use crate::base::world::World;
+use crate::cli::caller::caller;
+use crate::cli::place::{Common, id_and_nodes};
+use crate::cli::print::{say_fields, stored, warn};
+use crate::cli::{CommandResult, misused, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
 
-/// Claim pending proposals, so that nobody else does the same work. A claim is a note that expires, not a lock.
-#[derive(Args)]
-#[command(after_long_help = CLAIM_EXAMPLES)]
-pub(super) struct ClaimArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes
-    #[arg(value_names = ["NODE"], required = true)]
-    what: Vec<String>,
-    /// Claimant's name, as it will appear on the result; default: the author of your commits
-    #[arg(long = "as", value_name = "NAME")]
-    agent: Option<String>,
-    /// Duration of the claim
-    #[arg(long = "for", value_name = "MINUTES")]
+/// Claims the nodes. Without an agent, the claimant is the author of commits in git.
+pub(super) fn claim(
+    what: &[String],
+    agent: Option<&str>,
     minutes: Option<u32>,
-    #[command(flatten)]
-    common: Common,
-}
-
-const CLAIM_EXAMPLES: &str = "\
-Examples:
-  tot claim R2.A1 R2.A2          in the folder of an investigation, for an hour
-  tot claim 0196 R2.A1 --for 240 --as reviewer-2";
-
-/// Release claimed proposals, whoever claimed them.
-#[derive(Args)]
-#[command(after_long_help = RELEASE_EXAMPLES)]
-pub(super) struct ReleaseArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes
-    #[arg(value_names = ["NODE"], required = true)]
-    what: Vec<String>,
-    #[command(flatten)]
-    common: Common,
-}
-
-const RELEASE_EXAMPLES: &str = "\
-Examples:
-  tot release R2.A1       frees it for others
-  tot release 0196 R2.A1";
-
-pub(super) fn claim(arguments: &ClaimArguments) -> CommandResult {
-    let ClaimSubject { service, session, nodes, author, caller } =
-        ClaimSubject::of(&arguments.common, &arguments.what)?;
-    let agent_id = match arguments.agent.clone().or(author) {
-        Some(name) => name,
-        None => return Err("git does not know your name: name the claimant with --as".into()),
-    };
-    let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
+    common: &Common,
+) -> CommandResult {
+    let ClaimSubject { service, session, nodes, author, caller } = ClaimSubject::of(common, what)?;
+    let Some(agent_id) = agent.map(str::to_owned).or(author) else { return Err(UNNAMED.into()) };
+    let claimant = Claimant { agent_id: Some(agent_id), minutes };
     let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
-    warn("tot claim", &written);
-    stored(tell(&written, &nodes, arguments.common.json))
+    warn("tot next", &written);
+    stored(tell(&written, &nodes, common.json))
 }
 
-pub(super) fn release(arguments: &ReleaseArguments) -> CommandResult {
-    let ClaimSubject { service, session, nodes, caller, .. } =
-        ClaimSubject::of(&arguments.common, &arguments.what)?;
+/// Releases the nodes, whoever claimed them.
+pub(super) fn release(what: &[String], common: &Common) -> CommandResult {
+    let ClaimSubject { service, session, nodes, caller, .. } = ClaimSubject::of(common, what)?;
     let written = service.release(&session, &nodes, &caller).map_err(refused)?;
-    warn("tot release", &written);
-    stored(tell(&written, &nodes, arguments.common.json))
+    warn("tot next", &written);
+    stored(tell(&written, &nodes, common.json))
 }
 
 /// The nodes given to a command, with everything needed to write claims.
