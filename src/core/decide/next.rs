@@ -310,11 +310,9 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     }
     let blockers = first_blockers(investigation, rules, LACKING);
     let lacking = children::lacking(investigation, rules).count();
-    let incomplete: Vec<_> = rules.incomplete(investigation).collect();
-    let parents = incomplete.chunk_by(|(a, _), (b, _)| a.round() == b.round()).next().unwrap_or_default();
-    let next_round = next_round(investigation, rules, parents);
     let caller = Caller::default();
     let planner = Planner::new(investigation, rules, ClaimedAuthor::of(None, &caller), TASKS_DEFAULT);
+    let next_round = next_round(investigation, rules, planner.first_incomplete());
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let (next_step, _) = planner.plan(&pending, &blockers);
     Outlook { blockers, lacking, next_round, next_step }

@@ -16,7 +16,7 @@ use super::{LegalCall, NextCall, NextStep, ObjectionReply, StateChange, Task};
 use crate::decide::blockers::{contested, file_problems, refuted_alone};
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    BoundAnswer, BoundAs, Code, CommentKind, Diagnostic, Investigation, Node, NodeId, Wording,
+    BoundAnswer, BoundAs, Code, CommentKind, Diagnostic, Investigation, Node, NodeId, StateName, Wording,
 };
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::children::children;
@@ -24,7 +24,7 @@ use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::shortened;
 use crate::ruleset::rules::verification::{ClaimedAuthor, writers};
-use crate::ruleset::{EffectiveRules, Enforcement, Role, State};
+use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, State};
 
 /// Maximum number of branches to widen in each round. A higher limit would let plans grow with every round.
 const WIDENED: usize = 5;
@@ -54,6 +54,10 @@ pub(super) struct Planner<'a> {
     states: States<'a>,
     /// The round that must be reached before ending.
     goal: u32,
+    /// The open nodes that lack children, ordered by id.
+    incomplete: Vec<(&'a Node, Requirement<'a>)>,
+    /// The answers, and the nodes that await a confirmation, ordered by id.
+    claims: Vec<&'a Node>,
     /// The requesting agent.
     who: ClaimedAuthor<'a>,
     /// The requested maximum number of tasks.
@@ -98,7 +102,24 @@ impl<'a> Planner<'a> {
         let most = most as usize;
         let limit = rules.ruleset().batch_limit.map_or(most, |limit| most.min(limit as usize));
         let goal = rules.min_rounds().max(rules.min_depth().unwrap_or(1));
-        Planner { investigation, rules, states: States { investigation, rules }, goal, who, most, limit }
+        let is_claim = |state| matches!(rules.role(state), Role::Solution | Role::AwaitingConfirmation);
+        let claims = investigation.committed().filter(|(_, state)| is_claim(state));
+        Planner {
+            investigation,
+            rules,
+            states: States { investigation, rules },
+            goal,
+            incomplete: rules.incomplete(investigation).collect(),
+            claims: claims.map(|(node, _)| node.as_ref()).collect(),
+            who,
+            most,
+            limit,
+        }
+    }
+
+    /// Returns the nodes of the lowest round with nodes that lack children.
+    pub(super) fn first_incomplete(&self) -> &[(&'a Node, Requirement<'a>)] {
+        self.incomplete.chunk_by(|(a, _), (b, _)| a.round() == b.round()).next().unwrap_or_default()
     }
 
     /// Returns the next step and the nodes to propose, given the pending proposals that the agent may commit and the
@@ -251,32 +272,65 @@ impl<'a> Planner<'a> {
 
     /// Returns the children wanted under open nodes.
     fn wants(&self) -> Vec<Want<'a>> {
+        let mut wants = self.required();
+        let checks = self.claims.iter().filter(|node| {
+            let is_wanted = wants.iter().any(|want| want.parent.id == node.id);
+            !is_wanted && self.is_open(node) && self.pending_children(node) == 0 && self.is_unchecked(node)
+        });
+        let checks: Vec<_> = checks.map(|node| Want { parent: node, need: Need::Check, number: 1 }).collect();
+        wants.extend(checks);
+        let planned: usize = wants.iter().map(|want| want.number).sum();
+        if planned < self.limit {
+            wants.extend(self.widening(&wants));
+        }
+        wants
+    }
+
+    /// Returns the children that the rules require: those of the lowest round that lacks some, and as many more as fit
+    /// into one proposal.
+    fn required(&self) -> Vec<Want<'a>> {
+        let mut wants: Vec<Want<'a>> = Vec::new();
+        let mut planned = 0;
+        for (node, requirement) in &self.incomplete {
+            let is_later = wants.first().is_some_and(|first| first.parent.round() < node.round());
+            if is_later && planned >= self.limit {
+                break;
+            }
+            let number = (requirement.missing() as usize).saturating_sub(self.pending_children(node));
+            if number > 0 && self.states.can_be_completed(node) {
+                planned += number;
+                wants.push(Want { parent: node, need: Need::Required, number });
+            }
+        }
+        for node in &self.claims {
+            let must_be_checked = match node.state().map(|state| self.rules.role(state)) {
+                Some(Role::AwaitingConfirmation) => self.states.can_be_completed(node),
+                _ => self.can_be_confirmed(node) && self.rules.lacks_confirmation(self.investigation, node),
+            };
+            let is_wanted = || wants.iter().any(|want| want.parent.id == node.id);
+            if must_be_checked && self.is_open(node) && self.pending_children(node) == 0 && !is_wanted() {
+                wants.push(Want { parent: node, need: Need::Required, number: 1 });
+            }
+        }
+        wants
+    }
+
+    /// Returns the children that the mode and the recommended breadth ask for besides those that are wanted.
+    fn widening(&self, wants: &[Want<'a>]) -> Vec<Want<'a>> {
         let (investigation, rules) = (self.investigation, self.rules);
         let asked = rules.children_asked() as usize;
-        let open = if asked > 0 { self.open_by_round() } else { HashMap::new() };
-        let mut wants: Vec<Want<'a>> = Vec::new();
+        let breadth = rules.breadth().filter(|(round, _)| investigation.current_round() <= *round);
+        if asked == 0 && breadth.is_none() {
+            return Vec::new();
+        }
+        let mut open: HashMap<u32, usize> = HashMap::new();
+        self.open_nodes().for_each(|node| *open.entry(node.round()).or_default() += 1);
+        let wanted = |node: &Node| {
+            let same = wants.iter().find(|want| want.parent.id == node.id);
+            investigation.children(&node.id).count() + same.map_or(0, |want| want.number)
+        };
         let mut widened: Vec<Want<'a>> = Vec::new();
-        for (node, state) in investigation.committed() {
-            if rules.is_terminal(state) || !self.states.can_be_completed(node) {
-                continue;
-            }
-            let children = investigation.children(&node.id).count();
-            let pending = children - investigation.committed_children(&node.id).count();
-            let missing = rules.requirement(investigation, node).map_or(0, |it| it.missing());
-            let must_be_checked = match rules.role(state) {
-                Role::AwaitingConfirmation => true,
-                Role::Solution => {
-                    self.can_be_confirmed(node) && rules.lacks_confirmation(investigation, node)
-                }
-                _ => false,
-            };
-            let required = (missing as usize).saturating_sub(pending);
-            let required = required.max(usize::from(must_be_checked && pending == 0));
-            if required > 0 {
-                wants.push(Want { parent: node, need: Need::Required, number: required });
-            } else if pending == 0 && rules.role(state) == Role::Solution && self.is_unchecked(node) {
-                wants.push(Want { parent: node, need: Need::Check, number: 1 });
-            }
+        for node in self.open_nodes().filter(|node| self.states.can_be_completed(node)) {
             // If a limit keeps some of the children open, requesting more than required would let the tree grow with
             // every round. Extra children are then requested only while few branches are open and the required depth
             // has not been reached.
@@ -284,12 +338,33 @@ impl<'a> Planner<'a> {
             let limited = rules.closing_limit(below).is_some_and(|percent| percent < 100);
             let many = open.get(&below).is_some_and(|open| *open >= WIDENED);
             let asked = if limited && (node.round() >= self.goal || many) { 0 } else { asked };
-            let number = asked.saturating_sub(children + required);
-            widened.push(Want { parent: node, need: Need::Widen, number });
+            widened.push(Want {
+                parent: node,
+                need: Need::Widen,
+                number: asked.saturating_sub(wanted(node)),
+            });
         }
-        self.widen(&wants, &mut widened);
-        wants.extend(widened.into_iter().filter(|want| want.number > 0));
-        wants
+        // The recommended breadth, preferring parents with the fewest children.
+        if let Some((round, recommended)) = breadth {
+            let fits = |want: &&Want<'a>| want.parent.round() + 1 == round;
+            let planned: usize = wants.iter().chain(&widened).filter(fits).map(|want| want.number).sum();
+            let there = investigation.nodes().filter(|node| node.round() == round).count();
+            for _ in planned..(recommended as usize).saturating_sub(there) {
+                let fitting = widened.iter_mut().filter(|want| fits(&&**want));
+                let Some(want) = fitting.min_by_key(|want| wanted(want.parent) + want.number) else { break };
+                want.number += 1;
+            }
+        }
+        widened.retain(|want| want.number > 0);
+        widened
+    }
+
+    fn is_open(&self, node: &Node) -> bool {
+        node.state().is_some_and(|state| !self.rules.is_terminal(state))
+    }
+
+    fn pending_children(&self, node: &Node) -> usize {
+        self.investigation.children(&node.id).filter(|child| child.is_pending()).count()
     }
 
     /// Returns whether nobody has confirmed or refuted an answer. A check since its last change is not asked for again,
@@ -308,37 +383,6 @@ impl<'a> Planner<'a> {
     /// Returns whether a child of an answer could confirm it.
     fn can_be_confirmed(&self, node: &Node) -> bool {
         self.states.committable(Some(node)).iter().any(|state| state.role == Role::Confirmation)
-    }
-
-    /// Returns the number of open committed nodes in each round.
-    fn open_by_round(&self) -> HashMap<u32, usize> {
-        let mut open = HashMap::new();
-        for (node, state) in self.investigation.committed() {
-            if !self.rules.is_terminal(state) {
-                *open.entry(node.round()).or_default() += 1;
-            }
-        }
-        open
-    }
-
-    /// Adds children to reach a round's recommended breadth until a later round begins, preferring parents with the
-    /// fewest children.
-    fn widen(&self, wants: &[Want<'a>], widened: &mut [Want<'a>]) {
-        let breadth = self.rules.breadth().filter(|(round, _)| self.investigation.current_round() <= *round);
-        let Some((round, recommended)) = breadth else { return };
-        let fits = |want: &&Want<'a>| want.parent.round() + 1 == round;
-        let wanted: usize = wants.iter().chain(widened.iter()).filter(fits).map(|want| want.number).sum();
-        let there = self.investigation.nodes().filter(|node| node.round() == round).count();
-        for _ in wanted..(recommended as usize).saturating_sub(there) {
-            let below = |want: &Want<'a>| {
-                let required = wants.iter().find(|it| it.parent.id == want.parent.id);
-                let planned = required.map_or(0, |it| it.number) + want.number;
-                self.investigation.children(&want.parent.id).count() + planned
-            };
-            let fewest = widened.iter_mut().filter(|want| fits(&&**want)).min_by_key(|want| below(want));
-            let Some(want) = fewest else { return };
-            want.number += 1;
-        }
     }
 
     /// Adds slots for children up to the limit, in turn under each parent.
@@ -444,17 +488,24 @@ impl<'a> Planner<'a> {
     /// Returns a state change for a node that is waiting for children that can't be committed.
     fn instead_of_children(&self, slots: &[Slot<'a>]) -> Option<NextCall> {
         let served: HashSet<&NodeId> = slots.iter().filter_map(|slot| Some(&slot.parent?.id)).collect();
-        self.investigation.committed().find_map(|(node, state)| {
-            let required = self.rules.requirement(self.investigation, node);
-            let lacks = required.is_some_and(|required| required.missing() > 0);
+        // Whether children can be committed depends only on the state and the round.
+        let mut completable: HashMap<(&StateName, u32), bool> = HashMap::new();
+        let lacking = self.incomplete.iter().map(|(node, _)| (*node, true));
+        let claims = self.claims.iter().map(|node| (*node, false));
+        lacking.chain(claims).find_map(|(node, lacks)| {
+            let state = node.state()?;
             let waits = self.rules.role(state) == Role::AwaitingConfirmation;
+            let mut can_be_completed = || {
+                let known = completable.entry((state, node.round()));
+                *known.or_insert_with(|| self.states.can_be_completed(node))
+            };
             let decided = |confirmation: &Confirmation| {
                 let states = self.states.committable(Some(node));
                 let decides =
                     |state: &State| confirmation.outcomes.iter().any(|it| it.child == state.name);
                 states.into_iter().any(decides)
             };
-            let hopeless = (lacks && !self.states.can_be_completed(node))
+            let hopeless = (lacks && !can_be_completed())
                 || (waits && !self.rules.confirmation(state).is_some_and(decided));
             let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.child("1").is_none();
             let other = match no_id_left {
