@@ -67,6 +67,17 @@
 //! - A rejected call writes nothing. An accepted call is exactly one git commit (`tot_step` is two calls in one).
 //! - Only `cli` prints to stdout. The server's stdout carries only the protocol.
 //!
+//! # Words for problems
+//!
+//! - `Diagnostic`: an error or a warning about a call or a state, with its code and remedy. Replies and commands show it.
+//! - `Warning`: a diagnostic that a node's file keeps.
+//! - `Rejection`, `Refusal`: all errors of a call that writes nothing, from `decide` and from [`service`], which adds the state.
+//! - `Misfit`: an argument that does not fit a tool's schema, in [`mcp`].
+//! - `Fault`: a file or a commit that can't be read as written, in [`store`]. `StructureFault`: a node without a place in the tree.
+//! - `Violation`: a stored fact that breaks a rule, found by a rule of [`ruleset`].
+//! - `Finding`: what `tot check` reports: faults, violations and more, in [`service::check`].
+//! - `Contradiction`, `FileProblem`: what is wrong inside a ruleset, and with its file.
+//!
 //! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 
 pub use tot_core::{

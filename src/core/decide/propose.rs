@@ -40,7 +40,7 @@ pub struct NewNode {
     /// The planned work.
     #[serde(default)]
     pub planned_action: String,
-    /// The node's values for `dimensions`.
+    /// What varies, and its value here.
     #[serde(default)]
     #[schemars(extend("examples" = [["engine=gix"]]))]
     pub covers: Vec<String>,

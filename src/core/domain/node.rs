@@ -38,7 +38,7 @@ pub struct Node {
     pub planned_action: String,
     /// The time at which the node was most recently proposed.
     pub proposed_at: Timestamp,
-    /// The ruleset dimension values that the node covers, in the form `engine=gix`.
+    /// The values of what varies that the node covers, as its proposal gave them: `engine=gix`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub covers: Vec<String>,
     /// The id under which the node was proposed, if a merge assigned a different id.
@@ -330,7 +330,7 @@ pub enum NodeText<'a> {
     Title(&'a mut String),
     /// Any other string.
     One(&'a mut String),
-    /// The dimension values that the node covers.
+    /// The values that the node covers.
     Covers(&'a mut Vec<String>),
     /// A list of strings.
     List(&'a mut Vec<String>),
