@@ -1,7 +1,8 @@
 //! System-dependent functions. Each has one signature and one implementation per system.
 //!
-//! `unix` and `windows` cover the two families of systems. `linux` contains features specific to Linux, and `other`
-//! contains their fallbacks.
+//! `unix` and `windows` cover the two families of systems: permissions, identities of files, process groups, and what a
+//! command has started at a terminal. `linux` contains features specific to Linux, such as the list of processes from
+//! `/proc`, and `other` contains their fallbacks.
 
 #[cfg(target_os = "linux")]
 mod linux;

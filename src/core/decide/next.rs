@@ -1,12 +1,13 @@
 //! What comes next: the next legal call, and the research tasks that lead to the end. Nothing is written. A plan is only
 //! advice, and its proposals are validated like any other.
 //!
-//! One order holds everywhere: pending proposals, results that differ, what the rules require, what would overturn an
-//! answer, and what widens the search. `planner` turns this order into a [`NextStep`] and new nodes; `brief` words the
+//! One order holds everywhere: pending proposals, results that differ, objections, what the rules require, what would
+//! overturn an answer, and what widens the search. `planner` turns this order into a [`NextStep`] and new nodes; `brief` words the
 //! tasks; `states` knows the possible states.
 //!
 //! - [`outlook`] is what every reply tells: the blockers and the next step, for whoever reads it.
-//! - [`next()`] is a plan for one agent: without the nodes that others have claimed, and with tasks.
+//! - [`next()`] is a plan for one agent: without the nodes that others have claimed, and with tasks. Only the claims
+//!   depend on the time; the planner has none, so that a report does not change by itself.
 //!
 //! Guarantee: while the investigation can still end, the next call is legal, and an agent that follows the plans and
 //! closes branches where it may comes to the end, regardless of what was committed before. The property test in

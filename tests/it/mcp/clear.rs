@@ -141,8 +141,9 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
     let sandbox = Sandbox::new();
     let mut session = answered(&sandbox);
     let comment = session.ok("tot_comment", objection("R1.A"))["commentId"].clone();
-    // What the rules require comes first.
-    assert_eq!(next_call(&mut session, "b")["tool"], "tot_step");
+    let plan = session.ok("tot_next", json!({"agentId": "b"}));
+    let told = (&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]);
+    assert_eq!(told, (&json!("tot_comment"), &json!("R2.A1")));
     check(&mut session, "R2.A1", "CONFIRMED");
     let plan = session.ok("tot_next", json!({"agentId": "critic"}));
     assert!(plan["nextCall"].is_null(), "{plan:#}");

@@ -2,9 +2,9 @@
 //!
 //! 1. Withdraw pending proposals that can't be committed, and commit the others.
 //! 2. Choose between results that differ: what a node needs depends on which of them holds.
-//! 3. Collect the nodes to propose, in the order of [`Need`]. Ids are reserved for as many as fit into one proposal.
-//! 4. Change a state if no proposal helps; otherwise propose the nodes. Before nodes that the rules don't require,
-//!    reply to an objection.
+//! 3. Reply to an objection: somebody waits for it, and it may change what is worth doing.
+//! 4. Collect the nodes to propose, in the order of [`Need`]. Ids are reserved for as many as fit into one proposal.
+//!    Change a state if no proposal helps.
 //! 5. End the investigation, or propose what meets the remaining blockers.
 
 use std::cmp::Reverse;
@@ -135,16 +135,16 @@ impl<'a> Planner<'a> {
             slots.retain(|slot| !is_closed(slot));
             return (NextStep::Call(self.settle(pending)), slots);
         }
-        let change = self
-            .contested()
-            .or_else(|| self.instead_of_children(&slots))
-            .or_else(|| leaves.first().and_then(|leaf| self.close(leaf)));
-        if let Some(call) = change {
+        if let Some(call) = self.contested() {
             return (NextStep::Call(call), Vec::new());
         }
-        let is_required = slots.iter().any(|slot| slot.need == Need::Required);
-        if !is_required && let Some(reply) = self.objected() {
-            return (NextStep::Call(reply), slots);
+        let change = self.instead_of_children(&slots);
+        let change = change.or_else(|| leaves.first().and_then(|leaf| self.close(leaf)));
+        if change.is_some() {
+            slots.clear();
+        }
+        if let Some(call) = self.objected().or(change) {
+            return (NextStep::Call(call), slots);
         }
         if !slots.is_empty() {
             let reason = match blockers.iter().find(|it| it.code == Code::RecoveryRequired) {

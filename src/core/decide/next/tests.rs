@@ -482,13 +482,13 @@ fn what_is_required_comes_before_the_checks_of_answers_and_what_widens() {
     let check = &plan.tasks[1];
     assert!(check.title.starts_with("Check the answer: Title of R3.A1a"), "{}", check.title);
     assert!(check.planned_action.contains("break"), "{}", check.planned_action);
-    // An objection comes before what the rules do not require.
+    // An objection comes before new nodes.
     let mut play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
     let wording = |play: &Play| play.plan(&Next::default()).next_step.wording(None).person().to_owned();
-    play.object(&"R1.A".parse().unwrap(), "nobody has measured it");
     assert_eq!(wording(&play), "`tot propose --next` for round 2: 2 children below R1.A (EXPLORE).");
-    play.grow(&[("R2.A1", Some("R1.A"), "EXPLORE"), ("R2.A2", Some("R1.A"), "EXPLORE")]);
-    assert!(wording(&play).contains("round 3"), "{}", wording(&play));
+    play.object(&"R1.A".parse().unwrap(), "nobody has measured it");
+    assert!(wording(&play).contains("a reader objects to R1.A"), "{}", wording(&play));
+    assert_eq!(ids(&play.plan(&Next::default())).len(), 5);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The trailers of a commit message, in git's own format.
+//! The trailers of a commit message, in git's own format: the tool, the rounds, nodes and agents, the caller (person, client,
+//! session, model), and the warnings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
