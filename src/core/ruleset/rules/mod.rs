@@ -11,9 +11,9 @@
 //!    and fill in the [`RuleKind`] fields that the new kind needs.
 //! 2. `src/core/ruleset/rules/mod.rs`: declare the module, add it to [`KINDS`], and add its key to [`Ruleset`].
 //! 3. `src/core/domain/code.rs`: add its codes, each with its meaning.
-//! 4. `src/core/ruleset/rules/kind.rs`: only if the kind needs a new fact, add it to the check of the verb, and fill it in the
-//!    verb's module below `src/core/decide`.
-//! 5. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
+//! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
+//!
+//! A kind that needs a new fact about a call adds it to the verb's check in `kind`, and the verb's module in `decide` fills it.
 //!
 //! Then run `TOT_WRITE_GUIDE=1 cargo test --test it guide`, which copies the docs to the guide for authors.
 
