@@ -15,6 +15,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         "Look",
         &[
             (&["list", "use"], "list investigations; choose the default one"),
+            (&["status"], "show the verdict and the next step in five lines"),
             (&["show"], "show an investigation or a node"),
             (&["log", "diff"], "show the history; compare two commits"),
             (&["search"], "search the text of all investigations"),
@@ -188,6 +189,7 @@ mod tests {
             Usage: tot review [OPTIONS] [ID]
             Usage: tot run [OPTIONS] [ID] [NODE] -- COMMAND...
             Usage: tot show [OPTIONS] [ID] [NODE]
+            Usage: tot status [OPTIONS] [ID]
             Usage: tot sync [OPTIONS] [ID]...
             Usage: tot use [OPTIONS] [ID]
             ");

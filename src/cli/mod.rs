@@ -53,6 +53,7 @@ mod serving;
 mod setup;
 mod show;
 mod start;
+mod status;
 mod sync;
 mod topics;
 mod work;
@@ -136,10 +137,9 @@ enum TotCommand {
     Search(search::SearchArguments),
     /// Configure an MCP client for this server: print the configuration, or write it
     Setup(setup::SetupArguments),
-    // git users type `status`.
-    #[command(alias = "status")]
     Show(show::ShowArguments),
     Start(start::StartArguments),
+    Status(status::StatusArguments),
     Sync(sync::SyncArguments),
     Use(choose::UseArguments),
 }
@@ -210,6 +210,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Setup(arguments) => setup::run(&arguments),
         TotCommand::Show(arguments) => done(show::run(&arguments)),
         TotCommand::Start(arguments) => start::run(&arguments),
+        TotCommand::Status(arguments) => done(status::run(&arguments)),
         TotCommand::Sync(arguments) => sync::run(&arguments),
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
     };

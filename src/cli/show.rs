@@ -134,7 +134,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
     Ok(document)
 }
 
-fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
+pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     let rules = assessment.rules.as_ref();
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }

@@ -79,6 +79,7 @@ remote add origin HUB ID
 resolve ID R4.A1a1 -m Yes.
 review ID
 show ID
+status ID
 sync ID
 use ID
 check --signatures ID";
