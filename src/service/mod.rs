@@ -12,8 +12,10 @@ pub mod background;
 mod calls;
 pub mod changes;
 pub mod check;
+mod loaded;
 mod moved;
 pub mod project;
+mod refusal;
 pub mod remote;
 pub mod reply;
 pub mod runs;
@@ -21,33 +23,22 @@ pub mod sharing;
 pub mod signoff;
 pub mod sync;
 pub mod withhold;
+mod writing;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::assess::Assessment;
-use crate::base::world::{World, WorldError};
-use crate::decide::{Decision, Rejection};
-use crate::domain::{
-    Caller, Change, CitedPath, Code, Diagnostic, Event, Investigation, LookedUpPaths, SessionId, Timestamp,
-    Wording,
-};
-use crate::format::layout::{self, Place};
-use crate::format::{self, FileChange, message, node_file, readme};
-use crate::ruleset::rules::shortened;
-use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
+use crate::base::world::World;
+use crate::domain::{CitedPath, Code, Diagnostic, LookedUpPaths, SessionId, Timestamp, Wording};
+use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset};
 use crate::service::project::Project;
-use crate::store::{
-    CommitId, Draft, Durability, FindError, RootRemoved, Snapshot, Store, StoreError, StoreErrorKind,
-    Transacted,
-};
-use crate::text::{causes, sentence, shorten};
+use crate::store::{Durability, FindError, Snapshot, Store};
+use crate::text::shorten;
 use changes::{BEHIND, Changes, Listener, ServiceChange};
+use loaded::with_rules;
+pub use loaded::{Standing, Turn, Unjudged, Written};
+pub use refusal::Refusal;
 use sharing::{Sharing, UseKind};
-
-/// The maximum number of candidates to list for an ambiguous id.
-const CANDIDATES: usize = 10;
 
 /// The store, the clock and the settings.
 pub struct Service {
@@ -70,86 +61,6 @@ pub struct Service {
     /// What agents should know about the root, and whether a reply has said so.
     root_note: Option<String>,
     has_noted_root: AtomicBool,
-}
-
-/// An investigation with its rules.
-pub struct Standing {
-    /// The committed state.
-    pub snapshot: Snapshot,
-    /// The ruleset that applies to the investigation.
-    pub ruleset: Arc<RulesetFile>,
-}
-
-/// An investigation whose ruleset is unusable.
-pub struct Unjudged {
-    /// The committed state.
-    pub snapshot: Snapshot,
-    /// The error in the ruleset, and how to fix it.
-    pub error: Diagnostic,
-}
-
-/// The outcome of a write.
-pub struct Written {
-    /// The new state.
-    pub standing: Standing,
-    /// The state that the decision was based on.
-    pub before: Arc<Investigation>,
-    /// The decision. If the decision has no event, nothing was written.
-    pub decision: Decision,
-    /// The conclusion tag, if the investigation has ended.
-    pub tag: Option<String>,
-}
-
-/// The outcome of a turn, which makes up to two writes.
-pub struct Turn {
-    /// The new state.
-    pub standing: Standing,
-    /// The previous state.
-    pub before: Arc<Investigation>,
-    /// The decisions, in order.
-    pub decisions: Vec<Decision>,
-    /// The commits.
-    pub commits: Vec<CommitId>,
-}
-
-impl Turn {
-    /// Returns the warnings of all decisions.
-    pub fn warnings(&self) -> Vec<Diagnostic> {
-        self.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect()
-    }
-}
-
-/// The reasons for refusing a call, with the state of the investigation if known.
-pub struct Refusal {
-    /// The errors. At least one error.
-    pub errors: Vec<Diagnostic>,
-    /// The state against which the call was judged.
-    pub standing: Option<Box<Standing>>,
-}
-
-impl Refusal {
-    /// Formats the errors on one line, each with its suggestion.
-    pub fn line(&self) -> String {
-        let texts = self.errors.iter().map(|error| error.text().agent().to_owned());
-        texts.collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl Standing {
-    /// Returns the assessment of the investigation.
-    pub fn assessment(&self) -> Assessment<'_> {
-        Assessment::new(self.investigation(), Some(self.rules()))
-    }
-
-    /// Returns the investigation.
-    pub fn investigation(&self) -> &Investigation {
-        &self.snapshot.investigation
-    }
-
-    /// Returns the rules for this investigation.
-    pub fn rules(&self) -> EffectiveRules<'_> {
-        EffectiveRules::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
-    }
 }
 
 impl Service {
@@ -380,234 +291,5 @@ impl Service {
             }
         }
         refusal
-    }
-
-    /// Decides on the committed state and writes the decision as one commit.
-    ///
-    /// # Errors
-    ///
-    /// Returns the rejection by `decide` with the state it judged, the same errors as [`Service::read`], or a store
-    /// error.
-    pub fn write(
-        &self,
-        session: &str,
-        caller: &Caller,
-        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
-    ) -> Result<Written, Refusal> {
-        let written = self.transact(session, caller, |investigation, rules, now| {
-            decide(investigation, rules, now).map(|decision| (decision, None))
-        })?;
-        let Transacted { before, after, tag, decided, .. } = written;
-        let standing = Standing { snapshot: after, ruleset: decided.ruleset };
-        Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
-    }
-
-    /// Decides on the committed state and writes each decision as one commit.
-    fn transact(
-        &self,
-        session: &str,
-        caller: &Caller,
-        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
-    ) -> Result<Transacted<Decided>, Refusal> {
-        let mut written = self.find(session, |path, is_it| {
-            let Transacted { before, after, commits, tag, warnings, wants_upkeep, decided } =
-                self.store.transact(path, |snapshot| match is_it(snapshot) {
-                    true => self.decided(snapshot, caller, &decide),
-                    false => Ok((Vec::new(), None)),
-                })?;
-            let transacted =
-                |decided| Transacted { before, after, commits, tag, warnings, wants_upkeep, decided };
-            Ok(decided.map(transacted))
-        })?;
-        let failures = written.warnings.drain(..).flat_map(|error| Refusal::from(error).errors);
-        written.decided.first.warnings.extend(failures);
-        let decisions = [Some(&written.decided.first), written.decided.second.as_ref()];
-        let changes: Vec<Change> = decisions
-            .into_iter()
-            .flatten()
-            .filter_map(|decision| decision.event.as_ref())
-            .flat_map(Event::changes)
-            .collect();
-        if !changes.is_empty() {
-            self.tell(ServiceChange::by(&written.before.investigation, &changes));
-            let has_ended = changes.iter().any(|change| matches!(change, Change::Concluded(_)));
-            self.used(&written.after, if has_ended { UseKind::Ended } else { UseKind::Wrote });
-        }
-        if written.wants_upkeep {
-            self.maintain(&written.after.path);
-        }
-        Ok(written)
-    }
-
-    /// Decides on the committed state. Returns the drafts of the commits and the decisions.
-    fn decided(
-        &self,
-        snapshot: &Snapshot,
-        caller: &Caller,
-        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
-    ) -> Result<(Vec<Draft>, Option<Decided>), Refusal> {
-        let standing = with_rules(snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
-        if let Some(fault) =
-            snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
-        {
-            return Err(Diagnostic::new(
-                Code::StoreError,
-                format!("Cannot tell whether this investigation has ended: {fault}."),
-            )
-            .suggest(format!(
-                "Fix or remove {} in {} and commit the change.",
-                fault.path,
-                snapshot.path.display()
-            ))
-            .into());
-        }
-        let at = self.now()?;
-        let (mut first, mut second) = match decide(standing.investigation(), &self.rules(&standing), at) {
-            Ok(decisions) => decisions,
-            Err(rejection) => {
-                return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
-            }
-        };
-        let mut drafts = Vec::new();
-        let mut investigation = Arc::clone(&standing.snapshot.investigation);
-        for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
-            let Some(event) = decision.event.take() else { continue };
-            let event = decision.event.insert(event.called_by(caller));
-            let after = Arc::new(investigation.with(&event.changes()));
-            let states = [investigation.as_ref(), after.as_ref()];
-            drafts.push(draft(states, &standing.rules(), event, &decision.warnings, caller, at)?);
-            investigation = after;
-        }
-        Ok((drafts, Some(Decided { first, second, ruleset: standing.ruleset })))
-    }
-}
-
-/// The decisions of a transaction: one or two.
-type Decisions = Result<(Decision, Option<Decision>), Rejection>;
-
-/// The decisions of a transaction, and the ruleset that applied.
-struct Decided {
-    first: Decision,
-    second: Option<Decision>,
-    ruleset: Arc<RulesetFile>,
-}
-
-/// Returns the files and the commit message of an event.
-fn draft(
-    [before, after]: [&Investigation; 2],
-    rules: &EffectiveRules,
-    event: &Event,
-    warnings: &[Diagnostic],
-    caller: &Caller,
-    at: Timestamp,
-) -> Result<Draft, Refusal> {
-    let mut files = format::files(event).map_err(StoreError::from)?;
-    files.extend(readme::change(before, after, rules));
-    check_sizes(&files)?;
-    let message = message::message(before, rules, event, warnings, caller);
-    Ok(Draft { files, changes: event.changes(), message, at })
-}
-
-/// Combines a snapshot with its rules, or with the error in them.
-#[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
-fn with_rules(snapshot: Snapshot) -> Result<Standing, Unjudged> {
-    let error = match &snapshot.ruleset {
-        Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
-        Err(fault) => Diagnostic::new(
-            Code::InvalidRuleset,
-            format!("The rules of this investigation are unusable: {fault}."),
-        )
-        .suggest(Wording::both("tot_status and tot-report", "`tot show` and `tot report`").map(|readers| {
-            let file = &fault.path;
-            format!(
-                "Fix {file} in {} and commit it (git log -p {file} shows earlier versions); until then {readers} omit \
-                 everything that needs rules.",
-                snapshot.path.display()
-            )
-        })),
-    };
-    Err(Unjudged { snapshot, error })
-}
-
-/// Refuses files that exceed the limits for reading, so that every stored file remains readable.
-fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
-    /// The maximum size of a file, which is half of the limit for reading.
-    const MOST: usize = 8 << 20;
-    /// Smaller files never exceed the limits.
-    const SMALL: usize = 64 << 10;
-    for file in files {
-        let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };
-        let Place::Node(id) = layout::place(&file.path) else { continue };
-        let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
-        if content.len() > MOST || !is_read {
-            let message = format!("{id} has {} bytes of text; the limit is {MOST}.", content.len());
-            return Err(Diagnostic::new(Code::TextTooLong, message)
-                .about(&id)
-                .suggest("Shorten them, or put long material into a file and cite its path.")
-                .into());
-        }
-    }
-    Ok(())
-}
-
-impl From<Diagnostic> for Refusal {
-    fn from(error: Diagnostic) -> Self {
-        Refusal { errors: vec![error], standing: None }
-    }
-}
-
-impl From<Rejection> for Refusal {
-    fn from(rejection: Rejection) -> Self {
-        Refusal { errors: rejection.errors, standing: None }
-    }
-}
-
-impl From<FindError> for Refusal {
-    fn from(error: FindError) -> Self {
-        let message = sentence(&causes(&error));
-        match error {
-            FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
-                .suggest("Use the sessionId from tot_start, or start an investigation with tot_start.")
-                .for_people("`tot list` lists the ids, and `tot start` starts an investigation."),
-            FindError::Ambiguous { candidates, .. } => {
-                let matches = shortened(&candidates, CANDIDATES);
-                Diagnostic::new(Code::AmbiguousSession, message)
-                    .suggest(format!("Give more characters; the matches are {matches}."))
-            }
-            FindError::RootRemoved(_) => Diagnostic::new(Code::RootFolder, message)
-                .suggest(format!("A person must act. {}.", RootRemoved::HINT)),
-            FindError::Twice { .. } => Diagnostic::new(Code::AmbiguousSession, message)
-                .suggest("Move one of the two folders out of the server's root."),
-        }
-        .into()
-    }
-}
-
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
-        let code = match error.kind {
-            StoreErrorKind::InProgress | StoreErrorKind::Detached => Code::OperationInProgress,
-            StoreErrorKind::Busy | StoreErrorKind::Held => Code::Busy,
-            StoreErrorKind::NotAnInvestigation => Code::InvalidInvestigation,
-            StoreErrorKind::ReadOnly => Code::ReadOnly,
-            StoreErrorKind::RootRemoved => Code::RootFolder,
-            StoreErrorKind::Full => Code::InvestigationFull,
-            _ => Code::StoreError,
-        };
-        let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));
-        match error.hint().map(|hint| format!("{hint}.")) {
-            Some(hint) if error.kind == StoreErrorKind::Full => diagnostic
-                .suggest("Conclude it with tot_end, then start another one for the open questions.")
-                .for_people(hint),
-            Some(hint) => diagnostic.suggest(hint),
-            None => diagnostic,
-        }
-        .into()
-    }
-}
-
-impl From<WorldError> for Refusal {
-    fn from(error: WorldError) -> Self {
-        Diagnostic::new(Code::InternalError, sentence(&causes(&error))).into()
     }
 }
