@@ -218,7 +218,7 @@ impl Answer<'_> {
 }
 
 /// The state of the whole investigation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// No conclusion is in force yet.

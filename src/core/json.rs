@@ -6,6 +6,7 @@
 //!
 //! Pure. [`shorten`] creates a short form.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -17,13 +18,14 @@ use crate::ruleset::rules::verification::Grade;
 use crate::text;
 
 /// A node: its stored fields, and those derived from its place in the tree and from the rules.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeJson<'a> {
     /// The id.
     pub node_id: &'a NodeId,
     /// The other stored fields. `state` is the current state, and `committedAs` the state stored by the commit.
     #[serde(flatten, serialize_with = "node_fields")]
+    #[schemars(schema_with = "node_schema")]
     pub node: &'a Node,
     /// The children.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +44,7 @@ pub struct NodeJson<'a> {
 }
 
 /// The verdict on an answer, with what it is based on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerdictJson {
     /// The verdict in words.
@@ -74,7 +76,7 @@ pub struct VerdictJson {
 }
 
 /// A node that confirms an answer, with the weight of that confirmation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmationJson {
     /// The confirming node.
@@ -83,6 +85,7 @@ pub struct ConfirmationJson {
     pub grade: Grade,
     /// The distance from the answer, in words.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
+    #[schemars(with = "Option<String>")]
     pub distance: Option<Distance>,
     /// The limits of the confirmation: what it did not try.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -149,6 +152,26 @@ fn node_fields<S: Serializer>(node: &&Node, serializer: S) -> Result<S::Ok, S::E
         others.zip(&result.other_results).for_each(|(fields, other)| name_states(fields, other));
     }
     fields.serialize(serializer)
+}
+
+/// Returns the schema of what [`node_fields`] writes.
+fn node_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Node::json_schema(generator);
+    generator.subschema_for::<Classification>();
+    let result = generator.definitions_mut().get_mut(Classification::schema_name().as_ref());
+    for schema in [schema.as_object_mut(), result.and_then(Value::as_object_mut)].into_iter().flatten() {
+        let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { continue };
+        if let Some(state) = properties.get_mut("state") {
+            let stored = state.clone();
+            state["description"] = "The current state.".into();
+            properties.insert("committedAs".to_owned(), stored);
+        }
+        properties.shift_remove("id");
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name != "id");
+    }
+    schema
 }
 
 /// Stores the current state as `state`, where a file has the state stored by the commit.

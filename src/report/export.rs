@@ -11,7 +11,7 @@ use crate::graph::{self, Pages, SvgOptions};
 ///
 /// Returns [`ReportError::Json`] if serialization fails, which does not happen in practice.
 pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
-    json::file(input, &Report::of(input).cited, "investigation.json")
+    json::file(input, &Report::of(input).cited, "investigation.json", None)
 }
 
 /// The single-file report.

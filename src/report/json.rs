@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::history::verb_of;
@@ -19,21 +21,40 @@ use crate::service::signoff::SignOffView;
 /// The version of the file format.
 const VERSION: u32 = 1;
 
+/// The file name of the schema, beside the data file of a site.
+pub(super) const SCHEMA: &str = "investigation.schema.json";
+
 /// Returns the data file for a report. `path` is the file's path in the site.
 pub(super) fn file(
     input: &ReportInput,
     references: &[CitedSource],
     path: &str,
+    schema: Option<&'static str>,
 ) -> Result<Vec<u8>, ReportError> {
-    let mut bytes = serde_json::to_vec_pretty(&document(input, references))
+    pretty(&InvestigationJson { schema, ..document(input, references) }, path)
+}
+
+/// Returns the JSON Schema of the data file, generated from its types. `path` is the file's path in the site.
+pub(super) fn schema(path: &str) -> Result<Vec<u8>, ReportError> {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<InvestigationJson<'_>>();
+    schema.insert("title".to_owned(), "An investigation by Tree of Thoughts".into());
+    pretty(&schema, path)
+}
+
+fn pretty(value: &impl Serialize, path: &str) -> Result<Vec<u8>, ReportError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct InvestigationJson<'a> {
+    /// The schema of this file, if it is beside it.
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    schema: Option<&'static str>,
     version: u32,
     meta: MetaJson<'a>,
     /// The text of the ruleset in force, if it can be used.
@@ -73,7 +94,7 @@ struct InvestigationJson<'a> {
     sign_offs: Vec<SignOffView<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AttachmentJson<'a> {
     node_id: &'a NodeId,
@@ -87,7 +108,7 @@ impl<'a> AttachmentJson<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MetaJson<'a> {
     #[serde(flatten)]
@@ -98,14 +119,14 @@ struct MetaJson<'a> {
 }
 
 /// An answer, or a refuted node.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AnswerJson<'a> {
     node_id: &'a NodeId,
     verdict: VerdictJson,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct BlockerJson {
     code: String,
@@ -113,7 +134,7 @@ struct BlockerJson {
     message: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CommitJson {
     commit: String,
@@ -127,7 +148,7 @@ struct CommitJson {
     changes: Vec<ChangeOf>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChangeOf {
     what: &'static str,
@@ -155,6 +176,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         NodeJson { verdict: node.verdict.map(public), ..node }
     });
     InvestigationJson {
+        schema: None,
         version: VERSION,
         meta: MetaJson {
             meta: investigation.meta(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::texts::NodeTexts;
@@ -10,13 +11,14 @@ use crate::domain::{Investigation, NodeId, Pin};
 use crate::markdown::MentionKind;
 
 /// A source and the nodes that cite it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CitedSource {
     /// The URL or path.
     pub target: String,
     /// True if it is a URL that may become a link: `http` or `https`.
     #[serde(rename = "kind", serialize_with = "kind")]
+    #[schemars(with = "String", extend("enum" = ["url", "path"]))]
     pub is_url: bool,
     /// The first title given for the source.
     pub title: Option<String>,
@@ -28,7 +30,7 @@ pub(super) struct CitedSource {
 }
 
 /// A node that cites a source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct CitingLines {
     pub node: NodeId,
     /// The cited lines.

@@ -428,7 +428,9 @@ fn pages(
     put("grown.js", grown.into_bytes())?;
     put("graph.dot", graph::dot(&assessment).into_bytes())?;
     put("graph.mmd", graph::mermaid(&assessment).into_bytes())?;
-    put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;
+    let data = json::file(input, &report.cited, &format!("{folder}investigation.json"), Some(json::SCHEMA))?;
+    put("investigation.json", data)?;
+    put(json::SCHEMA, json::schema(&format!("{folder}{}", json::SCHEMA))?)?;
     if let Ok(file) = &input.snapshot.ruleset {
         put("ruleset.yaml", file.text.clone().into_bytes())?;
     }

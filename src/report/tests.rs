@@ -11,6 +11,7 @@ mod history;
 mod node;
 #[path = "../../tests/it/report/pages.rs"]
 mod pages;
+mod schema;
 mod search;
 mod sign_offs;
 mod sites;
@@ -320,13 +321,15 @@ fn a_folder_that_holds_something_else_is_left_alone() {
 
 // The parts of the samples
 
+/// Renders a site. The data in it fits its schema.
 fn render(inputs: &[ReportInput]) -> Files {
-    site(&inputs.into(), &Templates::load(&SiteOptions::default()).unwrap()).unwrap_or_else(|error| {
-        match error {
-            ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
-            error => panic!("{error}"),
-        }
-    })
+    let rendered = site(&inputs.into(), &Templates::load(&SiteOptions::default()).unwrap());
+    let files = rendered.unwrap_or_else(|error| match error {
+        ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
+        error => panic!("{error}"),
+    });
+    schema::assert_valid(&files);
+    files
 }
 
 fn with_folder(folder: &tempfile::TempDir) -> Result<Templates, ReportError> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use super::git::Annotation;
@@ -53,7 +54,7 @@ pub struct SignedFiles {
 }
 
 /// The changes between a signed commit and a state of the investigation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Since {
     /// The signed commit is the current state.

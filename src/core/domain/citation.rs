@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::id::as_text;
 use crate::yaml;
 
 /// A source, either given as data or named in one of the result's text fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
     /// The URL or path.
@@ -37,7 +38,7 @@ pub struct Citation {
 }
 
 /// A text field of a result in which sources are recognized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NamedIn {
     /// The findings.
@@ -47,7 +48,7 @@ pub enum NamedIn {
 }
 
 /// The state of a project file when it was cited, as read by the server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
     /// The path relative to the project root, separated by `/`.

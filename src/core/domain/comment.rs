@@ -1,5 +1,6 @@
 //! Comments on an investigation: remarks, objections, answers and resolutions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::node::program_of;
@@ -25,7 +26,7 @@ pub struct Comment {
 }
 
 /// The kind of comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {
     /// A remark that requests nothing.

@@ -138,7 +138,7 @@ impl SessionId {
     }
 }
 
-/// Implements serde for a type through its `Display` and `FromStr` implementations.
+/// Implements serde and schemars for a type through its `Display` and `FromStr` implementations.
 macro_rules! as_text {
     ($($type:ty),+) => {$(
         impl serde::Serialize for $type {
@@ -151,6 +151,20 @@ macro_rules! as_text {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text: String = serde::Deserialize::deserialize(deserializer)?;
                 text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                String::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                String::json_schema(generator)
             }
         }
     )+};

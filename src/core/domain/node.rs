@@ -16,13 +16,14 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
 use crate::yaml;
 
 /// A node. Without a classification, it is a pending proposal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// The id, which contains the round.
@@ -53,7 +54,7 @@ pub struct Node {
 }
 
 /// An agent's claim on a pending proposal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {
     /// The time of the claim.
@@ -74,10 +75,10 @@ impl Claim {
 }
 
 /// A result committed for a node, with its later changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Classification {
-    /// The state stored by the commit. [`Node::state`] returns the current state.
+    /// The state stored by the commit. Entries in `reclassified` change it.
     pub state: StateName,
     /// The state that the agent requested, if a rule replaced it with another state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,12 +90,7 @@ pub struct Classification {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the result.
-    #[serde(
-        rename = "by",
-        default,
-        skip_serializing_if = "stored::caller::is_absent",
-        with = "stored::caller"
-    )]
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The time at which the research started, as reported by the agent. It may precede the proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +143,8 @@ pub struct Classification {
 }
 
 /// The origin of a call, if known. It is reported by the client and not verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "stored::StoredCaller", from = "Option<stored::StoredCaller>")]
 pub struct Caller {
     /// The person, if the call came through a command for people. `None` for a tool call. Agents can run these commands
     /// too.
@@ -173,7 +170,7 @@ pub struct Person {
 }
 
 /// A command that the agent ran for a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {
     /// The command as typed.
@@ -188,7 +185,7 @@ pub struct Command {
 }
 
 /// A link to a node other than the parent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Link {
     /// The other node.
@@ -198,7 +195,7 @@ pub struct Link {
 }
 
 /// The kind of link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LinkKind {
     /// The node supports the linked node.
@@ -213,7 +210,7 @@ pub enum LinkKind {
 
 /// A change to a node's text after the commit. It stores the previous text of each changed field, or an empty string if
 /// there was none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
     /// The time of the amendment.
@@ -222,12 +219,7 @@ pub struct Amendment {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the amendment.
-    #[serde(
-        rename = "by",
-        default,
-        skip_serializing_if = "stored::caller::is_absent",
-        with = "stored::caller"
-    )]
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason.
     #[serde(serialize_with = "yaml::text")]
@@ -259,7 +251,7 @@ pub struct Amendment {
 }
 
 /// A later change to the conclusion, with the previous text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
     /// The time of the amendment.
@@ -268,12 +260,7 @@ pub struct AmendedConclusion {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the amendment.
-    #[serde(
-        rename = "by",
-        default,
-        skip_serializing_if = "stored::caller::is_absent",
-        with = "stored::caller"
-    )]
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason.
     #[serde(serialize_with = "yaml::text")]
@@ -290,7 +277,7 @@ pub struct AmendedConclusion {
 }
 
 /// An answer that the conclusion names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoundAnswer {
     /// The node.
@@ -301,7 +288,7 @@ pub struct BoundAnswer {
 }
 
 /// The role of an answer in a conclusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundAs {
     /// The answer is the conclusion.
@@ -313,10 +300,11 @@ pub enum BoundAs {
 }
 
 /// A warning stored with a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Warning {
     /// The kind of warning.
+    #[schemars(with = "String")]
     pub code: Code,
     /// The message, in one sentence.
     #[serde(serialize_with = "yaml::text")]
@@ -345,17 +333,17 @@ pub enum NodeText<'a> {
 }
 
 /// The author of a state change. In a file, a string is a child.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected the id of a child or a caller")]
 pub enum Author {
     /// A child whose state confirmed or refuted the node.
     Child(NodeId),
     /// The client that sent the change.
-    Caller(#[serde(with = "stored::caller")] Caller),
+    Caller(Caller),
 }
 
 /// A change to a node's state after the commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reclassification {
     /// The previous state.
@@ -392,7 +380,7 @@ pub struct Reclassification {
 }
 
 /// The conclusion of an investigation, as stored by `tot_end`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conclusion {
     /// The time at which the investigation ended.
@@ -401,12 +389,7 @@ pub struct Conclusion {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that ended the investigation.
-    #[serde(
-        rename = "by",
-        default,
-        skip_serializing_if = "stored::caller::is_absent",
-        with = "stored::caller"
-    )]
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason for stopping early, if required steps were missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -437,7 +420,7 @@ pub struct Conclusion {
 }
 
 /// The reason for ending an investigation before its rules were met.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stopped {
     /// The kind of reason.
@@ -449,7 +432,7 @@ pub struct Stopped {
 
 /// The result of asking the person at the client whether the investigation may end. It is not a sign-off, because a
 /// client can report any answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
     /// The person's choice.
@@ -460,7 +443,7 @@ pub struct Asked {
 }
 
 /// The person's choice, or the reason why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonsAnswer {
     /// The person agreed to end the investigation.
@@ -476,7 +459,7 @@ pub enum PersonsAnswer {
 }
 
 /// The kind of reason for stopping early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
     /// No time, money or calls remained.
@@ -639,6 +622,12 @@ fn swap<T>(held: &mut Option<T>, there: &mut T) {
 }
 
 impl Caller {
+    /// Returns whether nothing is known about the caller, so that files omit it. A person contradicted by git is not
+    /// omitted.
+    pub fn is_absent(&self) -> bool {
+        *self == Caller::default()
+    }
+
     /// Creates a caller for a person.
     pub fn of_person(name: impl Into<String>, email: Option<String>) -> Self {
         Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
@@ -53,7 +54,7 @@ pub enum RunKind {
 }
 
 /// A command and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ran {
     /// The program and its arguments.
@@ -68,6 +69,7 @@ pub struct Ran {
     /// The start time.
     pub started_at: Timestamp,
     /// The duration.
+    #[schemars(with = "f64")]
     pub seconds: Seconds,
     /// The time limit in seconds, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +92,7 @@ pub struct Ran {
 }
 
 /// The state of the project when a command ran in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectState {
     /// The commit; `None` if the repository had no commit yet.
@@ -110,7 +112,7 @@ pub struct ProjectState {
 }
 
 /// Describes how a command ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Ended {
     /// The command exited with this status.
@@ -125,7 +127,7 @@ pub enum Ended {
 
 /// The output of a command: standard output and standard error, interleaved as they arrived. Control characters are
 /// replaced by control pictures, and invalid bytes by U+FFFD.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Output {
     /// The complete output or, if it is too long, the first half of the recorded part.
@@ -143,7 +145,7 @@ pub struct Output {
 }
 
 /// A pattern that a line of a command's output has to match.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
     /// The regular expression that at least one line has to match.
@@ -160,7 +162,7 @@ pub struct Expectation {
 }
 
 /// The machine on which a command ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct System {
     /// The operating system, as named by Rust: `linux`, `macos`, `windows`.

@@ -1,5 +1,6 @@
 //! Types whose form in files differs from their form in memory.
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -7,9 +8,9 @@ use super::{Caller, Classification, Conclusion, Person};
 use crate::yaml;
 
 /// A caller in a file, under the key `by`. The key is absent if nothing is known about the caller.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct StoredCaller {
+pub(super) struct StoredCaller {
     /// Absent for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<CallerKind>,
@@ -27,7 +28,7 @@ struct StoredCaller {
 }
 
 /// The kind of a caller that is not an agent.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum CallerKind {
     Person,
@@ -43,34 +44,15 @@ impl From<Caller> for StoredCaller {
     }
 }
 
-impl From<StoredCaller> for Caller {
-    fn from(stored: StoredCaller) -> Self {
+impl From<Option<StoredCaller>> for Caller {
+    fn from(stored: Option<StoredCaller>) -> Self {
+        let Some(stored) = stored else { return Caller::default() };
         let StoredCaller { kind, name, email, client, session, model } = stored;
         let person = match (kind, name, email) {
             (None, None, None) => None,
             (_, name, email) => Some(Person { name: name.unwrap_or_default(), email }),
         };
         Caller { person, disowned: None, client, session, model }
-    }
-}
-
-/// Serde functions for a caller in a file, for use with `#[serde(with)]`.
-pub mod caller {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Caller, StoredCaller};
-
-    /// Returns whether the file omits the caller. A person contradicted by git is not omitted.
-    pub fn is_absent(caller: &Caller) -> bool {
-        *caller == Caller::default()
-    }
-
-    pub fn serialize<S: Serializer>(caller: &Caller, serializer: S) -> Result<S::Ok, S::Error> {
-        StoredCaller::from(caller.clone()).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Caller, D::Error> {
-        Ok(Option::<StoredCaller>::deserialize(deserializer)?.map(Caller::from).unwrap_or_default())
     }
 }
 

@@ -1,11 +1,14 @@
 //! The `comments/<id>.yaml` files.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
 use crate::yaml::{self, YamlError};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CommentFile {
     id: CommentId,
@@ -21,7 +24,7 @@ struct CommentFile {
     text: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct AuthorEntry {
     #[serde(serialize_with = "yaml::text")]
@@ -33,7 +36,7 @@ pub(super) struct AuthorEntry {
 }
 
 /// The origin of a record: the client, and whether a person or an agent used it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ByEntry {
     kind: AuthorKind,
@@ -45,7 +48,7 @@ pub(super) struct ByEntry {
     model: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum AuthorKind {
     Person,
@@ -98,6 +101,16 @@ pub fn read(text: &str) -> Result<Comment, YamlError> {
 impl Serialize for Comment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
+    }
+}
+
+impl JsonSchema for Comment {
+    fn schema_name() -> Cow<'static, str> {
+        "Comment".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        CommentFile::json_schema(generator)
     }
 }
 

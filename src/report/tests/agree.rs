@@ -338,6 +338,7 @@ const SURFACES: &[(&str, Option<Reader>)] = &[
     ("compare.html", Some(compared)),
     ("ended-*-*.html", None), // compare.html of two ends
     ("investigation.json", Some(data)),
+    ("investigation.schema.json", None), // only the form of the data
     ("search-data.js", Some(search_data)),
     ("states.js", Some(states)),
     ("graph/*.html", None), // a part of the graph, drawn as graph.html is
@@ -737,6 +738,7 @@ fn compared(case: &Case<'_>) -> Read {
 }
 
 fn data(case: &Case<'_>) -> Read {
+    schema::assert_valid(case.files);
     let assessment = case.assessment;
     let data: Value = serde_json::from_slice(&case.files["investigation.json"]).unwrap();
     prop_assert_eq!(&data["outcome"], &serde_json::to_value(assessment.outcome).unwrap());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::statement::{SignOffDecision, Statement};
@@ -44,7 +45,7 @@ pub struct SignOff {
 }
 
 /// The state of a sign-off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SignOffState {
     /// The signature is good and covers the state shown.

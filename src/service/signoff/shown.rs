@@ -1,5 +1,6 @@
 //! Formats sign-offs as text and as JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{SignOff, SignOffDecision, SignOffState};
@@ -12,7 +13,7 @@ use crate::text::counted;
 const NAMED: usize = 12;
 
 /// A sign-off in JSON.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignOffView<'a> {
     tag: &'a str,

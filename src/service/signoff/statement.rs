@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::assess::Assessment;
@@ -28,7 +29,7 @@ const RUN: &str = "Run";
 const NONE: &str = "none";
 
 /// A person's decision on a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SignOffDecision {
     /// The commit is approved.

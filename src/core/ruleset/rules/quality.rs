@@ -5,6 +5,7 @@
 //! end: {minRounds: 4, minQualityPercent: 50}
 //! ```
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::states::Role;
@@ -26,7 +27,7 @@ pub(super) const KIND: RuleKind = RuleKind {
 
 /// Quality scores; all are 0 if there are no nodes. Nodes with the solution role count as valid, and those with the
 /// dead-end role as dead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
     /// The highest round.

@@ -35,7 +35,9 @@ pub struct Verification {
 }
 
 /// The strength of a confirmation, from weakest to strongest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Grade {
     /// Not confirmed: there is no confirmation, or it has empty findings, predates an amendment, or names an author
     /// that git contradicts.
