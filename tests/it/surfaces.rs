@@ -58,7 +58,7 @@ const SURFACES: &[(&str, &str)] = &[
     ("command show", "show|show --json|show R2.A2|show R2.A1|show R3.A1a"),
     ("command list", "list"),
     ("command review", "review --print|review --json"),
-    ("command verify", "verify|verify --json"),
+    ("command check", "check --signatures|check --signatures --json"),
     ("command diff", "diff --markdown BEGIN..HEAD"),
     ("command search", "search Title of"),
     ("command approve", "approve --unsigned -m Tried."),
