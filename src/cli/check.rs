@@ -87,7 +87,7 @@ struct CheckReport {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckedReference {
-    node: String,
+    node_id: String,
     /// The path of the cited file. The cited lines are in `lines`.
     path: String,
     lines: Option<Lines>,
@@ -227,7 +227,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
         let to = drift.moved_to().map(|to| format!(" to {to}")).unwrap_or_default();
         let state = drift.as_str();
         Some(CheckedReference {
-            node: node.id.to_string(),
+            node_id: node.id.to_string(),
             path: pin.path.clone(),
             lines: pin.lines,
             state,

@@ -169,11 +169,11 @@ fn lines(Advised { body, advice }: &Advised<EndBody, EndAdvice>) -> String {
         one_line(&format!("{what} {} {}{verdict}", node.node_id, shorten(&node.title, 80))) + "\n"
     };
     let answers = |answers: &[EndAnswer], what: &str| {
-        answers.iter().map(|it| line(what, &it.node, &format!(" ({})", it.verdict))).collect::<String>()
+        answers.iter().map(|it| line(what, &it.node, &format!(" ({})", it.verdict.words))).collect::<String>()
     };
     let theories: String = advice.theories.iter().map(|node| line("theory ", node, "")).collect();
     let tag = body.tag.as_ref().map(|tag| format!(", tag {}", one_line(tag))).unwrap_or_default();
     let verdict = one_line(body.verdict.as_deref().unwrap_or("ended"));
-    let (solutions, refuted) = (answers(&advice.solutions, "answer "), answers(&advice.refuted, "refuted"));
-    format!("{solutions}{refuted}{theories}conclusion {verdict}\nended{tag}\n")
+    let (found, refuted) = (answers(&advice.answers, "answer "), answers(&advice.refuted, "refuted"));
+    format!("{found}{refuted}{theories}conclusion {verdict}\nended{tag}\n")
 }

@@ -511,8 +511,8 @@ impl<'a> RerunResult<'a> {
 fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
     let differs = result.filter(|it| it.verdict != RunVerdict::Same);
     json!({
-        "run": run.id,
-        "node": run.node,
+        "runId": run.id,
+        "nodeId": run.node,
         "command": ran.command,
         "verdict": result.map(|it| it.verdict),
         // The commit at which the command ran.

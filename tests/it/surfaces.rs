@@ -352,7 +352,7 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
             "stopped": {"reason": "enough"}}),
     );
     let message = sandbox.git(&folder, &["log", "-1", "--format=%B"]);
-    assert_snapshot!("distance", format!("{:#}\n{message}\n{}", end["solutions"], certainty(&mut session)));
+    assert_snapshot!("distance", format!("{:#}\n{message}\n{}", end["answers"], certainty(&mut session)));
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::decide::references::{Reference, references};
 use crate::decide::start::Start;
 use crate::domain::{BoundAnswer, Caller, Code, Event, Node, NodeId, PersonsAnswer};
 use crate::fields::NO_SIGN_OFF;
+use crate::json::VerdictJson;
 use crate::ruleset::instructions::instructions;
-use crate::ruleset::rules::verification::Grade;
 use crate::service::{Service, Standing, Written};
 use crate::text::shorten;
 
@@ -253,7 +253,7 @@ pub struct EndBody {
     pub verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<BoundAnswer>,
+    pub rests_on: Vec<BoundAnswer>,
     /// The number of nodes that were ruled out.
     pub dead_ends: usize,
     /// The reply from the person at the client.
@@ -277,7 +277,7 @@ pub struct PersonsReply {
 #[serde(rename_all = "camelCase")]
 pub struct EndAdvice {
     /// The answers that have not been refuted.
-    pub solutions: Vec<EndAnswer>,
+    pub answers: Vec<EndAnswer>,
     /// The answers that a child refuted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<EndAnswer>,
@@ -296,24 +296,8 @@ pub struct EndAnswer {
     #[serde(flatten)]
     /// The node.
     pub node: NodeSummary,
-    /// The verdict on the answer, in words.
-    pub verdict: Cow<'static, str>,
-    /// True if another node has confirmed the answer and no objection is open.
-    pub verified: bool,
-    /// The confirmation grade: `independent`, `second-agent`, `self` or `none`.
-    pub confirmation: Grade,
-    /// The nodes that confirm the answer, best first.
-    pub verified_by: Vec<String>,
-    /// The distance between the answer and its best confirmation.
-    pub distance: Option<String>,
-    /// The nodes that refute the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refuted_by: Vec<String>,
-    /// The open objections to nodes that the answer rests on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub contested_by: Vec<String>,
-    /// The verdict on the recorded commands that the answer rests on.
-    pub evidence: Option<String>,
+    /// The verdict on the answer.
+    pub verdict: VerdictJson,
 }
 
 /// A node with a summary of its findings.
@@ -341,12 +325,12 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
         tag: written.tag.clone(),
         outcome: assessment.outcome,
         verdict: assessment.words(),
-        answers: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
+        rests_on: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
         dead_ends: assessment.dead_ends.len(),
         asked,
     };
     let advice = EndAdvice {
-        solutions: assessment.answers.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        answers: assessment.answers.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
         refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
         theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
         references: references(investigation).into_iter().map(shortened_reference).collect(),
@@ -365,18 +349,7 @@ fn shortened_reference(reference: Reference) -> Reference {
 
 impl EndAnswer {
     fn of(assessment: &Assessment<'_>, answer: &assess::Answer<'_>) -> Self {
-        let best = answer.confirming.first();
-        EndAnswer {
-            node: NodeSummary::of(answer.node),
-            verdict: answer.words(),
-            verified: answer.verdict.is_confirmed(),
-            confirmation: answer.grade,
-            verified_by: answer.confirming.iter().map(|it| it.node.to_string()).collect(),
-            distance: best.and_then(|best| Some(assessment.distance(answer.node, best)?.to_string())),
-            refuted_by: answer.refuted_by.iter().map(ToString::to_string).collect(),
-            contested_by: answer.against.iter().map(ToString::to_string).collect(),
-            evidence: (!answer.runs.is_empty()).then(|| assessment.evidence_words(answer)),
-        }
+        EndAnswer { node: NodeSummary::of(answer.node), verdict: VerdictJson::new(assessment, answer) }
     }
 }
 

@@ -263,7 +263,7 @@ fn the_reply_of_an_end_is_short_too() {
         grown.write(&closed);
         let end = grown.ok("tot_end", json!({"conclusion": "It scatters. ".repeat(2_000)}));
         assert_eq!(end["deadEnds"], shape.iter().product::<usize>() - 1);
-        assert_eq!(end["solutions"][0]["verifiedBy"], json!(["R5.A1aa1a"]));
+        assert_eq!(end["answers"][0]["verdict"]["confirmedBy"][0]["nodeId"], "R5.A1aa1a");
         assert_eq!(end["references"][0]["target"], "https://example.org/all");
         assert!(end["references"][0]["omitted"]["citedBy"].as_u64().unwrap() > 30, "{end:#}");
         grown.ok("tot_status", json!({}));

@@ -62,7 +62,7 @@ fn a_contested_answer_is_called_so_by_tools_and_on_the_page_until_the_objection_
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["verdict"]["contestedBy"], json!([comment]));
     let end = session.ok("tot_end", json!({"conclusion": "It was the cache."}));
-    assert_eq!(end["solutions"][0]["contestedBy"], json!([comment]), "{end}");
+    assert_eq!(end["answers"][0]["verdict"]["contestedBy"], json!([comment]), "{end}");
     let page = session.repository().join("README.md");
     let readme = std::fs::read_to_string(&page).unwrap();
     assert!(readme.contains("**1 open objection; 1 answer contested by that:**"), "{readme}");

@@ -160,7 +160,7 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     let run = &document["runs"][0];
     let [verdict, at, output] = [&run["verdict"], &run["at"], &run["output"]["text"]];
     assert_eq!([verdict, at, output], [&json!("differs"), &json!(breaks), &json!("value 3\n")], "{run:#}");
-    assert_eq!((&run["node"], &run["command"][0]), (&json!("R2.A1"), &json!("sh")));
+    assert_eq!((&run["nodeId"], &run["command"][0]), (&json!("R2.A1"), &json!("sh")));
     assert_eq!(document["noLonger"], "The conclusion no longer holds: The value is *one*.");
     assert_eq!(document["commit"], world.head());
     // In place, including uncommitted changes.
