@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
         let attachments: Vec<Value> = attached
             .map(|(path, name, bytes, _)| json!({"name": name.to_string(), "bytes": bytes, "path": path}))
             .collect();
-        let commit = written.standing.snapshot.head.to_string();
+        let commit = written.loaded.snapshot.head.to_string();
         let node = node.to_string();
         return stored(say_json(&json!({"commit": commit, "nodeId": node, "attachments": attachments})));
     }

@@ -116,7 +116,7 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
         _ => None,
     };
     if how.common.json {
-        let head = comment.map(|_| written.standing.snapshot.head.to_string());
+        let head = comment.map(|_| written.loaded.snapshot.head.to_string());
         return say_fields(&json!({
             "commit": head,
             "commentId": comment.map(|it| it.id.to_string()),
@@ -125,7 +125,7 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
     }
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);
-    let open = match objections::open(written.standing.investigation()).len() {
+    let open = match objections::open(written.loaded.investigation()).len() {
         0 => "no objection is open".to_owned(),
         1 => "1 objection is open".to_owned(),
         number => format!("{number} objections are open"),

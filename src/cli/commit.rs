@@ -134,7 +134,7 @@ fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node,
 
 /// Opens an editor for a result.
 fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
-    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
     let states = states_that_count(investigation, &rules, parent);
     if states.is_empty() {
@@ -154,7 +154,7 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
         action.map(|text| format!("\n{text}\n")).unwrap_or_default(),
         state_lines(&rules, &states),
     );
-    let assessment = subject.standing.assessment();
+    let assessment = subject.loaded.assessment();
     // The draft for a node that may confirm an answer asks for caveats.
     let has_answer = node.parent.as_ref().is_some_and(|parent| {
         assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)

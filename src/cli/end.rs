@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
 
 /// Checks that the investigation may end, before the user writes a conclusion.
 fn may_end(subject: &WorkTarget, stopped: bool) -> CommandResult {
-    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {
         return Err("already ended: `tot amend --conclusion` changes the conclusion".into());
     }
@@ -149,7 +149,7 @@ fn may_end(subject: &WorkTarget, stopped: bool) -> CommandResult {
 }
 
 fn help(subject: &WorkTarget) -> String {
-    let assessment = subject.standing.assessment();
+    let assessment = subject.loaded.assessment();
     let answers = assessment.answers.iter();
     let answers: String = answers
         .map(|it| format!("  {} {} ({})\n", it.node.id, one_line(it.node.name()), it.words()))

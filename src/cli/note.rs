@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
             return Err(format!("several nodes are proposed: name one of {}", names.join(", ")).into());
         }
     };
-    let rules = subject.standing.rules();
+    let rules = subject.loaded.rules();
     let asked = arguments.state.as_deref().and_then(|state| rules.ruleset().state_meant(state, "").ok());
     let parent = match (proposed, named) {
         (Some(node), _) => node.parent.clone(),
@@ -107,10 +107,10 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     // A single call stores either everything or nothing.
     let replied = service.step(&subject.id(), vec![result], Some(vec![node]), &request, &caller);
     let replied = replied.and_then(|turn| {
-        let (standing, warnings) = (&turn.standing, turn.warnings());
-        let plan = next(standing.investigation(), &standing.rules(), &request, service.now()?)?;
-        let shared = ReplyFields::done(standing, turn.commits.last().copied(), &warnings);
-        let shared = shared.stepping(plan.next_step).after_what_changed(&turn.before, standing);
+        let (loaded, warnings) = (&turn.loaded, turn.warnings());
+        let plan = next(loaded.investigation(), &loaded.rules(), &request, service.now()?)?;
+        let shared = ReplyFields::done(loaded, turn.commits.last().copied(), &warnings);
+        let shared = shared.stepping(plan.next_step).after_what_changed(&turn.before, loaded);
         Ok((shared, turn.decisions.last().map(StoredResults::of).unwrap_or_default()))
     });
     subject.tell(replied, lines)
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
 
 /// Returns the default state of a note: the only allowed state, or an open one that the parent accepts.
 fn meant(subject: &WorkTarget, parent: Option<&NodeId>) -> Result<String, String> {
-    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);
     let states = states_that_count(investigation, &rules, parent);
     let waits = parent.and_then(|parent| rules.requirement(investigation, parent)).and_then(|owed| owed.of);

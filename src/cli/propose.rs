@@ -190,7 +190,7 @@ fn node_of(task: Task) -> NewNode {
 /// Returns the required tasks or, if there are none, the recommended ones.
 fn planned(subject: &WorkTarget) -> CommandResult<Vec<Task>> {
     let now = subject.service().now().map_err(super::refused)?;
-    let plan = next(subject.investigation(), &subject.standing.rules(), &Next::default(), now);
+    let plan = next(subject.investigation(), &subject.loaded.rules(), &Next::default(), now);
     let mut tasks = plan.map_err(|rejection| super::refused(rejection.into()))?.tasks;
     let is_any_required = tasks.iter().any(|task| task.is_required);
     tasks.retain(|task| task.is_required || !is_any_required);
@@ -244,7 +244,7 @@ fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&NodeId>)
 
 /// Returns the default parent for a new node, or `None` if the node becomes a root.
 pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandResult<Option<NodeId>> {
-    let place = place_of_next(subject.investigation(), &subject.standing.rules(), state);
+    let place = place_of_next(subject.investigation(), &subject.loaded.rules(), state);
     Ok(place.ok_or_else(|| match (state, subject.investigation().pending().next()) {
         (Some(state), _) => {
             format!("no open node accepts a child in the state {state}: `tot next` shows the next step")
@@ -256,7 +256,7 @@ pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandR
 
 /// Returns an unused id for a child of `parent`, or for a root if there is no parent.
 pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
-    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
     let id = match parent {
         Some(parent) => ids.child(parent),

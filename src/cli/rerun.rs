@@ -28,7 +28,7 @@ use super::{CommandResult, ExitResult, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
-use crate::domain::run::{Output, ProjectState, Ran, RunVerdict};
+use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
 use crate::domain::{Event, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
@@ -36,7 +36,7 @@ use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state,
     remove_leftovers, sandbox, try_sandbox,
 };
-use crate::service::{Service, Standing};
+use crate::service::{Loaded, Service};
 use crate::text::{one_line, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
@@ -123,7 +123,7 @@ struct RerunResult<'a> {
     first: &'a Ran,
     at: Option<String>,
     again: Ran,
-    verdict: RunVerdict,
+    verdict: RunComparison,
     /// The untracked files that the first run had and this one lacked.
     missing: Option<String>,
     /// An earlier judgment of the same difference, and whether it found that the evidence holds.
@@ -140,7 +140,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
-    let standing = service.read(&session).map_err(refused)?;
+    let loaded = service.read(&session).map_err(refused)?;
     let record = |runs, known: &[RunId]| -> CommandResult<String> {
         let request = NewRuns { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
@@ -150,7 +150,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
             _ => &[],
         };
         for run in stored {
-            if let RunKind::Repeated { of, verdict: RunVerdict::Differs, .. } = run.what
+            if let RunKind::Repeated { of, verdict: RunComparison::Differs, .. } = run.what
                 && !known.contains(&of)
             {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
@@ -161,13 +161,13 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
                 ));
             }
         }
-        Ok(written.standing.snapshot.head.to_string())
+        Ok(written.loaded.snapshot.head.to_string())
     };
     if let [named, judgement] = arguments.judge.as_slice() {
-        let commit = record(vec![judged(&standing, named, judgement, arguments.message.clone())?], &[])?;
-        return print_results(arguments, &standing, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
+        let commit = record(vec![judged(&loaded, named, judgement, arguments.message.clone())?], &[])?;
+        return print_results(arguments, &loaded, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
     }
-    if let Some(node) = nodes.iter().find(|node| standing.investigation().node(node).is_none()) {
+    if let Some(node) = nodes.iter().find(|node| loaded.investigation().node(node).is_none()) {
         return Err(format!("there is no node {node}").into());
     }
     let wanted = match nodes.as_slice() {
@@ -175,7 +175,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         [] => Wanted::Answers,
         nodes => Wanted::Of(nodes),
     };
-    let assessment = standing.assessment();
+    let assessment = loaded.assessment();
     let chosen = chosen::chosen(&assessment, wanted);
     if chosen.is_empty() {
         let all = chosen::chosen(&assessment, Wanted::All).len();
@@ -203,7 +203,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let rerun = |it: &&CapturedRun<'_>| {
             let ran = Ran { output: Output::default(), expectations: Vec::new(), ..it.ran.clone() };
             let of = it.run.id;
-            let what = RunKind::Repeated { of, at: None, verdict: RunVerdict::CouldNotRun, ran };
+            let what = RunKind::Repeated { of, at: None, verdict: RunComparison::CouldNotRun, ran };
             NewRun { node: None, note: None, what }
         };
         let request = NewRuns { runs: chosen.iter().map(rerun).collect(), attachments: Vec::new() };
@@ -217,7 +217,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     // What has run is stored, even if the terminal is gone.
     let outcome = again.repeat(&chosen, asks, arguments.common.json, &mut repeated);
     let known: Vec<RunId> = repeated.iter().filter(|it| it.known.is_some()).map(|it| it.run.id).collect();
-    let mut differing = repeated.iter().filter(|it| it.verdict == RunVerdict::Differs && !it.holds());
+    let mut differing = repeated.iter().filter(|it| it.verdict == RunComparison::Differs && !it.holds());
     let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
     let commit = match arguments.no_store || repeated.is_empty() {
         true => None,
@@ -227,7 +227,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         Ok(commit) => (commit, None),
         Err(error) => (None, Some(error)),
     };
-    print_results(arguments, &standing, &repeated, no_longer, commit)?;
+    print_results(arguments, &loaded, &repeated, no_longer, commit)?;
     if let Some(error) = failure {
         tell("tot rerun: nothing was stored");
         return Err(error);
@@ -258,31 +258,26 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
 }
 
 /// Returns the record of a judgment.
-fn judged(
-    standing: &Standing,
-    named: &str,
-    judgement: &str,
-    reason: Option<String>,
-) -> CommandResult<NewRun> {
+fn judged(loaded: &Loaded, named: &str, judgement: &str, reason: Option<String>) -> CommandResult<NewRun> {
     let holds = match judgement {
         "holds" => true,
         "fails" => false,
         _ => return Err(misused("judge with `holds` or `fails`")),
     };
-    let of = differing(standing.investigation(), named).map_err(|error| refused(error.into()))?;
+    let of = differing(loaded.investigation(), named).map_err(|error| refused(error.into()))?;
     Ok(NewRun { node: of.node.clone(), note: reason, what: RunKind::Judged { of: of.id, holds } })
 }
 
 /// Prints the results.
 fn print_results(
     arguments: &RerunArguments,
-    standing: &Standing,
+    loaded: &Loaded,
     repeated: &[RerunResult<'_>],
     no_longer: Option<String>,
     commit: Option<String>,
 ) -> CommandResult {
     if arguments.common.json {
-        let id = standing.investigation().meta().id.to_string();
+        let id = loaded.investigation().meta().id.to_string();
         let runs: Vec<Value> = repeated.iter().map(|it| entry(it.run, &it.again, Some(it))).collect();
         return say_fields(&json!({"id": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
     }
@@ -493,7 +488,7 @@ impl<'a> RerunResult<'a> {
     /// Returns whether the evidence holds: the result is the same, or the evidence was judged to hold despite the
     /// difference.
     fn holds(&self) -> bool {
-        self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
+        self.verdict == RunComparison::Same || self.known.is_some_and(|(_, holds)| holds)
     }
 
     fn record(&self) -> NewRun {
@@ -509,7 +504,7 @@ impl<'a> RerunResult<'a> {
 
 /// Returns a run as JSON, with its result unless it was only shown.
 fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
-    let differs = result.filter(|it| it.verdict != RunVerdict::Same);
+    let differs = result.filter(|it| it.verdict != RunComparison::Same);
     json!({
         "runId": run.id,
         "nodeId": run.node,

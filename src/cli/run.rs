@@ -161,8 +161,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     // The command may remove the current folder.
     let root = absolute(place.store.root())?;
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
-    let standing = service.read(&session).map_err(refused)?;
-    if let Some(node) = node.as_ref().filter(|node| standing.investigation().node(node).is_none()) {
+    let loaded = service.read(&session).map_err(refused)?;
+    if let Some(node) = node.as_ref().filter(|node| loaded.investigation().node(node).is_none()) {
         let advice = "propose it first, or run without a node and cite the run in a result";
         return Err(format!("there is no node {node}: {advice}").into());
     }
@@ -280,7 +280,7 @@ impl Prepared {
         let written = self.service.record(&self.session, request, &self.caller)?;
         warn("tot run", &written);
         if let Some(Event::Ran { runs, .. }) = &written.decision.event {
-            let commit = written.standing.snapshot.head.to_string();
+            let commit = written.loaded.snapshot.head.to_string();
             for run in runs {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
                 tell(&format!("tot run: stored as {}{node}, commit {}", run.id, &commit[..10]));

@@ -31,7 +31,7 @@ use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
 use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
 use crate::service::sharing::Sharing;
-use crate::service::{Refusal, Service, Standing};
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::one_line;
 
 /// The options of all these commands.
@@ -58,7 +58,7 @@ pub(super) struct WorkTarget {
     work: LocalTools,
     /// The investigation's folder.
     pub path: PathBuf,
-    pub standing: Standing,
+    pub loaded: Loaded,
     /// The id as the user gave it, for suggested commands.
     named: Option<String>,
 }
@@ -95,8 +95,8 @@ impl LocalTools {
     pub(super) fn subject(self, id: Option<&str>) -> CommandResult<WorkTarget> {
         let path = self.place.folder(id)?;
         let session = self.place.store.id(&path)?.to_string();
-        let standing = self.service.read(&session).map_err(super::refused)?;
-        Ok(WorkTarget { work: self, path, standing, named: id.map(str::to_owned) })
+        let loaded = self.service.read(&session).map_err(super::refused)?;
+        Ok(WorkTarget { work: self, path, loaded, named: id.map(str::to_owned) })
     }
 
     /// Returns whether a person can be asked.
@@ -157,7 +157,7 @@ fn is_unheard(shared: &ReplyFields) -> bool {
 
 impl WorkTarget {
     pub(super) fn investigation(&self) -> &Investigation {
-        self.standing.investigation()
+        self.loaded.investigation()
     }
 
     pub(super) fn service(&self) -> &Service {
@@ -294,7 +294,7 @@ pub(super) fn understood<T: DeserializeOwned + JsonSchema>(mut fields: DraftFiel
     // A file written for a tool also has the fields that the command sets.
     fields.retain(|name, _| !["sessionId", "graph", "model"].contains(&name.as_str()));
     let errors = arguments::understand(&schema::input::<T>(), &Value::Object(fields));
-    errors.map_err(|errors| Refusal { errors, standing: None })
+    errors.map_err(|errors| Refusal { errors, loaded: None })
 }
 
 /// Formats the parents whose state a call changed.

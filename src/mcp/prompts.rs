@@ -10,7 +10,7 @@ use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
-use crate::service::{Refusal, Service, Standing};
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::shorten;
 
 /// Returns all prompts, in the order in which they are listed.
@@ -110,14 +110,14 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
 }
 
 fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> {
-    let standing = service.read(session)?;
-    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let loaded = service.read(session)?;
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let committed = investigation.committed().count();
     let mut text = format!(
         "Continue the investigation {} with the Tree of Thoughts tools. {}\n\nIt is in round {} of at least {}; \
          committed: {committed}.",
         investigation.meta().id,
-        question(&standing),
+        question(&loaded),
         investigation.current_round(),
         rules.min_rounds(),
     );
@@ -148,22 +148,22 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
         "\n\n## Next\n\n{} tot_next returns tasks, prompts and the next legal call; tot_read returns the findings of \
          others.\n\n{}",
         outlook.next_step.wording(None).agent(),
-        instructions(&service.rules(&standing))
+        instructions(&service.rules(&loaded))
     ));
     Ok(text)
 }
 
 fn research(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
-    let standing = service.read(session)?;
-    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let loaded = service.read(session)?;
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
     let node = found.ok_or_else(|| no_such("node", node))?;
     Ok(brief(investigation, &rules, node))
 }
 
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
-    let standing = service.read(session)?;
-    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let loaded = service.read(session)?;
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let id = investigation.meta().id;
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let (node, it) = found
@@ -176,7 +176,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
          own agentId. {}\n\n## Its findings\n\n{}\n",
         node.id,
         node.title,
-        question(&standing),
+        question(&loaded),
         shorten(it.findings.trim(), TEXT)
     );
     if it.findings.trim().chars().count() > TEXT {
@@ -226,8 +226,8 @@ fn no_such(what: &str, node: &str) -> Refusal {
 }
 
 /// Returns the investigation's question and context.
-fn question(standing: &Standing) -> String {
-    let meta = standing.investigation().meta();
+fn question(loaded: &Loaded) -> String {
+    let meta = loaded.investigation().meta();
     let context = meta
         .context
         .as_deref()

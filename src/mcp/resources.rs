@@ -117,8 +117,8 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
         ResourceAddress::Investigations => (MARKDOWN, investigations(service)?),
         ResourceAddress::Overview(session) => {
             let text = match service.look(session)? {
-                Ok(standing) => overview(&standing.snapshot, Some(&standing), Links::Addresses),
-                Err(unjudged) => overview(&unjudged.snapshot, None, Links::Addresses),
+                Ok(loaded) => overview(&loaded.snapshot, Some(&loaded), Links::Addresses),
+                Err(unruled) => overview(&unruled.snapshot, None, Links::Addresses),
             };
             (MARKDOWN, text)
         }
@@ -132,10 +132,10 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
         ResourceAddress::History(session) => (MARKDOWN, history(service, &service.snapshot(session)?)?),
         ResourceAddress::GraphDot(session) => (DOT, graph::dot(&service.read(session)?.assessment())),
         ResourceAddress::GraphSvg(session) => {
-            let standing = service.read(session)?;
-            let rules = standing.rules();
+            let loaded = service.read(session)?;
+            let rules = loaded.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
-            (SVG, graph::svg(&Pages::new(&standing.assessment()), 0, &options).markup)
+            (SVG, graph::svg(&Pages::new(&loaded.assessment()), 0, &options).markup)
         }
     };
     Ok(Some(content))

@@ -14,7 +14,7 @@ use crate::fields::{
 use crate::format::layout;
 use crate::markdown::{self, Reader, code_span};
 use crate::ruleset::rules::objections;
-use crate::service::Standing;
+use crate::service::Loaded;
 use crate::service::address::ResourceAddress;
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -34,8 +34,7 @@ pub enum Links {
 /// Returns an investigation with all its nodes as a single document, for readers without a server.
 pub fn document(snapshot: &Snapshot) -> String {
     let ruleset = snapshot.ruleset.as_ref().ok();
-    let standing =
-        ruleset.map(|ruleset| Standing { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
+    let standing = ruleset.map(|ruleset| Loaded { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
     let mut text = overview(snapshot, standing.as_ref(), Links::Document);
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
     for one in snapshot.investigation.preorder() {
@@ -46,7 +45,7 @@ pub fn document(snapshot: &Snapshot) -> String {
 }
 
 /// Writes an investigation's overview.
-pub fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> String {
+pub fn overview(snapshot: &Snapshot, standing: Option<&Loaded>, links: Links) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let id = meta.id.to_string();
@@ -133,7 +132,7 @@ fn by(agent: Option<&str>, caller: &Caller) -> String {
 }
 
 /// Writes the judgments based on the rules.
-fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
+fn write_judgments(text: &mut String, standing: &Loaded, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
     let told = |answer: &Answer<'_>| {

@@ -16,7 +16,7 @@ use super::search;
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::fields::NodeField;
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
 
@@ -329,8 +329,9 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     }
     // Each change to an ended investigation also updates its README.
     let is_page = |path: &String| *path == layout::README && !entry.happenings.is_empty();
-    let is_other =
-        |path: &&String| matches!(layout::place(path), Place::Stray | Place::Other) && !is_page(path);
+    let is_other = |path: &&String| {
+        matches!(layout::file_role(path), FileRole::Stray | FileRole::Other) && !is_page(path)
+    };
     entry.paths.iter().filter(is_other).cloned().collect()
 }
 

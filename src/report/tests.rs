@@ -25,7 +25,7 @@ use std::sync::Arc;
 use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
-use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, RunVerdict, Seconds, System};
+use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, RunComparison, Seconds, System};
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
     Classification, Code, Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening,
@@ -668,7 +668,7 @@ fn captured(_: RunId, ran: Ran) -> RunKind {
 }
 
 fn repeated(of: RunId, ran: Ran) -> RunKind {
-    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: RunVerdict::Differs, ran }
+    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: RunComparison::Differs, ran }
 }
 
 fn judged(of: RunId, _: Ran) -> RunKind {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::changes::ServiceChange;
 use super::sharing::UseKind;
-use super::{Refusal, Service, Standing, Turn, Written};
+use super::{Loaded, Refusal, Service, Turn, Written};
 use crate::decide::amend::{Amend, amend};
 use crate::decide::attach::{NewAttachment, attach};
 use crate::decide::citing::{cited_by_amendment, cited_by_results};
@@ -34,7 +34,7 @@ impl Service {
         ruleset: Option<&str>,
         request: Start,
         caller: &Caller,
-    ) -> Result<(Standing, Vec<Diagnostic>), Refusal> {
+    ) -> Result<(Loaded, Vec<Diagnostic>), Refusal> {
         let name = ruleset.map_or(builtin::DEFAULT, str::trim);
         let file = self.rulesets.get(name).ok_or_else(|| {
             let shown: String = name.chars().take(60).collect();
@@ -59,7 +59,7 @@ impl Service {
         let mut warnings = secrets.warnings;
         warnings.extend(self.give_remote(&snapshot));
         self.used(&snapshot, UseKind::Wrote);
-        Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, warnings))
+        Ok((Loaded { snapshot, ruleset: Arc::new(file.clone()) }, warnings))
     }
 
     /// Registers nodes to research, or withdraws proposals.
@@ -119,8 +119,8 @@ impl Service {
         })?;
         let Transacted { before, after, commits, decided, .. } = written;
         let decisions = [Some(decided.first), decided.second].into_iter().flatten().collect();
-        let standing = Standing { snapshot: after, ruleset: decided.ruleset };
-        Ok(Turn { standing, before: before.investigation, decisions, commits })
+        let loaded = Loaded { snapshot: after, ruleset: decided.ruleset };
+        Ok(Turn { loaded, before: before.investigation, decisions, commits })
     }
 
     /// Claims the pending nodes of a plan.
@@ -286,13 +286,13 @@ impl Service {
     /// # Errors
     ///
     /// Returns the same errors as [`Service::write`].
-    pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Standing>, Refusal> {
-        let standing = self.read(session)?;
-        let ended = standing.investigation().end_in_force().is_some();
-        let decided = end(standing.investigation(), &self.rules(&standing), request.clone(), self.now()?);
+    pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Loaded>, Refusal> {
+        let loaded = self.read(session)?;
+        let ended = loaded.investigation().end_in_force().is_some();
+        let decided = end(loaded.investigation(), &self.rules(&loaded), request.clone(), self.now()?);
         match decided {
-            Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(standing)),
-            Err(rejection) => Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) }),
+            Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(loaded)),
+            Err(rejection) => Err(Refusal { errors: rejection.errors, loaded: Some(Box::new(loaded)) }),
         }
     }
 

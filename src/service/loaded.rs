@@ -9,7 +9,7 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{CommitId, Snapshot};
 
 /// An investigation with its rules.
-pub struct Standing {
+pub struct Loaded {
     /// The committed state.
     pub snapshot: Snapshot,
     /// The ruleset that applies to the investigation.
@@ -17,7 +17,7 @@ pub struct Standing {
 }
 
 /// An investigation whose ruleset is unusable.
-pub struct Unjudged {
+pub struct WithoutRules {
     /// The committed state.
     pub snapshot: Snapshot,
     /// The error in the ruleset, and how to fix it.
@@ -27,7 +27,7 @@ pub struct Unjudged {
 /// The outcome of a write.
 pub struct Written {
     /// The new state.
-    pub standing: Standing,
+    pub loaded: Loaded,
     /// The state that the decision was based on.
     pub before: Arc<Investigation>,
     /// The decision. If the decision has no event, nothing was written.
@@ -39,7 +39,7 @@ pub struct Written {
 /// The outcome of a turn, which makes up to two writes.
 pub struct Turn {
     /// The new state.
-    pub standing: Standing,
+    pub loaded: Loaded,
     /// The previous state.
     pub before: Arc<Investigation>,
     /// The decisions, in order.
@@ -55,7 +55,7 @@ impl Turn {
     }
 }
 
-impl Standing {
+impl Loaded {
     /// Returns the assessment of the investigation.
     pub fn assessment(&self) -> Assessment<'_> {
         Assessment::new(self.investigation(), Some(self.rules()))
@@ -74,9 +74,9 @@ impl Standing {
 
 /// Combines a snapshot with its rules, or with the error in them.
 #[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
-pub(super) fn with_rules(snapshot: Snapshot) -> Result<Standing, Unjudged> {
+pub(super) fn with_rules(snapshot: Snapshot) -> Result<Loaded, WithoutRules> {
     let error = match &snapshot.ruleset {
-        Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
+        Ok(ruleset) => return Ok(Loaded { ruleset: Arc::clone(ruleset), snapshot }),
         Err(fault) => Diagnostic::new(
             Code::InvalidRuleset,
             format!("The rules of this investigation are unusable: {fault}."),
@@ -90,5 +90,5 @@ pub(super) fn with_rules(snapshot: Snapshot) -> Result<Standing, Unjudged> {
             )
         })),
     };
-    Err(Unjudged { snapshot, error })
+    Err(WithoutRules { snapshot, error })
 }

@@ -36,7 +36,7 @@ use crate::store::{Durability, FindError, Snapshot, Store};
 use crate::text::shorten;
 use changes::{BEHIND, Changes, Listener, ServiceChange};
 use loaded::with_rules;
-pub use loaded::{Standing, Turn, Unjudged, Written};
+pub use loaded::{Loaded, Turn, WithoutRules, Written};
 pub use refusal::Refusal;
 use sharing::{Sharing, UseKind};
 
@@ -167,8 +167,8 @@ impl Service {
     }
 
     /// Returns the rules for this investigation, with the operator's settings.
-    pub fn rules<'a>(&self, standing: &'a Standing) -> EffectiveRules<'a> {
-        let rules = standing.rules().with_attachment_max(self.attachment_max);
+    pub fn rules<'a>(&self, loaded: &'a Loaded) -> EffectiveRules<'a> {
+        let rules = loaded.rules().with_attachment_max(self.attachment_max);
         if self.reject_secrets { rules.refusing_secrets() } else { rules }
     }
 
@@ -206,8 +206,8 @@ impl Service {
     /// # Errors
     ///
     /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, or a store error.
-    pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
-        self.look(session)?.map_err(|unjudged| unjudged.error.into())
+    pub fn read(&self, session: &str) -> Result<Loaded, Refusal> {
+        self.look(session)?.map_err(|unruled| unruled.error.into())
     }
 
     /// Like [`Service::read`], but also returns the state of an investigation with an unusable ruleset.
@@ -215,7 +215,7 @@ impl Service {
     /// # Errors
     ///
     /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or a store error.
-    pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
+    pub fn look(&self, session: &str) -> Result<Result<Loaded, WithoutRules>, Refusal> {
         let snapshot = self.recovered(session)?;
         self.used(&snapshot, UseKind::Read);
         Ok(with_rules(snapshot))
@@ -227,8 +227,7 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::look`].
     pub fn snapshot(&self, session: &str) -> Result<Snapshot, Refusal> {
-        self.look(session)
-            .map(|seen| seen.map_or_else(|unjudged| unjudged.snapshot, |standing| standing.snapshot))
+        self.look(session).map(|seen| seen.map_or_else(|unruled| unruled.snapshot, |loaded| loaded.snapshot))
     }
 
     /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each warning is returned

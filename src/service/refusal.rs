@@ -1,6 +1,6 @@
 //! The refusal of a call, from `decide`, the store or the clock, in words for agents and people.
 
-use super::Standing;
+use super::Loaded;
 use crate::base::world::WorldError;
 use crate::decide::Rejection;
 use crate::domain::{Code, Diagnostic};
@@ -16,7 +16,7 @@ pub struct Refusal {
     /// The errors. At least one error.
     pub errors: Vec<Diagnostic>,
     /// The state against which the call was judged.
-    pub standing: Option<Box<Standing>>,
+    pub loaded: Option<Box<Loaded>>,
 }
 
 impl Refusal {
@@ -29,13 +29,13 @@ impl Refusal {
 
 impl From<Diagnostic> for Refusal {
     fn from(error: Diagnostic) -> Self {
-        Refusal { errors: vec![error], standing: None }
+        Refusal { errors: vec![error], loaded: None }
     }
 }
 
 impl From<Rejection> for Refusal {
     fn from(rejection: Rejection) -> Self {
-        Refusal { errors: rejection.errors, standing: None }
+        Refusal { errors: rejection.errors, loaded: None }
     }
 }
 

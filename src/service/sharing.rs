@@ -80,7 +80,7 @@ pub struct Synced {
 /// An investigation compared with its remote.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RemoteStanding {
+pub struct SyncStatus {
     /// The address, without a password.
     pub remote: String,
     /// The number of local commits that the remote lacked when last seen. Absent before the first sync.
@@ -106,13 +106,13 @@ impl Sharing {
 
 impl Service {
     /// Compares the investigation with its remote, if it has one.
-    pub fn remote_standing(&self, snapshot: &Snapshot) -> Option<RemoteStanding> {
+    pub fn remote_standing(&self, snapshot: &Snapshot) -> Option<SyncStatus> {
         let upstream = self.store.upstream(snapshot).ok().flatten()?;
         let synced = self
             .sharing
             .as_ref()
             .and_then(|sharing| lock(&sharing.synced).get(&snapshot.investigation.meta().id).cloned());
-        Some(RemoteStanding {
+        Some(SyncStatus {
             remote: shown_address(&upstream.address),
             ahead: upstream.apart.map(|(ahead, _)| ahead),
             behind: upstream.apart.map(|(_, behind)| behind),

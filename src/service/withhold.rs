@@ -34,7 +34,7 @@ use crate::domain::{
     AttachmentName, Change, Citation, Command, Comment, CommentId, Happening, Investigation, Node, NodeId,
     Pin, Run, RunId, RunKind, Timestamp, Warning,
 };
-use crate::format::layout::{self, Place, WITHHELD};
+use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
 use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
@@ -299,8 +299,8 @@ impl Withheld {
                 (_, Some(node)) => commit.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
                 _ => of_run(happening).or_else(|| commit.at(happening).get(happening.node_id()?)),
             };
-            let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
-                Place::Node(id) | Place::Attachment(id, _) => commit.either(&id),
+            let touched = entry.paths.iter().find_map(|path| match layout::file_role(path) {
+                FileRole::Node(id) | FileRole::Attachment(id, _) => commit.either(&id),
                 _ => None,
             });
             let happened = entry.happenings.iter().find_map(label_of);
@@ -386,9 +386,9 @@ fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
 
 /// Returns whether the path is an attachment of a withheld node, or a stray file among attachments.
 fn is_attachment<'l>(path: &str, label: &dyn Fn(&NodeId) -> Option<&'l String>) -> bool {
-    match layout::place(path) {
-        Place::Attachment(node, _) => label(&node).is_some(),
-        place => path.starts_with(layout::ATTACHMENTS) && place == Place::Stray,
+    match layout::file_role(path) {
+        FileRole::Attachment(node, _) => label(&node).is_some(),
+        place => path.starts_with(layout::ATTACHMENTS) && place == FileRole::Stray,
     }
 }
 
@@ -399,10 +399,10 @@ fn hide_faults<'l>(
 ) {
     faults.retain(|fault| any.is_none() || !is_attachment(&fault.path, label));
     for fault in faults {
-        let label = match layout::place(&fault.path) {
-            Place::Node(id) => label(&id),
+        let label = match layout::file_role(&fault.path) {
+            FileRole::Node(id) => label(&id),
             // The node that an unreadable record refers to is unknown.
-            Place::Comment(_) | Place::Run(_) => any,
+            FileRole::Comment(_) | FileRole::Run(_) => any,
             _ => None,
         };
         if let Some(label) = label {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::changes::ServiceChange;
-use super::loaded::{Standing, Written, with_rules};
+use super::loaded::{Loaded, Written, with_rules};
 use super::sharing::UseKind;
 use super::{Refusal, Service};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, Timestamp};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::{self, FileChange, message, node_file, readme};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{Draft, Snapshot, StoreError, Transacted};
@@ -30,8 +30,8 @@ impl Service {
             decide(investigation, rules, now).map(|decision| (decision, None))
         })?;
         let Transacted { before, after, tag, decided, .. } = written;
-        let standing = Standing { snapshot: after, ruleset: decided.ruleset };
-        Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
+        let loaded = Loaded { snapshot: after, ruleset: decided.ruleset };
+        Ok(Written { loaded, before: before.investigation, decision: decided.first, tag })
     }
 
     /// Decides on the committed state and writes each decision as one commit.
@@ -78,7 +78,7 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
     ) -> Result<(Vec<Draft>, Option<Decided>), Refusal> {
-        let standing = with_rules(snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
+        let loaded = with_rules(snapshot.clone()).map_err(|unruled| Refusal::from(unruled.error))?;
         if let Some(fault) =
             snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
         {
@@ -94,23 +94,23 @@ impl Service {
             .into());
         }
         let at = self.now()?;
-        let (mut first, mut second) = match decide(standing.investigation(), &self.rules(&standing), at) {
+        let (mut first, mut second) = match decide(loaded.investigation(), &self.rules(&loaded), at) {
             Ok(decisions) => decisions,
             Err(rejection) => {
-                return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
+                return Err(Refusal { errors: rejection.errors, loaded: Some(Box::new(loaded)) });
             }
         };
         let mut drafts = Vec::new();
-        let mut investigation = Arc::clone(&standing.snapshot.investigation);
+        let mut investigation = Arc::clone(&loaded.snapshot.investigation);
         for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
             let Some(event) = decision.event.take() else { continue };
             let event = decision.event.insert(event.called_by(caller));
             let after = Arc::new(investigation.with(&event.changes()));
             let states = [investigation.as_ref(), after.as_ref()];
-            drafts.push(draft(states, &standing.rules(), event, &decision.warnings, caller, at)?);
+            drafts.push(draft(states, &loaded.rules(), event, &decision.warnings, caller, at)?);
             investigation = after;
         }
-        Ok((drafts, Some(Decided { first, second, ruleset: standing.ruleset })))
+        Ok((drafts, Some(Decided { first, second, ruleset: loaded.ruleset })))
     }
 }
 
@@ -148,7 +148,7 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
     const SMALL: usize = 64 << 10;
     for file in files {
         let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };
-        let Place::Node(id) = layout::place(&file.path) else { continue };
+        let FileRole::Node(id) = layout::file_role(&file.path) else { continue };
         let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
         if content.len() > MOST || !is_read {
             let message = format!("{id} has {} bytes of text; the limit is {MOST}.", content.len());

@@ -14,7 +14,7 @@ use super::git::{BlobId, CommitInfo, Git};
 use super::hands::Ancestry;
 use super::read;
 use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Run, Timestamp};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 
 /// A claim that a person wrote part of a file at the given time.
@@ -229,13 +229,13 @@ fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
 /// unreadable.
 fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
-    let claims: Vec<Attribution> = match layout::place(path) {
-        Place::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
-        Place::Comment(id) => {
+    let claims: Vec<Attribution> = match layout::file_role(path) {
+        FileRole::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
+        FileRole::Comment(id) => {
             read::record::<Comment>(git, path, blob, id).iter().filter_map(of_record).collect()
         }
-        Place::Run(id) => read::record::<Run>(git, path, blob, id).iter().filter_map(of_record).collect(),
-        Place::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
+        FileRole::Run(id) => read::record::<Run>(git, path, blob, id).iter().filter_map(of_record).collect(),
+        FileRole::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
         _ => Vec::new(),
     };
     claims.into_iter().map(|claim| (claim.person, claim.at)).collect()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::HistoryEntry;
 use crate::domain::{Happening, NodeId, Run, RunKind};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
@@ -18,7 +18,7 @@ impl HistoryEntry {
         let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {
             return Vec::new();
         };
-        let Some(fits) = judge(tool, &self.happenings) else {
+        let Some(fits) = is_possible(tool, &self.happenings) else {
             return vec![format!("It names an unknown tool, {tool}.")];
         };
         let unreadable = !self.faults.is_empty();
@@ -30,15 +30,15 @@ impl HistoryEntry {
         }
         let mut misfits = Vec::new();
         let first = self.parents.is_empty();
-        let strange = self.paths.iter().find(|path| match layout::place(path) {
-            Place::Node(_)
-            | Place::Conclusion
-            | Place::Comment(_)
-            | Place::Run(_)
-            | Place::Attachment(..) => first,
-            Place::Meta | Place::Ruleset => !first,
-            Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
-            Place::Stray => true,
+        let strange = self.paths.iter().find(|path| match layout::file_role(path) {
+            FileRole::Node(_)
+            | FileRole::Conclusion
+            | FileRole::Comment(_)
+            | FileRole::Run(_)
+            | FileRole::Attachment(..) => first,
+            FileRole::Meta | FileRole::Ruleset => !first,
+            FileRole::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
+            FileRole::Stray => true,
         });
         if let Some(path) = strange {
             misfits.push(format!("Its message names a call to {tool}, but it also changed {path}."));
@@ -62,7 +62,7 @@ impl HistoryEntry {
 }
 
 /// Returns whether one call of the tool could have made these changes, or `None` for an unknown tool.
-fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
+fn is_possible(tool: &str, happenings: &[Happening]) -> Option<bool> {
     let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
     let all = happenings.len();
     let confirmed = count(|it| matches!(it, Happening::Reclassified(_, change) if change.child().is_some()));

@@ -20,7 +20,7 @@ use super::{Fault, Snapshot, StoreError, join, merges, read, resolve};
 use crate::domain::{
     ByHand, Caller, Code, Comment, CommentKind, Investigation, Meta, Node, NodeId, Person, Timestamp,
 };
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::{comment_file, node_file, run_file};
 use crate::merge::markers;
 use crate::ruleset::RulesetFile;
@@ -168,8 +168,8 @@ impl<'a> Ancestry<'a> {
                 if edit.before != edit.after {
                     *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
                 }
-                match layout::place(&edit.path) {
-                    Place::Node(id) => {
+                match layout::file_role(&edit.path) {
+                    FileRole::Node(id) => {
                         add_affected(investigation, edit.read(self, node_file::read), &id, &mut affected);
                         if edit.is_new {
                             let by = by_hand.writers.entry(id.clone()).or_default();
@@ -177,19 +177,19 @@ impl<'a> Ancestry<'a> {
                             by_hand.nodes.insert(id);
                         }
                     }
-                    Place::Comment(_) => {
+                    FileRole::Comment(_) => {
                         let [before, after] = edit.read(self, comment_file::read);
                         let settles = |said: &Comment| said.kind == CommentKind::Resolution;
                         let said = before.or_else(|| after.filter(settles));
                         add_affected_by_record(investigation, said.and_then(|said| said.node), &mut affected);
                     }
-                    Place::Run(_) => {
+                    FileRole::Run(_) => {
                         let [before, after] = edit.read(self, run_file::read);
                         let run = before.or_else(|| after.filter(|run| run.of().is_some()));
                         add_affected_by_record(investigation, run.and_then(|run| run.node), &mut affected);
                     }
-                    Place::Conclusion => by_hand.end = true,
-                    Place::Meta => by_hand.end |= edit.before != FileText::Blob(None),
+                    FileRole::Conclusion => by_hand.end = true,
+                    FileRole::Meta => by_hand.end |= edit.before != FileText::Blob(None),
                     _ => {}
                 }
             }
@@ -421,10 +421,15 @@ impl ManualEdit {
 
 /// Returns whether the file affects the verdict on an investigation.
 pub(super) fn is_judged(path: &str) -> bool {
-    let place = layout::place(path);
+    let place = layout::file_role(path);
     matches!(
         place,
-        Place::Node(_) | Place::Comment(_) | Place::Run(_) | Place::Conclusion | Place::Meta | Place::Ruleset
+        FileRole::Node(_)
+            | FileRole::Comment(_)
+            | FileRole::Run(_)
+            | FileRole::Conclusion
+            | FileRole::Meta
+            | FileRole::Ruleset
     )
 }
 

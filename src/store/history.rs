@@ -15,7 +15,7 @@ use super::git::{BlobId, CommitInfo, Git, PathChange};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
 use crate::domain::event::{comment_event, node_events, run_event};
 use crate::domain::{Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 
 /// The memory overhead per file, in bytes.
@@ -122,11 +122,11 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
             entry.gaps.push("Only some changes in this commit were read.".to_owned());
             break;
         }
-        let place = layout::place(&change.path);
+        let place = layout::file_role(&change.path);
         let known = (entry.happenings.len(), entry.faults.len());
         match &place {
-            Place::Meta if change.before.is_none() => entry.happenings.push(Happening::Started),
-            Place::Node(id) => {
+            FileRole::Meta if change.before.is_none() => entry.happenings.push(Happening::Started),
+            FileRole::Node(id) => {
                 let before = files.node(&change.path, change.before, id, &mut entry.faults);
                 let after = files.node(&change.path, change.after, id, &mut entry.faults);
                 match (before, after) {
@@ -136,7 +136,7 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
                     (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
                 }
             }
-            Place::Conclusion => match change.after {
+            FileRole::Conclusion => match change.after {
                 None => entry.happenings.push(Happening::Reopened),
                 Some(blob) => match files.conclusion(&change.path, blob) {
                     Ok(Ok(conclusion)) => entry.happenings.push(Happening::Ended(conclusion)),
@@ -144,27 +144,27 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
                     Err(NoRoom) => unread += 1,
                 },
             },
-            Place::Comment(id) => match files.records(&change, *id, &mut entry.faults) {
+            FileRole::Comment(id) => match files.records(&change, *id, &mut entry.faults) {
                 Ok([before, after]) => entry.happenings.extend(comment_event(before, after)),
                 Err(NoRoom) => unread += 1,
             },
-            Place::Run(id) => match files.records(&change, *id, &mut entry.faults) {
+            FileRole::Run(id) => match files.records(&change, *id, &mut entry.faults) {
                 Ok([before, after]) => entry.happenings.extend(run_event(before, after)),
                 Err(NoRoom) => unread += 1,
             },
-            Place::Attachment(node, name) => entry.happenings.push(match (change.before, change.after) {
+            FileRole::Attachment(node, name) => entry.happenings.push(match (change.before, change.after) {
                 (None, _) => Happening::Attached(node.clone(), name.clone()),
                 (Some(_), Some(_)) => Happening::AttachmentChanged(node.clone(), name.clone()),
                 (Some(_), None) => Happening::AttachmentRemoved(node.clone(), name.clone()),
             }),
-            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
+            FileRole::Meta | FileRole::Ruleset | FileRole::Stray | FileRole::Other => {}
         }
         let happenings = entry.happenings[known.0..].iter().map(size_of_happening).sum::<usize>();
         let faults = entry.faults[known.1..].iter();
         let faults =
             faults.map(|fault| size_of::<Fault>() + fault.path.len() + fault.reason.len()).sum::<usize>();
         files.cost(happenings + faults);
-        if matches!(place, Place::Stray | Place::Other) {
+        if matches!(place, FileRole::Stray | FileRole::Other) {
             other_paths += 1;
             if other_paths > OTHER_PATHS {
                 continue;
@@ -216,7 +216,7 @@ fn current(
     let mut seen = HashSet::new();
     let mut nodes = HashMap::new();
     for file in git.files(head)? {
-        let Place::Node(id) = layout::place(&file.path) else { continue };
+        let FileRole::Node(id) = layout::file_role(&file.path) else { continue };
         // If a tree contains a file twice, the first entry is used.
         if let Some(node) = investigation.node(&id).filter(|_| seen.insert(id.clone())) {
             nodes.insert((file.blob, id), Ok(Arc::clone(node)));

@@ -14,7 +14,7 @@ use std::path::Path;
 pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
 use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read, resolve};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
 
@@ -322,7 +322,7 @@ pub(super) fn merge_flat(
         // The merge may rename nodes in the withheld list even if the list itself is unchanged.
         if base == ours && ours == theirs && path != layout::WITHHELD {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
-            if let Place::Node(id) = layout::place(path) {
+            if let FileRole::Node(id) = layout::file_role(path) {
                 trees.untouched.insert(id);
             }
             continue;
@@ -357,7 +357,7 @@ pub(super) fn merge_flat(
         }
     }
     for (path, (blob, _)) in made.into_iter().flatten() {
-        if matches!(layout::place(path), Place::Node(id) if !trees.untouched.contains(&id)) {
+        if matches!(layout::file_role(path), FileRole::Node(id) if !trees.untouched.contains(&id)) {
             // An unreadable file is reported elsewhere.
             let content = git.read(*blob, room.min(read::FILE_MAX)).unwrap_or_default();
             room = room.saturating_sub(content.len() as u64);

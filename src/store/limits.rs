@@ -9,7 +9,7 @@ use std::path::Path;
 use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree, TreeFile};
 use super::{Snapshot, StoreError, read};
 use crate::format::FileChange;
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 
 /// An investigation's size, or a limit on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,11 +124,11 @@ fn refuse_files(path: &Path, files: &[FileChange]) -> Result<(), StoreError> {
 }
 
 fn is_counted(path: &str) -> bool {
-    matches!(layout::place(path), Place::Node(_) | Place::Comment(_) | Place::Run(_))
+    matches!(layout::file_role(path), FileRole::Node(_) | FileRole::Comment(_) | FileRole::Run(_))
 }
 
 fn is_attachment(path: &str) -> bool {
-    matches!(layout::place(path), Place::Attachment(..))
+    matches!(layout::file_role(path), FileRole::Attachment(..))
 }
 
 /// Measures the size at a commit.

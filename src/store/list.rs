@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::git::{Git, GitOptions};
 use super::{StoreError, StoreErrorKind, read};
 use crate::domain::{SessionId, Timestamp};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 
 /// The filter and paging options for a list.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
         return missing("it has no commit yet".into());
     };
     let files = git.files(head).map_err(failed)?;
-    let Some(meta) = files.iter().find(|file| layout::place(&file.path) == Place::Meta) else {
+    let Some(meta) = files.iter().find(|file| layout::file_role(&file.path) == FileRole::Meta) else {
         return missing(format!("{} is missing", layout::META));
     };
     let meta = read::meta(&git, meta).map_err(|fault| fault.to_string())?;
@@ -158,7 +158,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
         started_at: meta.started_at,
     };
     for file in files.iter().filter(|file| file.is_plain()) {
-        if let Place::Node(id) = layout::place(&file.path) {
+        if let FileRole::Node(id) = layout::file_role(&file.path) {
             facts.nodes += 1;
             facts.round = facts.round.max(id.round());
         }

@@ -12,7 +12,7 @@ use super::StoreError;
 use super::git::{BlobId, CommitId, CommitInfo};
 use super::hands::{Ancestry, FileText, ManualEdit, is_judged, is_marked};
 use super::join::{BlobContents, Flat, flat, merge_commits};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
@@ -121,11 +121,11 @@ fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     }
     let (Some(a), Some(b)) = (one, other) else { return one == other };
     a == b
-        || match layout::place(path) {
-            Place::Node(_) => parses_same([a, b], node_file::read),
-            Place::Comment(_) => parses_same([a, b], comment_file::read),
-            Place::Run(_) => parses_same([a, b], run_file::read),
-            Place::Conclusion => parses_same([a, b], conclusion_file::read),
+        || match layout::file_role(path) {
+            FileRole::Node(_) => parses_same([a, b], node_file::read),
+            FileRole::Comment(_) => parses_same([a, b], comment_file::read),
+            FileRole::Run(_) => parses_same([a, b], run_file::read),
+            FileRole::Conclusion => parses_same([a, b], conclusion_file::read),
             _ => false,
         }
 }

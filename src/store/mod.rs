@@ -483,7 +483,7 @@ impl Store {
         let git = self.open(path)?;
         let head = git.head()?.commit.ok_or_else(|| not_one("it has no commit yet".into()))?;
         let files = git.files(head)?;
-        let meta = files.iter().find(|file| layout::place(&file.path) == layout::Place::Meta);
+        let meta = files.iter().find(|file| layout::file_role(&file.path) == layout::FileRole::Meta);
         let meta = meta.ok_or_else(|| not_one(format!("{} is missing", layout::META)))?;
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }

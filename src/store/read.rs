@@ -11,7 +11,7 @@ use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, author
 use crate::domain::{
     Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::is_misnamed;
 use crate::format::{conclusion_file, meta_file, node_file};
@@ -64,15 +64,15 @@ pub(super) fn of_tree(
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
     for file in tree.files {
-        let place = layout::place(&file.path);
-        if place == Place::Other && file.kind != FileKind::Unsafe {
+        let place = layout::file_role(&file.path);
+        if place == FileRole::Other && file.kind != FileKind::Unsafe {
             continue;
         }
         if let Some(reason) = unfit(&file, &place) {
             let fault = Fault::new(file.path, None, reason);
             match place {
-                Place::Meta => meta = Some(Err(fault)),
-                Place::Ruleset => ruleset = Some(Err(fault)),
+                FileRole::Meta => meta = Some(Err(fault)),
+                FileRole::Ruleset => ruleset = Some(Err(fault)),
                 _ => faults.push(fault),
             }
             continue;
@@ -83,13 +83,13 @@ pub(super) fn of_tree(
             continue;
         }
         match place {
-            Place::Meta => meta = Some(self::meta(git, &file)),
-            Place::Ruleset => ruleset = Some(self::ruleset(git, &file)),
-            Place::Conclusion => match self::conclusion(git, &file.path, file.blob) {
+            FileRole::Meta => meta = Some(self::meta(git, &file)),
+            FileRole::Ruleset => ruleset = Some(self::ruleset(git, &file)),
+            FileRole::Conclusion => match self::conclusion(git, &file.path, file.blob) {
                 Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
-            Place::Node(id) => {
+            FileRole::Node(id) => {
                 let earlier = unchanged(&file).and_then(|before| before.node(&id));
                 match earlier.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
                     Some(node) => nodes.push(Arc::clone(node)),
@@ -99,15 +99,15 @@ pub(super) fn of_tree(
                     },
                 }
             }
-            Place::Comment(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
+            FileRole::Comment(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
                 Ok(comment) => comments.push(comment),
                 Err(fault) => faults.push(fault),
             },
-            Place::Run(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
+            FileRole::Run(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
                 Ok(run) => runs.push(run),
                 Err(fault) => faults.push(fault),
             },
-            Place::Attachment(id, name) => {
+            FileRole::Attachment(id, name) => {
                 let size = unchanged(&file).and_then(|before| before.attachments_of(&id).get(&name));
                 match size.map_or_else(|| git.size(file.blob), |size| Ok(*size)) {
                     Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
@@ -117,7 +117,7 @@ pub(super) fn of_tree(
                     }
                 }
             }
-            Place::Stray | Place::Other => {}
+            FileRole::Stray | FileRole::Other => {}
         }
     }
     let not_one = |reason: String| StoreError::not_an_investigation(path, &reason);
@@ -132,8 +132,8 @@ pub(super) fn of_tree(
     let misplaced =
         misplaced.into_iter().map(|fault| Fault::new(layout::node(&fault.node), None, fault.reason));
     faults.extend(misplaced);
-    let unreadable = faults.iter().filter_map(|fault| match layout::place(&fault.path) {
-        Place::Node(id) if investigation.node(&id).is_none() => Some(id),
+    let unreadable = faults.iter().filter_map(|fault| match layout::file_role(&fault.path) {
+        FileRole::Node(id) if investigation.node(&id).is_none() => Some(id),
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
@@ -164,15 +164,15 @@ pub(super) fn of_tree(
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
-        let ours = match layout::place(&file.path) {
-            Place::Meta
-            | Place::Ruleset
-            | Place::Conclusion
-            | Place::Node(_)
-            | Place::Comment(_)
-            | Place::Run(_) => true,
-            Place::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
-            Place::Attachment(..) | Place::Stray => false,
+        let ours = match layout::file_role(&file.path) {
+            FileRole::Meta
+            | FileRole::Ruleset
+            | FileRole::Conclusion
+            | FileRole::Node(_)
+            | FileRole::Comment(_)
+            | FileRole::Run(_) => true,
+            FileRole::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
+            FileRole::Attachment(..) | FileRole::Stray => false,
         };
         let first = sources.last().is_none_or(|last| last.path != file.path);
         if !ours || !file.is_plain() || !first {
@@ -186,9 +186,9 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
 }
 
 /// Returns the reason why the entry cannot be the file that its path names, if any.
-fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
+fn unfit(file: &TreeFile, place: &FileRole) -> Option<String> {
     match file.kind {
-        FileKind::File | FileKind::Executable if *place == Place::Stray => {
+        FileKind::File | FileKind::Executable if *place == FileRole::Stray => {
             Some(match layout::home(&file.path) {
                 Some(home) => format!("that node's file must be {home}; this one is ignored"),
                 None if file.path.starts_with(layout::COMMENTS) => {
@@ -240,7 +240,7 @@ pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached
     let mut room = ATTACHMENTS_MAX;
     let mut attachments = Vec::new();
     for file in git.files(snapshot.head)? {
-        let Place::Attachment(node, name) = layout::place(&file.path) else { continue };
+        let FileRole::Attachment(node, name) = layout::file_role(&file.path) else { continue };
         let Some(size) = snapshot.investigation.attachments_of(&node).get(&name) else { continue };
         if let Some(left) = room.checked_sub(*size)
             && let Ok(content) = git.read(file.blob, FILE_MAX)
@@ -371,7 +371,7 @@ mod tests {
         let read = |most: u64| -> Vec<bool> {
             let mut room = Some(most);
             let nodes = git.files(head).unwrap().into_iter().map(|file| {
-                let Place::Node(id) = layout::place(&file.path) else { panic!("{}", file.path) };
+                let FileRole::Node(id) = layout::file_role(&file.path) else { panic!("{}", file.path) };
                 within(&mut room, &git, &file, |text| node_in(text, &file.path, &id)).is_ok()
             });
             nodes.collect()

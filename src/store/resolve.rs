@@ -8,7 +8,7 @@ use super::git::{CommitId, FileKind, Git};
 use super::join::{self, BlobContents, Flat, flat, merge_commits, render_page};
 use super::{Draft, Snapshot, Store, StoreError, StoreErrorKind, history, read};
 use crate::domain::Timestamp;
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::{FileChange, message};
 use crate::merge::markers::{Sides, sides};
 use crate::merge::{self, Conflict, MergeDecision, Trees};
@@ -157,7 +157,11 @@ pub(super) fn remade(
     let came = flat(git, merge)?;
     let is_own = |path: &&String| {
         let is_list = *path == layout::WITHHELD;
-        is_list || !matches!(layout::place(path), Place::Meta | Place::Ruleset | Place::Stray | Place::Other)
+        is_list
+            || !matches!(
+                layout::file_role(path),
+                FileRole::Meta | FileRole::Ruleset | FileRole::Stray | FileRole::Other
+            )
     };
     let differing = came.keys().chain(after.keys()).filter(|path| came.get(*path) != after.get(*path));
     let paths: BTreeSet<&String> = marked.iter().chain(differing.filter(is_own)).collect();
@@ -190,7 +194,7 @@ fn from_markers(
     let mut trees = Trees::default();
     let is_marked = |path: &String| marked.iter().any(|(marked, _)| marked == path);
     for path in tree.keys().filter(|path| !is_marked(path)) {
-        if let Place::Node(id) = layout::place(path) {
+        if let FileRole::Node(id) = layout::file_role(path) {
             trees.untouched.insert(id);
         }
     }

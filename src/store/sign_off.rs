@@ -9,7 +9,7 @@ pub use super::git::Annotation;
 use super::git::{CommitId, Descent, Git, TagInfo};
 use super::{Snapshot, Store, StoreError};
 use crate::domain::{NodeId, Timestamp};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 
 /// The tag prefixes for approvals and rejections.
 pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
@@ -111,9 +111,9 @@ impl Store {
 fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> {
     let mut signed = SignedFiles::default();
     for file in git.files(commit)? {
-        match layout::place(&file.path) {
-            Place::Conclusion => signed.conclusion = Some(file.blob.to_string()),
-            Place::Ruleset => signed.ruleset = Some(file.blob.to_string()),
+        match layout::file_role(&file.path) {
+            FileRole::Conclusion => signed.conclusion = Some(file.blob.to_string()),
+            FileRole::Ruleset => signed.ruleset = Some(file.blob.to_string()),
             _ => {}
         }
     }
@@ -149,10 +149,10 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     // Compare the two states instead of the history between them. This includes changes made by merges and excludes
     // reverted changes.
     for change in git.diff(Some(commit), snapshot.head)? {
-        match layout::place(&change.path) {
-            Place::Node(id) => nodes.push(id),
+        match layout::file_role(&change.path) {
+            FileRole::Node(id) => nodes.push(id),
             // Generated from the other files.
-            Place::Other if change.path == layout::README => {}
+            FileRole::Other if change.path == layout::README => {}
             _ => files.push(change.path),
         }
     }

@@ -154,8 +154,8 @@ fn any_node_file_is_read_or_refused() {
             let written = node_file::write(&node).unwrap();
             assert_eq!(node_file::read(&written).unwrap(), node, "{written}");
             assert_eq!(
-                layout::place(&layout::node(&node.id)),
-                layout::Place::Node(node.id),
+                layout::file_role(&layout::node(&node.id)),
+                layout::FileRole::Node(node.id),
                 "a place of its own"
             );
         }
@@ -222,7 +222,7 @@ fn any_id_or_path_is_read_or_refused() {
             if let Ok(id) = text.parse::<NodeId>() {
                 assert_eq!(id.to_string(), text, "an id has one spelling");
                 assert_eq!(id.to_string(), format!("R{}.{}", id.round(), id.suffix()));
-                assert_eq!(layout::place(&layout::node(&id)), layout::Place::Node(id.clone()));
+                assert_eq!(layout::file_role(&layout::node(&id)), layout::FileRole::Node(id.clone()));
                 let _ = id.child("1");
                 let _ = id.child(&text);
             }
@@ -235,7 +235,7 @@ fn any_id_or_path_is_read_or_refused() {
             if let Ok(time) = text.parse::<Timestamp>() {
                 assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
             }
-            if let layout::Place::Node(id) = layout::place(&text) {
+            if let layout::FileRole::Node(id) = layout::file_role(&text) {
                 assert_eq!(layout::node(&id), text, "a node has one path");
             }
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tree_of_thoughts::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict, Seconds, System};
+use tree_of_thoughts::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, Seconds, System};
 use tree_of_thoughts::domain::{
     Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run, RunId,
     RunKind, SessionId, Timestamp,
@@ -107,7 +107,7 @@ fn run(number: usize, node: &NodeId) -> Run {
         attachments: Vec::new(),
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };
-    let verdict = if differs { RunVerdict::Differs } else { RunVerdict::Same };
+    let verdict = if differs { RunComparison::Differs } else { RunComparison::Same };
     let at = Some("3f2a91c0".repeat(5));
     let what = match is_repetition {
         true => RunKind::Repeated { of: id(of), at, verdict, ran },

@@ -66,7 +66,7 @@ impl ClaimSubject {
 }
 
 fn tell(written: &Written, nodes: &[NodeId], json: bool) -> CommandResult {
-    let investigation = written.standing.investigation();
+    let investigation = written.loaded.investigation();
     let nodes: Vec<&Arc<Node>> = nodes.iter().filter_map(|id| investigation.node(id)).collect();
     if json {
         let entry = |node: &&Arc<Node>| {
@@ -77,7 +77,7 @@ fn tell(written: &Written, nodes: &[NodeId], json: bool) -> CommandResult {
                 "until": claim.map(|claim| claim.until.to_string()),
             })
         };
-        let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
+        let commit = written.decision.event.as_ref().map(|_| written.loaded.snapshot.head.to_string());
         let nodes: Vec<_> = nodes.iter().map(entry).collect();
         return say_fields(&json!({"commit": commit, "nodes": nodes}));
     }

@@ -4,7 +4,7 @@ use super::{RerunResult, Where};
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Run;
-use crate::domain::run::{Output, Ran, RunVerdict};
+use crate::domain::run::{Output, Ran, RunComparison};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -56,16 +56,16 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     let verdict = *verdict;
     let style = match verdict {
         _ if repetition.holds() => GOOD,
-        RunVerdict::Same => GOOD,
-        RunVerdict::Differs => BAD,
-        RunVerdict::CouldNotRun => DOUBT,
+        RunComparison::Same => GOOD,
+        RunComparison::Differs => BAD,
+        RunComparison::CouldNotRun => DOUBT,
     };
     let node = run.node.as_ref().map(|node| format!("{node} ")).unwrap_or_default();
     let line = shorten(&one_line(&again.line()), COMMAND_MAX);
     let label = styled(style, &format!("{:<13}", verdict.label()));
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
-    if verdict != RunVerdict::Same {
+    if verdict != RunComparison::Same {
         for reason in reasons(repetition) {
             text.push_str(&format!("    {}\n", made_visible(&reason)));
         }
@@ -78,7 +78,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
             one_line(by),
             one_line(why)
         ));
-    } else if verdict == RunVerdict::Differs && again.output.sha256 != first.output.sha256 {
+    } else if verdict == RunComparison::Differs && again.output.sha256 != first.output.sha256 {
         text.push_str(&changed(&first.output, &again.output));
     }
     text
@@ -122,11 +122,11 @@ fn changed(before: &Output, after: &Output) -> String {
 pub(super) fn summary(repeated: &[RerunResult<'_>]) -> String {
     let number =
         |wanted, holds| repeated.iter().filter(|it| it.verdict == wanted && it.holds() == holds).count();
-    let mut text = format!("{} of {} same", number(RunVerdict::Same, true), repeated.len());
+    let mut text = format!("{} of {} same", number(RunComparison::Same, true), repeated.len());
     for (number, one, many) in [
-        (number(RunVerdict::Differs, false), "differs", "differ"),
-        (number(RunVerdict::Differs, true), "differs (judged to hold)", "differ (judged to hold)"),
-        (number(RunVerdict::CouldNotRun, false), "could not run", "could not run"),
+        (number(RunComparison::Differs, false), "differs", "differ"),
+        (number(RunComparison::Differs, true), "differs (judged to hold)", "differ (judged to hold)"),
+        (number(RunComparison::CouldNotRun, false), "could not run", "could not run"),
     ] {
         match number {
             0 => {}

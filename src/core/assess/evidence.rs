@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Answer, Assessment};
-use crate::domain::run::{Expectation, Ran, RunVerdict, System};
+use crate::domain::run::{Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Caller, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
@@ -44,7 +44,7 @@ pub struct Repetition<'a> {
     /// The command and its outcome.
     pub ran: &'a Ran,
     /// The result of the comparison with the first run.
-    pub verdict: RunVerdict,
+    pub verdict: RunComparison,
     /// The project commit that was checked out.
     pub at: Option<&'a str>,
     /// True if the rerun differs from the captured run in its session, machine or person.
@@ -147,12 +147,12 @@ impl Repetition<'_> {
 
     /// Returns true if the rerun differs and no judgement in force says that the evidence holds.
     pub fn is_contesting(&self) -> bool {
-        self.verdict == RunVerdict::Differs && !matches!(self.judged(), Some((_, true)))
+        self.verdict == RunComparison::Differs && !matches!(self.judged(), Some((_, true)))
     }
 
     /// Returns true if the rerun differs in the same way as the given rerun.
     fn differs_as(&self, other: &Ran) -> bool {
-        self.verdict == RunVerdict::Differs && self.ran.is_alike(other)
+        self.verdict == RunComparison::Differs && self.ran.is_alike(other)
     }
 
     /// Returns the judgement in force, and whether it says that the evidence holds.
@@ -184,7 +184,7 @@ impl CapturedRun<'_> {
 
     /// Returns the rerun that counts, which is the newest completed one.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
-        self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
+        self.repetitions.iter().rev().find(|it| it.verdict != RunComparison::CouldNotRun)
     }
 
     /// Returns the overall outcome of the reruns.
@@ -194,9 +194,9 @@ impl CapturedRun<'_> {
             return if is_new { RunStanding::NeverRepeated } else { RunStanding::CouldNotRun };
         };
         match (counts.verdict, counts.judged()) {
-            (RunVerdict::Differs, None) => RunStanding::Differs,
-            (RunVerdict::Differs, Some((_, true))) => RunStanding::Holds,
-            (RunVerdict::Differs, Some((_, false))) => RunStanding::Fails,
+            (RunComparison::Differs, None) => RunStanding::Differs,
+            (RunComparison::Differs, Some((_, true))) => RunStanding::Holds,
+            (RunComparison::Differs, Some((_, false))) => RunStanding::Fails,
             _ => RunStanding::Same,
         }
     }
@@ -222,7 +222,7 @@ impl CapturedRun<'_> {
 
     /// Returns true if a rerun in another session, on another machine or by another person had the same result.
     pub fn is_reproduced(&self) -> bool {
-        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunVerdict::Same;
+        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunComparison::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
@@ -236,14 +236,14 @@ impl CapturedRun<'_> {
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "not rerun yet".to_owned() };
         let Some(counts) = self.counts() else { return format!("could not be rerun by {}", last.by()) };
-        let judged = match counts.judged().filter(|_| counts.verdict == RunVerdict::Differs) {
+        let judged = match counts.judged().filter(|_| counts.verdict == RunComparison::Differs) {
             Some((run, _)) => {
                 format!(", and the evidence {} as judged by {}", run.outcome(), name(&run.author))
             }
             None => String::new(),
         };
         let since = match last.verdict {
-            RunVerdict::CouldNotRun => format!("; could not be rerun by {}", last.by()),
+            RunComparison::CouldNotRun => format!("; could not be rerun by {}", last.by()),
             _ => String::new(),
         };
         let reproduced = if self.is_reproduced() { ", reproduced" } else { "" };
@@ -571,7 +571,7 @@ mod tests {
         run(number, node, "Ada", RunKind::Captured(ran("./measure")))
     }
 
-    fn again(number: u8, of: u8, by: &str, verdict: RunVerdict) -> Arc<Run> {
+    fn again(number: u8, of: u8, by: &str, verdict: RunComparison) -> Arc<Run> {
         let at = Some("3f2a91c0aa".to_owned());
         run(number, None, by, RunKind::Repeated { of: id(of), at, verdict, ran: ran("./measure") })
     }
@@ -630,8 +630,8 @@ mod tests {
         assert_eq!(with(vec![]), ("1 command, not rerun yet".into(), false));
         let by_ci = "rerun by CI on 21 Nov 2026 at 3f2a91c";
         let reproduced = format!("{by_ci}: 1 of 1 same, 1 reproduced");
-        assert_eq!(with(vec![again(3, 1, "CI", RunVerdict::Same)]), (reproduced, false));
-        let differs = || again(3, 1, "CI", RunVerdict::Differs);
+        assert_eq!(with(vec![again(3, 1, "CI", RunComparison::Same)]), (reproduced, false));
+        let differs = || again(3, 1, "CI", RunComparison::Differs);
         assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
         let holds = format!("{by_ci}: 0 of 1 same, 1 differs (judged to hold)");
         assert_eq!(with(vec![differs(), judged(4, 3, true)]), (holds, false));
@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn a_judgement_is_of_each_repetition_that_differs_in_the_same_way_and_the_last_one_counts() {
         let printing = |number: u8, sha256: &str| {
-            let mut run = again(number, 1, "CI", RunVerdict::Differs).as_ref().clone();
+            let mut run = again(number, 1, "CI", RunComparison::Differs).as_ref().clone();
             let RunKind::Repeated { ran, .. } = &mut run.what else { panic!("repeated") };
             ran.output.sha256 = sha256.to_owned();
             Arc::new(run)
@@ -663,17 +663,18 @@ mod tests {
     #[test]
     fn the_newest_repetition_that_ran_counts_and_one_that_could_not_run_settles_nothing() {
         let all = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
-        let (same, differs) = (again(3, 1, "CI", RunVerdict::Same), again(2, 1, "CI", RunVerdict::Differs));
+        let (same, differs) =
+            (again(3, 1, "CI", RunComparison::Same), again(2, 1, "CI", RunComparison::Differs));
         let (words, is_contested) = all(vec![differs.clone(), same]);
         assert!(!is_contested && words.ends_with("1 of 1 same, 1 reproduced"), "{words}");
-        assert!(all(vec![differs, again(4, 1, "CI", RunVerdict::CouldNotRun)]).1);
-        let (words, is_contested) = all(vec![again(3, 1, "CI", RunVerdict::CouldNotRun)]);
+        assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
+        let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
         assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");
     }
 
     #[test]
     fn a_run_that_a_result_names_is_evidence_once_and_its_author_alone_has_not_reproduced_it() {
-        let runs = vec![captured(9, None), again(10, 9, "Ada", RunVerdict::Same), captured(7, None)];
+        let runs = vec![captured(9, None), again(10, 9, "Ada", RunComparison::Same), captured(7, None)];
         let facts = facts(runs);
         let assessment = Assessment::new(&facts, None);
         let named: Vec<_> = assessment.runs_of(&"R2.A1".parse().unwrap()).collect();
@@ -701,8 +702,8 @@ mod tests {
     fn another_than_the_author_is_offered_what_nobody_else_has_repeated_and_what_differs_comes_first() {
         let mut runs =
             vec![captured(1, Some("R1.A")), captured(2, Some("R2.A1")), captured(3, Some("R2.A1"))];
-        runs.push(again(4, 1, "CI", RunVerdict::Same));
-        runs.push(again(5, 3, "CI", RunVerdict::Differs));
+        runs.push(again(4, 1, "CI", RunComparison::Same));
+        runs.push(again(5, 3, "CI", RunComparison::Differs));
         let facts = facts(runs);
         let ruleset = ruleset();
         let assessment = Assessment::new(&facts, Some(EffectiveRules::new(ruleset, facts.meta())));

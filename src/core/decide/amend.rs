@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
-use crate::ruleset::rules::{AmendmentCheck, CallVerdict, KINDS};
+use crate::ruleset::rules::{AmendmentCheck, CallDiagnostics, KINDS};
 
 /// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -112,7 +112,7 @@ pub fn amend(
     known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut verdict = CallVerdict::default();
+    let mut diagnostics = CallDiagnostics::default();
     let request = Amend {
         node_id: not_blank(request.node_id),
         conclusion: not_blank(request.conclusion),
@@ -124,17 +124,17 @@ pub fn amend(
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
         let message = format!("The change to {what} has no reason.");
-        verdict.refuse(
+        diagnostics.refuse(
             Code::MissingReason,
             &about,
             message,
             Wording::both("Say in `reason` what was wrong.", "Say with -m what was wrong."),
         );
     }
-    check_texts(rules, &about, texts(&request), &mut verdict);
+    check_texts(rules, &about, texts(&request), &mut diagnostics);
     match request.node_id {
-        Some(_) => of_node(investigation, rules, request, (known, now), verdict),
-        None => of_conclusion(investigation, rules, request, now, verdict),
+        Some(_) => of_node(investigation, rules, request, (known, now), diagnostics),
+        None => of_conclusion(investigation, rules, request, now, diagnostics),
     }
 }
 
@@ -143,7 +143,7 @@ fn of_node(
     rules: &EffectiveRules,
     request: Amend,
     (known, now): (&LookedUpPaths, Timestamp),
-    mut verdict: CallVerdict,
+    mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
     if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
@@ -179,9 +179,9 @@ fn of_node(
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
     let clear = &request.clear;
     let alternatives = request.alternatives_considered.map(without_blanks);
-    let caveats = request.caveats.map(|given| backing::caveats(&about, given, &mut verdict));
-    let commands = request.commands.map(|given| backing::commands(&about, given, &mut verdict));
-    let references = request.references.map(|given| backing::references(&about, given, &mut verdict));
+    let caveats = request.caveats.map(|given| backing::caveats(&about, given, &mut diagnostics));
+    let commands = request.commands.map(|given| backing::commands(&about, given, &mut diagnostics));
+    let references = request.references.map(|given| backing::references(&about, given, &mut diagnostics));
     let mut amendment = Amendment {
         agent_id: line(request.agent_id),
         title: line(request.title),
@@ -194,18 +194,18 @@ fn of_node(
         references: ClearedList::References.list(references, clear),
         ..Amendment::new(stamp(investigation, node, now), request.reason)
     };
-    check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, "the findings", &mut verdict);
-    check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, "the findings", &mut verdict);
-    let is_faulty = verdict.errors.iter().any(|error| error.code == Code::InvalidArgument);
+    check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, "the findings", &mut diagnostics);
+    check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, "the findings", &mut diagnostics);
+    let is_faulty = diagnostics.errors.iter().any(|error| error.code == Code::InvalidArgument);
     if amendment.parts().next().is_none() && !is_faulty {
-        verdict.errors.push(nothing_given().about(&about));
+        diagnostics.errors.push(nothing_given().about(&about));
     }
-    Rejection::unless_empty(std::mem::take(&mut verdict.errors))?;
+    Rejection::unless_empty(std::mem::take(&mut diagnostics.errors))?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
-    verdict.warnings.extend(unreadable);
+    diagnostics.warnings.extend(unreadable);
     if let Some(result) = &node.classification {
         let missing = pin(result, &mut amendment, known);
-        verdict.warnings.extend(citing::not_found(&about, missing));
+        diagnostics.warnings.extend(citing::not_found(&about, missing));
     }
     let mut after = Node::clone(node);
     amendment.exchange(&mut after);
@@ -214,13 +214,13 @@ fn of_node(
     }
     let amended = AmendmentCheck { investigation, rules, node: &after, amendment: &amendment };
     for kind in &KINDS {
-        (kind.amend)(&amended, &mut verdict);
+        (kind.amend)(&amended, &mut diagnostics);
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     if let Some(result) = &mut after.classification {
         result.amended.push(amendment);
     }
-    Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: diagnostics.warnings })
 }
 
 /// Pins the files cited in amended text and returns the lookups to warn about. Retains the pins for unchanged text.
@@ -251,12 +251,12 @@ fn of_conclusion(
     rules: &EffectiveRules,
     request: Amend,
     now: Timestamp,
-    mut verdict: CallVerdict,
+    mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
     let conclusion = request.conclusion;
     if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
-        verdict.errors.push(nothing_given());
-        return Err(Rejection { errors: verdict.errors });
+        diagnostics.errors.push(nothing_given());
+        return Err(Rejection { errors: diagnostics.errors });
     }
     let Some(end) = investigation.conclusion().filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
@@ -267,8 +267,8 @@ fn of_conclusion(
     let named = request.answers.as_deref().unwrap_or_default();
     let (covers, is_named) = (request.not_covered.is_some(), request.answers.is_some());
     let (answers, not_covered) =
-        bound_answers(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut verdict);
-    Rejection::unless_empty(verdict.errors)?;
+        bound_answers(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut diagnostics);
+    Rejection::unless_empty(diagnostics.errors)?;
     let mut end = Conclusion::clone(end);
     let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
     let mut amendment = AmendedConclusion {
@@ -285,7 +285,7 @@ fn of_conclusion(
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     end.amended.push(amendment);
-    Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })
 }
 
 fn nothing_given() -> Diagnostic {

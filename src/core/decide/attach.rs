@@ -15,7 +15,7 @@ use super::{Decision, Rejection, quoted};
 use crate::domain::{Attached, AttachmentName, Code, Diagnostic, Event, Investigation, NodeId};
 use crate::picture;
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{CallVerdict, secrets};
+use crate::ruleset::rules::{CallDiagnostics, secrets};
 use crate::secrets::{suspects, text_of};
 use crate::text::counted;
 
@@ -60,10 +60,10 @@ pub fn attach(
     if files.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call names no file.").into());
     }
-    let mut verdict = CallVerdict::default();
-    let attachments = checked(investigation, rules, node, files, &mut verdict);
-    Rejection::unless_empty(verdict.errors)?;
-    Ok(Decision { event: Some(Event::Attached { attachments }), warnings: verdict.warnings })
+    let mut diagnostics = CallDiagnostics::default();
+    let attachments = checked(investigation, rules, node, files, &mut diagnostics);
+    Rejection::unless_empty(diagnostics.errors)?;
+    Ok(Decision { event: Some(Event::Attached { attachments }), warnings: diagnostics.warnings })
 }
 
 /// Decodes and checks the files submitted with a result. Returns those that can be stored.
@@ -72,7 +72,7 @@ pub(super) fn of_result(
     rules: &EffectiveRules,
     node: &NodeId,
     given: Vec<Attach>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Vec<Arc<Attached>> {
     let mut files = Vec::with_capacity(given.len());
     for Attach { name, text, base64 } in given {
@@ -91,7 +91,7 @@ pub(super) fn of_result(
         };
         match content {
             Ok(content) => files.push(NewAttachment { name, content }),
-            Err(reason) => verdict.refuse(
+            Err(reason) => diagnostics.refuse(
                 Code::InvalidArgument,
                 node,
                 format!("The attachment {} of {node} can't be stored: {reason}.", quoted(&name)),
@@ -99,18 +99,18 @@ pub(super) fn of_result(
             ),
         }
     }
-    checked(investigation, rules, node, files, verdict)
+    checked(investigation, rules, node, files, diagnostics)
 }
 
-/// Returns the files that can be stored, pictures without their metadata. Adds the errors and warnings for all files to the verdict.
+/// Returns the files that can be stored, pictures without their metadata. Adds the errors and warnings for all files to the diagnostics.
 pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
     node: &NodeId,
     files: Vec<NewAttachment>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Vec<Arc<Attached>> {
-    check_number(node.as_str(), "attachments", files.len(), verdict);
+    check_number(node.as_str(), "attachments", files.len(), diagnostics);
     let there = investigation.attachments_of(node).keys();
     let mut taken: BTreeSet<String> = there.map(AttachmentName::without_case).collect();
     let mut attached = Vec::with_capacity(files.len());
@@ -119,7 +119,7 @@ pub(super) fn checked(
             Ok(name) => name,
             Err(error) => {
                 let how = "Give it a plain file name, such as plot.png.";
-                verdict.refuse(Code::InvalidArgument, node, format!("{node}: {error}."), how);
+                diagnostics.refuse(Code::InvalidArgument, node, format!("{node}: {error}."), how);
                 continue;
             }
         };
@@ -131,25 +131,25 @@ pub(super) fn checked(
                 false => format!("The call attaches {name} to {node} twice."),
             };
             let how = "Give this one another name; letter case makes no difference.";
-            verdict.refuse(Code::InvalidArgument, node, message, how);
+            diagnostics.refuse(Code::InvalidArgument, node, message, how);
         }
         let most = rules.attachment_max();
         if content.len() as u64 > most {
             let has = counted(content.len(), "byte");
             let message = format!("The attachment {name} of {node} has {has}; the limit is {most}.");
             let how = "Attach the part that matters, or keep it in the project and cite its path.";
-            verdict.refuse(Code::TextTooLong, node, message, how);
+            diagnostics.refuse(Code::TextTooLong, node, message, how);
         }
         let Some(content) = picture::without_metadata(&content).map(Cow::into_owned) else {
             let message = format!("The picture {name} of {node} may say where and with what it was taken.");
             let how = format!("Attach it as PNG or JPEG, or remove that first: `exiftool -all= {name}`.");
-            verdict.refuse(Code::InvalidArgument, node, message, how);
+            diagnostics.refuse(Code::InvalidArgument, node, message, how);
             continue;
         };
         let is_named = suspects(name.as_str()).is_empty();
         let field = if is_named { format!("attachments: {name}") } else { "attachments".to_owned() };
         let texts = [("attachments", name.as_str()), (field.as_str(), &text_of(&content))];
-        secrets::check(rules.secrets(), node.as_str(), texts, verdict);
+        secrets::check(rules.secrets(), node.as_str(), texts, diagnostics);
         attached.push(Arc::new(Attached { node: node.clone(), name, content }));
     }
     attached

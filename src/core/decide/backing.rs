@@ -7,7 +7,7 @@ use super::{not_blank, quoted};
 use crate::domain::{
     Citation, Code, Command, Investigation, Lines, Link, LinkKind, Node, NodeId, RunId, Timestamp,
 };
-use crate::ruleset::rules::CallVerdict;
+use crate::ruleset::rules::CallDiagnostics;
 use crate::text::one_line;
 
 /// A command that was run.
@@ -83,7 +83,7 @@ pub(super) fn started_at(
     about: &str,
     text: Option<&str>,
     now: Timestamp,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Option<Timestamp> {
     let text = text.map(str::trim).filter(|text| !text.is_empty())?;
     let wrong = match text.parse::<Timestamp>() {
@@ -92,19 +92,23 @@ pub(super) fn started_at(
         Err(error) => format!("startedAt of {about}: {error}."),
     };
     let how = "Give the time when the research began, or omit it.";
-    verdict.refuse(Code::InvalidArgument, about, wrong, how);
+    diagnostics.refuse(Code::InvalidArgument, about, wrong, how);
     None
 }
 
 /// Returns the non-blank caveats, each as a single line.
-pub(super) fn caveats(about: &str, given: Vec<String>, verdict: &mut CallVerdict) -> Vec<String> {
-    check_number(about, "caveats", given.len(), verdict);
+pub(super) fn caveats(about: &str, given: Vec<String>, diagnostics: &mut CallDiagnostics) -> Vec<String> {
+    check_number(about, "caveats", given.len(), diagnostics);
     given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
 }
 
 /// Returns the non-blank commands.
-pub(super) fn commands(about: &str, given: Vec<NewCommand>, verdict: &mut CallVerdict) -> Vec<Command> {
-    check_number(about, "commands", given.len(), verdict);
+pub(super) fn commands(
+    about: &str,
+    given: Vec<NewCommand>,
+    diagnostics: &mut CallDiagnostics,
+) -> Vec<Command> {
+    check_number(about, "commands", given.len(), diagnostics);
     let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
     let command = |ran: NewCommand| Command {
         command: ran.command,
@@ -119,34 +123,38 @@ pub(super) fn runs(
     investigation: &Investigation,
     about: &str,
     given: &[String],
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Vec<RunId> {
-    check_number(about, "runs", given.len(), verdict);
+    check_number(about, "runs", given.len(), diagnostics);
     let mut runs = Vec::with_capacity(given.len());
     for named in given.iter().map(|named| named.trim()).filter(|named| !named.is_empty()) {
         match super::run::captured(investigation, named) {
             Ok(run) if runs.contains(&run.id) => {}
             Ok(run) => runs.push(run.id),
-            Err(error) => verdict.errors.push(error.about(about)),
+            Err(error) => diagnostics.errors.push(error.about(about)),
         }
     }
     runs
 }
 
 /// Returns the sources. Adds an error for each source without a target.
-pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut CallVerdict) -> Vec<Citation> {
-    check_number(about, "references", given.len(), verdict);
+pub(super) fn references(
+    about: &str,
+    given: Vec<NewCitation>,
+    diagnostics: &mut CallDiagnostics,
+) -> Vec<Citation> {
+    check_number(about, "references", given.len(), diagnostics);
     let mut references = Vec::with_capacity(given.len());
     for cited in given {
         if cited.target.trim().is_empty() {
             let what = format!("A reference in {about} has no target.");
-            verdict.refuse(Code::InvalidArgument, about, what, "Give its URL or path.");
+            diagnostics.refuse(Code::InvalidArgument, about, what, "Give its URL or path.");
             continue;
         }
         let lines = not_blank(cited.lines);
         if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
             let what = format!("A reference in {about} has an invalid line range: {}.", quoted(lines));
-            verdict.refuse(Code::InvalidArgument, about, what, "Write one line as 18, several as 18-24.");
+            diagnostics.refuse(Code::InvalidArgument, about, what, "Write one line as 18, several as 18-24.");
         }
         references.push(Citation {
             target: cited.target.trim().to_owned(),
@@ -165,9 +173,9 @@ pub(super) fn links(
     investigation: &Investigation,
     node: &Node,
     given: &[NewLink],
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Vec<Link> {
-    check_number(node.id.as_str(), "links", given.len(), verdict);
+    check_number(node.id.as_str(), "links", given.len(), diagnostics);
     let mut links: Vec<Link> = Vec::with_capacity(given.len());
     for linked in given {
         let to = linked.to.trim().parse::<NodeId>().ok();
@@ -175,7 +183,7 @@ pub(super) fn links(
         match known.map(|to| Link { to, kind: linked.kind }) {
             Some(link) if links.contains(&link) => {}
             Some(link) => links.push(link),
-            None => verdict.refuse(
+            None => diagnostics.refuse(
                 Code::NodeNotFound,
                 &node.id,
                 format!("{} links to {}, but no other node has that id.", node.id, quoted(&linked.to)),
@@ -186,10 +194,10 @@ pub(super) fn links(
     links
 }
 
-pub(super) fn check_number(about: &str, field: &str, number: usize, verdict: &mut CallVerdict) {
+pub(super) fn check_number(about: &str, field: &str, number: usize, diagnostics: &mut CallDiagnostics) {
     if number > MOST {
         let message = format!("{field} of {about} has {number} entries; the limit is {MOST}.");
         let how = "Keep what matters, and put the rest into a file that you cite.";
-        verdict.refuse(Code::InvalidArgument, about, message, how);
+        diagnostics.refuse(Code::InvalidArgument, about, message, how);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Decision, Rejection, check_texts, quoted, refuse_if_ended};
 use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::CallVerdict;
+use crate::ruleset::rules::CallDiagnostics;
 
 /// The permitted duration of a claim in minutes.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
@@ -54,9 +54,9 @@ pub fn claim(
         .for_people("Name with --as who will do the research.")
         .into());
     };
-    let mut verdict = CallVerdict::default();
-    check_texts(rules, "", [("agentId", agent_id)], &mut verdict);
-    let CallVerdict { mut errors, warnings } = verdict;
+    let mut diagnostics = CallDiagnostics::default();
+    check_texts(rules, "", [("agentId", agent_id)], &mut diagnostics);
+    let CallDiagnostics { mut errors, warnings } = diagnostics;
     let mut claimed = Vec::new();
     for id in nodes {
         let Some(node) = investigation.node(id).filter(|node| node.is_pending()) else {

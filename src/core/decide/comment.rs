@@ -12,7 +12,7 @@ use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::CallVerdict;
+use crate::ruleset::rules::CallDiagnostics;
 use crate::ruleset::rules::objections::{first_of, may_resolve};
 
 /// An unvalidated comment.
@@ -62,11 +62,11 @@ pub fn comment(
 ) -> Result<Decision, Rejection> {
     let kind = request.kind;
     let author = Commenter { agent_id: not_blank(request.agent_id), ..author };
-    let mut verdict = CallVerdict::default();
-    let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict);
-    let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict);
-    if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {
-        verdict.refuse(
+    let mut diagnostics = CallDiagnostics::default();
+    let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut diagnostics);
+    let node = node(investigation, request.node_id.as_deref(), reply_to, &mut diagnostics);
+    if kind == CommentKind::Objection && node.is_none() && diagnostics.errors.is_empty() {
+        diagnostics.refuse(
             Code::InvalidArgument,
             "",
             "An objection needs a node.",
@@ -85,11 +85,11 @@ pub fn comment(
             }
             _ => "Say in a sentence what is meant, and why.",
         };
-        verdict.refuse(Code::InvalidArgument, "", message, how);
+        diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
     let about = node.as_ref().map_or("", NodeId::as_str);
     let agent = author.agent_id.iter().map(|agent| ("agentId", agent.as_str()));
-    check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut verdict);
+    check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut diagnostics);
     if kind == CommentKind::Resolution && reply_to.is_some() {
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
@@ -100,10 +100,10 @@ pub fn comment(
                 ),
             };
             let how = "Answer the objection; let somebody else check the answer and resolve it.";
-            verdict.refuse(Code::ResolvedByAuthor, about, message, how);
+            diagnostics.refuse(Code::ResolvedByAuthor, about, message, how);
         }
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     let said = investigation.comments().find(|it| {
         it.node == node
             && it.kind == kind
@@ -112,14 +112,14 @@ pub fn comment(
             && is_same(&it.author, &author)
     });
     if said.is_some() {
-        return Ok(Decision { event: None, warnings: verdict.warnings });
+        return Ok(Decision { event: None, warnings: diagnostics.warnings });
     }
     let mut id = id;
     while investigation.comment(id).is_some() {
         id = id.next();
     }
     let comment = Arc::new(Comment { id, node, kind, reply_to, author, at: now, text });
-    Ok(Decision { event: Some(Event::Commented { comment }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Commented { comment }), warnings: diagnostics.warnings })
 }
 
 /// Returns whether two commenters are the same author, even in different sessions.
@@ -134,7 +134,7 @@ fn reply_to(
     investigation: &Investigation,
     kind: CommentKind,
     named: Option<&str>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Option<CommentId> {
     let must = matches!(kind, CommentKind::Answer | CommentKind::Resolution);
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
@@ -144,7 +144,7 @@ fn reply_to(
                 "Name the comment with replyTo; call tot_read on the node to list its comments.",
                 "Name the comment by its id; `tot show NODE` lists them.",
             );
-            verdict.refuse(Code::InvalidArgument, "", message, how);
+            diagnostics.refuse(Code::InvalidArgument, "", message, how);
         }
         return None;
     };
@@ -162,7 +162,7 @@ fn reply_to(
             "Call tot_read on the node to list its comments.",
             "`tot show NODE` lists its comments.",
         );
-        verdict.refuse(Code::CommentNotFound, "", message, how);
+        diagnostics.refuse(Code::CommentNotFound, "", message, how);
     }
     found.map(|it| it.id)
 }
@@ -172,7 +172,7 @@ fn node(
     investigation: &Investigation,
     named: Option<&str>,
     reply_to: Option<CommentId>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Option<NodeId> {
     let replied = reply_to.and_then(|id| investigation.comment(id));
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
@@ -181,7 +181,7 @@ fn node(
     let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
         let message = format!("There is no node {}.", quoted(named));
         let how = Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes."));
-        verdict.refuse(Code::NodeNotFound, "", message, how);
+        diagnostics.refuse(Code::NodeNotFound, "", message, how);
         return None;
     };
     if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
@@ -189,7 +189,7 @@ fn node(
         let message = format!("The comment {} is on {about}.", replied.id);
         let how = Wording::both("nodeId", "the node")
             .map(|node| format!("Leave out {node}: an answer is about the same node."));
-        verdict.refuse(Code::InvalidArgument, "", message, how);
+        diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
     Some(node.id.clone())
 }

@@ -11,7 +11,7 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand, NewLink};
 use super::citing;
 use super::claim;
 use super::propose::pending_list;
-use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, stored};
+use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, to_warning};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
@@ -22,7 +22,7 @@ use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
 use crate::ruleset::rules::verification::ClaimedAuthor;
-use crate::ruleset::rules::{CallVerdict, KINDS, ResultCheck, secrets};
+use crate::ruleset::rules::{CallDiagnostics, KINDS, ResultCheck, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
 /// The unvalidated result for one node. Agents see the field docs in the schema.
@@ -153,7 +153,7 @@ pub fn commit(
             .for_people("Give a file, or name a node.")
             .into());
     }
-    let mut verdict = CallVerdict::default();
+    let mut diagnostics = CallDiagnostics::default();
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
     let mut attachments = Vec::new();
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
@@ -162,28 +162,28 @@ pub fn commit(
     for result in results {
         if !seen.insert(result.node_id.clone()) {
             let message = format!("{} is in the batch twice.", quoted(&result.node_id));
-            verdict.refuse(Code::DuplicateInBatch, &result.node_id, message, "Give one result per node.");
+            diagnostics.refuse(Code::DuplicateInBatch, &result.node_id, message, "Give one result per node.");
             continue;
         }
         // The ratio includes results with other errors, because the agent will fix them.
         states.extend(state_in_ratio(investigation, rules, &result));
         let classified =
-            classify(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
+            classify(investigation, rules, result, (known, caller, now), &mut agents, &mut diagnostics);
         if let Some((node, attached)) = classified {
             nodes.push(Arc::new(node));
             attachments.extend(attached);
         }
     }
     for kind in &KINDS {
-        (kind.commit_together)(investigation, rules, &states, &mut verdict);
+        (kind.commit_together)(investigation, rules, &states, &mut diagnostics);
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
     let after = investigation.with(&changes);
     let transitions = confirmations(&after, rules, now);
     let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
     let after = if moved.is_empty() { after } else { after.with(&moved) };
-    let mut warnings = verdict.warnings;
+    let mut warnings = diagnostics.warnings;
     warnings.extend(incomplete_warnings(&after, rules));
     let event = Event::Committed { nodes, transitions, attachments };
     Ok(Decision { event: Some(event), warnings })
@@ -201,22 +201,22 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
 }
 
 /// Returns the classified node and its files if the result is valid on its own. Adds errors and warnings to the
-/// verdict.
+/// diagnostics.
 fn classify(
     investigation: &Investigation,
     rules: &EffectiveRules,
     result: NodeResult,
     (known, caller, now): (&LookedUpPaths, &Caller, Timestamp),
     agents: &mut HashMap<String, NodeId>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
-        refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), verdict);
+        refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), diagnostics);
         return None;
     };
-    let mut own = CallVerdict::default();
+    let mut own = CallDiagnostics::default();
     check_texts(rules, &about, texts(&result), &mut own);
     // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
     if rules.secrets() == Enforcement::Warn {
@@ -230,8 +230,8 @@ fn classify(
     let asked = match rules.ruleset().state_meant(&result.state, &about) {
         Ok(asked) => asked,
         Err(unknown) => {
-            verdict.errors.append(&mut own.errors);
-            verdict.errors.push(unknown);
+            diagnostics.errors.append(&mut own.errors);
+            diagnostics.errors.push(unknown);
             return None;
         }
     };
@@ -289,7 +289,7 @@ fn classify(
         agents.entry(agent.clone()).or_insert_with(|| node.id.clone());
     }
     if !own.errors.is_empty() {
-        verdict.errors.append(&mut own.errors);
+        diagnostics.errors.append(&mut own.errors);
         return None;
     }
     let mut after = Node::clone(node);
@@ -310,14 +310,14 @@ fn classify(
         runs,
         references,
         links,
-        warnings: own.warnings.iter().map(stored).collect(),
+        warnings: own.warnings.iter().map(to_warning).collect(),
         ..Classification::new(state, result.findings, committed_at)
     };
     match &mut after.classification {
         Some(first) => first.other_results.push(result),
         pending => *pending = Some(result),
     }
-    verdict.warnings.append(&mut own.warnings);
+    diagnostics.warnings.append(&mut own.warnings);
     Some((after, attachments))
 }
 
@@ -326,7 +326,7 @@ fn refuse_unproposed(
     investigation: &Investigation,
     about: &str,
     committed: Option<&StateName>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     let pending = pending_list(investigation);
     let (message, suggestion) = match committed {
@@ -341,11 +341,11 @@ fn refuse_unproposed(
         }
         None => (format!("{} was not proposed.", quoted(about)), pending),
     };
-    verdict.refuse(Code::NotProposed, about, message, suggestion);
+    diagnostics.refuse(Code::NotProposed, about, message, suggestion);
 }
 
 /// Warns of findings that say nothing, and of lines under References that can't be read.
-fn check_findings(about: &str, findings: &str, own: &mut CallVerdict) {
+fn check_findings(about: &str, findings: &str, own: &mut CallDiagnostics) {
     if says_nothing(findings) {
         let said =
             if findings.trim().is_empty() { "without findings" } else { "with findings that say nothing" };
@@ -356,7 +356,7 @@ fn check_findings(about: &str, findings: &str, own: &mut CallVerdict) {
 }
 
 /// Refuses a result that can't refute its parent.
-fn check_refutes(rules: &EffectiveRules, node: &Node, asked: &StateName, own: &mut CallVerdict) {
+fn check_refutes(rules: &EffectiveRules, node: &Node, asked: &StateName, own: &mut CallDiagnostics) {
     let why = match &node.parent {
         None => "it is a root".to_owned(),
         Some(_) if !rules.is_terminal(asked) => format!("{asked} is not terminal"),

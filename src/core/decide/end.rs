@@ -13,7 +13,7 @@ use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
     StopReason, Stopped, Timestamp, Wording,
 };
-use crate::ruleset::rules::{CallVerdict, KINDS, shortened};
+use crate::ruleset::rules::{CallDiagnostics, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::one_line;
 
@@ -123,7 +123,7 @@ pub fn end(
         }
         None => blockers(investigation, rules),
     };
-    let mut verdict = CallVerdict { errors, warnings: Vec::new() };
+    let mut diagnostics = CallDiagnostics { errors, warnings: Vec::new() };
     let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
     let texts = [
         ("conclusion", request.conclusion.as_ref()),
@@ -131,25 +131,25 @@ pub fn end(
         ("stopped.note", note),
         ("what the person said", request.asked.as_ref().and_then(|asked| asked.said.as_ref())),
     ];
-    check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
+    check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
         let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.")
             .for_people("Give it with -m, or as a file: the answer, how sure it is, what was ruled out.");
-        verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
+        diagnostics.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
     let (answers, not_covered) =
-        bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
+        bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
     if answers.is_empty() && conclusion.is_some() {
         let doubt = unbound(&current_answers(investigation, rules));
-        doubt.into_iter().for_each(|doubt| verdict.add(rules.ruleset().checks.conclusion_unbound, doubt));
+        doubt.into_iter().for_each(|doubt| diagnostics.add(rules.ruleset().checks.conclusion_unbound, doubt));
     }
-    verdict
+    diagnostics
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
-    Rejection::unless_empty(verdict.errors)?;
-    verdict.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
+    Rejection::unless_empty(diagnostics.errors)?;
+    diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
@@ -164,7 +164,7 @@ pub fn end(
         // The clock may have been set back since the last result.
         ..Conclusion::new(investigation.last_research().map_or(now, |last| last.max(now)))
     });
-    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: diagnostics.warnings })
 }
 
 /// Decides a request to end an investigation that has ended. Stores the first conclusion. Otherwise, a repeated call gets
@@ -178,12 +178,12 @@ fn end_again(
 ) -> Result<Decision, Rejection> {
     let new_conclusion = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
     if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
-        let mut verdict = CallVerdict::default();
+        let mut diagnostics = CallDiagnostics::default();
         let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
-        check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
+        check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
         let (answers, not_covered) =
-            bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
-        Rejection::unless_empty(verdict.errors)?;
+            bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
+        Rejection::unless_empty(diagnostics.errors)?;
         let conclusion = Arc::new(Conclusion {
             agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),
@@ -192,7 +192,7 @@ fn end_again(
             not_covered,
             ..Conclusion::clone(ended)
         });
-        return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
+        return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: diagnostics.warnings });
     }
     let adds_anything =
         new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
@@ -245,14 +245,14 @@ pub(super) fn bound_answers(
     rules: &EffectiveRules,
     named: &[Bind],
     not_covered: Vec<String>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> (Vec<BoundAnswer>, Vec<String>) {
     let standing = current_answers(investigation, rules);
-    check_number("", "answers", named.len(), verdict);
-    check_number("", "notCovered", not_covered.len(), verdict);
+    check_number("", "answers", named.len(), diagnostics);
+    check_number("", "notCovered", not_covered.len(), diagnostics);
     let not_covered: Vec<String> =
         not_covered.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect();
-    check_texts(rules, "", not_covered.iter().map(|text| ("notCovered", text.as_str())), verdict);
+    check_texts(rules, "", not_covered.iter().map(|text| ("notCovered", text.as_str())), diagnostics);
     if named.is_empty() {
         let only = <[&NodeId; 1]>::try_from(standing).ok();
         let only = only.map(|[id]| BoundAnswer { id: id.clone(), role: BoundAs::Main });
@@ -262,8 +262,9 @@ pub(super) fn bound_answers(
     let is_rival = |bind: &&Bind| matches!(bind, Bind::As { role: Some(BoundAs::Rival), .. });
     let alone =
         if named.iter().filter(|bind| !is_rival(bind)).count() == 1 { BoundAs::Main } else { BoundAs::Part };
-    let mut wrong =
-        |about: &str, what: Wording, how: Wording| verdict.refuse(Code::InvalidArgument, about, what, how);
+    let mut wrong = |about: &str, what: Wording, how: Wording| {
+        diagnostics.refuse(Code::InvalidArgument, about, what, how)
+    };
     for bind in named {
         let (id, role) = match bind {
             Bind::Id(id) => (id, alone),

@@ -28,7 +28,7 @@ pub mod start;
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning, Wording};
 use crate::ruleset::EffectiveRules;
 pub use crate::ruleset::rules::quality;
-use crate::ruleset::rules::{CallVerdict, secrets};
+use crate::ruleset::rules::{CallDiagnostics, secrets};
 use crate::text::shorten;
 
 /// Maximum number of characters in a title.
@@ -83,23 +83,23 @@ fn check_texts<'a>(
     rules: &EffectiveRules,
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     let texts: Vec<(&str, &str)> = texts.into_iter().collect();
-    check_lengths(node, texts.iter().copied(), verdict);
-    secrets::check(rules.secrets(), node, texts, verdict);
+    check_lengths(node, texts.iter().copied(), diagnostics);
+    secrets::check(rules.secrets(), node, texts, diagnostics);
 }
 
 /// Adds `TEXT_TOO_LONG` for each text over the limit.
 fn check_lengths<'a>(
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     for (field, text) in texts.into_iter().filter(|(_, text)| text.len() > TEXT_MAX) {
         let message = format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len());
         let how = "Shorten it, or keep the long material in a file and cite its path.";
-        verdict.refuse(Code::TextTooLong, node, message, how);
+        diagnostics.refuse(Code::TextTooLong, node, message, how);
     }
 }
 
@@ -110,13 +110,13 @@ fn check_line(
     text: Option<&str>,
     most: usize,
     rest: impl Into<Wording>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     let length = text.map_or(0, |text| text.chars().count());
     if length > most {
         let message = format!("The {field} has {length} characters; the limit is {most}.");
         let how = rest.into().map(|rest| format!("Shorten it, and say the rest in {rest}."));
-        verdict.refuse(Code::TextTooLong, node, message, how);
+        diagnostics.refuse(Code::TextTooLong, node, message, how);
     }
 }
 
@@ -130,6 +130,6 @@ fn not_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-fn stored(warning: &Diagnostic) -> Warning {
+fn to_warning(warning: &Diagnostic) -> Warning {
     Warning { code: warning.code.clone(), message: warning.message.agent().to_owned() }
 }

@@ -147,7 +147,7 @@ pub enum LegalCall {
     /// A `tot_commit` call for pending nodes. The agent fills in the state, the findings and the evidence.
     Commit(Vec<NodeId>),
     /// `tot_reclassify`.
-    Reclassify(StateChange),
+    Reclassify(NextState),
     /// A `tot_comment` call in reply to an objection.
     Reply(ObjectionReply),
     /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
@@ -166,7 +166,7 @@ pub struct ObjectionReply {
 
 /// A node and a state that lets the investigation go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StateChange {
+pub struct NextState {
     /// The node.
     pub node: NodeId,
     /// The state.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, quoted, refuse_if_ended};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, shortened};
+use crate::ruleset::rules::{CallDiagnostics, KINDS, ProposalCheck, shortened};
 
 /// The unvalidated input of `tot_propose`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -80,11 +80,11 @@ pub fn propose(
             .for_people("Give titles, or a file.")
             .into());
     }
-    let mut verdict = CallVerdict::default();
-    let withdrawn = withdrawn(investigation, &request, &mut verdict);
+    let mut diagnostics = CallDiagnostics::default();
+    let withdrawn = withdrawn(investigation, &request, &mut diagnostics);
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
-        check_texts(rules, &new.id, texts, &mut verdict);
+        check_texts(rules, &new.id, texts, &mut diagnostics);
     }
     let mut spellings = Spellings::new(investigation, &withdrawn);
     let asked_roots: HashSet<String> = request
@@ -96,7 +96,7 @@ pub fn propose(
     let number = request.nodes.len();
     let mut nodes = Vec::with_capacity(number);
     for new in request.nodes {
-        let node = check_node(investigation, rules, new, now, &mut spellings, &mut verdict);
+        let node = check_node(investigation, rules, new, now, &mut spellings, &mut diagnostics);
         nodes.extend(node.map(Arc::new));
     }
     let proposed = ProposalCheck {
@@ -108,11 +108,11 @@ pub fn propose(
         withdrawn: &withdrawn,
     };
     for kind in &KINDS {
-        (kind.propose)(&proposed, &mut verdict);
+        (kind.propose)(&proposed, &mut diagnostics);
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     let withdrawn = withdrawn.into_iter().collect();
-    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings: diagnostics.warnings })
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {
@@ -120,7 +120,11 @@ fn is_committed(investigation: &Investigation, id: &str) -> bool {
 }
 
 /// Returns the proposals to withdraw, in request order.
-fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut CallVerdict) -> Vec<NodeId> {
+fn withdrawn(
+    investigation: &Investigation,
+    request: &Propose,
+    diagnostics: &mut CallDiagnostics,
+) -> Vec<NodeId> {
     let mut withdrawn: Vec<NodeId> = Vec::new();
     for text in &request.withdraw {
         let pending = text
@@ -129,7 +133,7 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
             .filter(|id| investigation.node(id).is_some_and(|node| node.is_pending()));
         match pending {
             Some(id) if withdrawn.contains(&id) => {}
-            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => verdict.refuse(
+            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => diagnostics.refuse(
                 Code::DuplicateInBatch,
                 &id,
                 format!("{id} is proposed and withdrawn in one call."),
@@ -138,7 +142,7 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
                 }),
             ),
             Some(id) => withdrawn.push(id),
-            None => verdict.refuse(
+            None => diagnostics.refuse(
                 Code::NotProposed,
                 text,
                 format!("{} is not a pending proposal, so it can't be withdrawn.", quoted(text)),
@@ -179,22 +183,22 @@ impl Spellings {
     }
 }
 
-/// Returns the node if it is valid. Otherwise adds its errors to the verdict.
+/// Returns the node if it is valid. Otherwise adds its errors to the diagnostics.
 fn check_node(
     investigation: &Investigation,
     rules: &EffectiveRules,
     new: NewNode,
     now: Timestamp,
     spellings: &mut Spellings,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) -> Option<Node> {
-    let before = verdict.errors.len();
+    let before = diagnostics.errors.len();
     let about = new.id.clone();
     let rest = Wording::both("plannedAction", "the task below it");
-    check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, verdict);
+    check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, diagnostics);
     if new.title.trim().is_empty() {
         let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
-        verdict.refuse(
+        diagnostics.refuse(
             Code::MissingTitle,
             &about,
             format!("{node} has no title."),
@@ -206,24 +210,24 @@ fn check_node(
         Err(reason) => {
             let example =
                 "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.";
-            verdict.refuse(Code::InvalidIdFormat, &about, format!("{reason}."), example);
+            diagnostics.refuse(Code::InvalidIdFormat, &about, format!("{reason}."), example);
             None
         }
     };
     if let Some(id) = &id {
-        check_id(investigation, id, &new, spellings, verdict);
+        check_id(investigation, id, &new, spellings, diagnostics);
     }
-    let parent = parent(investigation, &new, verdict);
+    let parent = parent(investigation, &new, diagnostics);
     if let Some(parent) = &parent {
-        check_open(rules, &about, parent, verdict);
+        check_open(rules, &about, parent, diagnostics);
     }
     if let Some(id) = &id {
-        check_place(investigation, id, &new, parent.as_deref(), verdict);
+        check_place(investigation, id, &new, parent.as_deref(), diagnostics);
     }
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
-    (verdict.errors.len() == before).then(|| Node {
+    (diagnostics.errors.len() == before).then(|| Node {
         planned_action: new.planned_action,
         covers: new.covers,
         claim: investigation.node(&id).and_then(|node| node.claim.clone()),
@@ -237,9 +241,10 @@ fn check_id(
     id: &NodeId,
     new: &NewNode,
     spellings: &Spellings,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
-    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &new.id, message, suggestion);
+    let mut error =
+        |code, message, suggestion: Wording| diagnostics.refuse(code, &new.id, message, suggestion);
     let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
     if spellings.in_batch.contains(id) {
         error(
@@ -276,7 +281,11 @@ fn check_id(
 }
 
 /// Returns the committed parent, if there is one. Refuses any other.
-fn parent(investigation: &Investigation, new: &NewNode, verdict: &mut CallVerdict) -> Option<Arc<Node>> {
+fn parent(
+    investigation: &Investigation,
+    new: &NewNode,
+    diagnostics: &mut CallDiagnostics,
+) -> Option<Arc<Node>> {
     let text = new.parent.as_ref()?;
     let id = text.parse::<NodeId>().ok();
     if let Some(parent) = id.as_ref().and_then(|id| investigation.committed_node(id)) {
@@ -294,17 +303,17 @@ fn parent(investigation: &Investigation, new: &NewNode, verdict: &mut CallVerdic
                 .map(|none| format!("Use the id of a committed node, or {none} for a root in round 1.")),
         ),
     };
-    verdict.refuse(Code::ParentNotFound, &new.id, message, suggestion);
+    diagnostics.refuse(Code::ParentNotFound, &new.id, message, suggestion);
     None
 }
 
 /// Refuses a parent that takes no children.
-fn check_open(rules: &EffectiveRules, about: &str, parent: &Node, verdict: &mut CallVerdict) {
+fn check_open(rules: &EffectiveRules, about: &str, parent: &Node, diagnostics: &mut CallDiagnostics) {
     let Some(state) = parent.state().filter(|state| rules.is_terminal(state)) else { return };
     let how = Wording::both("tot_reclassify", "`tot reclassify`")
         .map(|call| format!("Propose below an open node, or revive {} with {call}.", parent.id));
     let message = format!("{} is {state}, which takes no children.", parent.id);
-    verdict.refuse(Code::TerminalParent, about, message, how);
+    diagnostics.refuse(Code::TerminalParent, about, message, how);
 }
 
 /// Refuses an id whose round or suffix does not follow from the parent's.
@@ -313,9 +322,10 @@ fn check_place(
     id: &NodeId,
     new: &NewNode,
     parent: Option<&Node>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
-    let mut error = |code, message, suggestion: Wording| verdict.refuse(code, &new.id, message, suggestion);
+    let mut error =
+        |code, message, suggestion: Wording| diagnostics.refuse(code, &new.id, message, suggestion);
     match parent {
         None if new.parent.is_none() && id.round() != 1 => error(
             Code::RoundMismatch,

@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::commit::NewVerification;
-use super::{Decision, Rejection, check_texts, not_blank, quoted, stored};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning};
 use crate::domain::{
     Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp, Transition,
     Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
-use crate::ruleset::rules::{CallVerdict, KINDS, ReclassificationCheck};
+use crate::ruleset::rules::{CallDiagnostics, KINDS, ReclassificationCheck};
 
 /// The unvalidated input of `tot_reclassify`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -71,12 +71,12 @@ pub fn reclassify(
     if &to == from && contested.is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    let mut verdict = CallVerdict::default();
+    let mut diagnostics = CallDiagnostics::default();
     let ended = investigation.end_in_force().is_some();
     if ended && rules.is_terminal(&to) {
         let message = format!("This investigation has ended; {to} would not reopen it.");
         let how = "Reclassify a node to an open state first.";
-        verdict.refuse(Code::InvestigationEnded, &about, message, how);
+        diagnostics.refuse(Code::InvestigationEnded, &about, message, how);
     }
     let evidence = request.evidence.as_deref();
     let reason = request.reason.as_deref();
@@ -84,11 +84,11 @@ pub fn reclassify(
     let change =
         ReclassificationCheck { investigation, rules, node, to: &to, reason, evidence, alternatives };
     for kind in &KINDS {
-        (kind.reclassify)(&change, &mut verdict);
+        (kind.reclassify)(&change, &mut diagnostics);
     }
-    check_texts(rules, &about, texts(&request), &mut verdict);
-    Rejection::unless_empty(verdict.errors)?;
-    let warnings = verdict.warnings;
+    check_texts(rules, &about, texts(&request), &mut diagnostics);
+    Rejection::unless_empty(diagnostics.errors)?;
+    let warnings = diagnostics.warnings;
     let from = from.clone();
     let mut after = Node::clone(node);
     let at = stamp(investigation, node, now);
@@ -97,7 +97,7 @@ pub fn reclassify(
             agent_id: not_blank(request.agent_id),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
-            warnings: warnings.iter().map(stored).collect(),
+            warnings: warnings.iter().map(to_warning).collect(),
             settles: contested.map_or(0, |result| result.other_results.len()),
             ..Reclassification::new(from.clone(), to.clone(), at)
         }));

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
 use super::{Decision, Rejection, check_texts, not_blank, quoted};
-use crate::domain::run::RunVerdict;
+use crate::domain::run::RunComparison;
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::CallVerdict;
+use crate::ruleset::rules::CallDiagnostics;
 
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,20 +50,20 @@ pub fn record(
     mut id: RunId,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut verdict = CallVerdict::default();
+    let mut diagnostics = CallDiagnostics::default();
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
         let (node, what) = match placed(investigation, new.node, new.what) {
             Ok(placed) => placed,
             Err(error) => {
-                verdict.errors.push(error);
+                diagnostics.errors.push(error);
                 continue;
             }
         };
         if matches!(what, RunKind::Judged { .. }) && note.is_none() {
             let how = "Say why the evidence holds or fails despite the difference.";
-            verdict.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
+            diagnostics.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
         }
         while investigation.run(id).is_some() {
             id = id.next();
@@ -71,29 +71,30 @@ pub fn record(
         let run = Run { id, node, author: author.clone(), at: now, note, what };
         id = id.next();
         let about = run.node.as_ref().map_or("", NodeId::as_str);
-        check_texts(rules, about, texts(&run), &mut verdict);
+        check_texts(rules, about, texts(&run), &mut diagnostics);
         runs.push(run);
     }
     let mut attachments = Vec::new();
     if !request.attachments.is_empty() {
         match runs.as_mut_slice() {
             [Run { node: Some(node), what: RunKind::Captured(ran), .. }] => {
-                attachments = attach::checked(investigation, rules, node, request.attachments, &mut verdict);
+                attachments =
+                    attach::checked(investigation, rules, node, request.attachments, &mut diagnostics);
                 ran.attachments = attachments.iter().map(|file| file.name.clone()).collect();
             }
             _ => {
                 let message = "Attachments need a node, and the call names none.";
                 let how = "Name the node that the command was run for.";
-                verdict.refuse(Code::InvalidArgument, "", message, how);
+                diagnostics.refuse(Code::InvalidArgument, "", message, how);
             }
         }
     }
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     if runs.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no run.").into());
     }
     let runs = runs.into_iter().map(Arc::new).collect();
-    Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: verdict.warnings })
+    Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: diagnostics.warnings })
 }
 
 /// Returns the record's node and kind, if the run that it refers to exists.
@@ -130,7 +131,7 @@ const CAPTURED: &str = "captured run";
 const DIFFERING: &str = "differing repetition";
 
 fn differs(run: &Run) -> bool {
-    matches!(run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. })
+    matches!(run.what, RunKind::Repeated { verdict: RunComparison::Differs, .. })
 }
 
 fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
@@ -262,29 +263,29 @@ mod tests {
     }
 
     fn again(of: RunId, ran: Ran) -> NewRun {
-        new(None, RunKind::Repeated { of, at: None, verdict: RunVerdict::Same, ran })
+        new(None, RunKind::Repeated { of, at: None, verdict: RunComparison::Same, ran })
     }
 
     #[test]
     fn a_repetition_is_compared_here_and_belongs_to_the_node_of_the_first() {
         let (first, after) = stored(&started(), new(Some("R1.A"), RunKind::Captured(ran("1")))).unwrap();
         for (output, ended, expected) in [
-            ("1", Ended::Exit(0), RunVerdict::Same),
-            ("2", Ended::Exit(0), RunVerdict::Differs),
-            ("1", Ended::Exit(1), RunVerdict::Differs),
-            ("1", Ended::TimedOut, RunVerdict::CouldNotRun),
-            ("1", Ended::NotRun("no program".into()), RunVerdict::CouldNotRun),
+            ("1", Ended::Exit(0), RunComparison::Same),
+            ("2", Ended::Exit(0), RunComparison::Differs),
+            ("1", Ended::Exit(1), RunComparison::Differs),
+            ("1", Ended::TimedOut, RunComparison::CouldNotRun),
+            ("1", Ended::NotRun("no program".into()), RunComparison::CouldNotRun),
         ] {
             let (run, _) = stored(&after, again(first.id, Ran { ended, ..ran(output) })).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
             assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
         }
-        for (expected_exit, verdict) in [(Some(1), RunVerdict::Differs), (Some(0), RunVerdict::Same)] {
+        for (expected_exit, verdict) in [(Some(1), RunComparison::Differs), (Some(0), RunComparison::Same)] {
             let first = Ran { expected_exit, ended: Ended::Exit(1), ..ran("1") };
             assert_eq!(ran("1").verdict(&first), verdict, "{expected_exit:?}");
         }
         let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
-        for (held, expected) in [(true, RunVerdict::Same), (false, RunVerdict::Differs)] {
+        for (held, expected) in [(true, RunComparison::Same), (false, RunComparison::Differs)] {
             let other = Ran { expectations: vec![expects(true), expects(held)], ..ran("2") };
             let (run, _) = stored(&after, again(first.id, other)).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Rejection, TITLE_MAX, check_lengths, check_line, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
-use crate::ruleset::rules::{self, CallVerdict, early_states, min_rounds, roots};
+use crate::ruleset::rules::{self, CallDiagnostics, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
 
 /// The unvalidated input of `tot_start`. Agents see the field docs in the schema.
@@ -43,34 +43,34 @@ pub fn start(
     id: SessionId,
     now: Timestamp,
 ) -> Result<Meta, Rejection> {
-    let mut verdict = CallVerdict::default();
+    let mut diagnostics = CallDiagnostics::default();
     let name = &ruleset.name;
     if request.query.trim().is_empty() {
         let how = "Say what to find out, in a sentence or more.";
-        verdict.refuse(Code::InvalidArgument, "", "query is empty.", how);
+        diagnostics.refuse(Code::InvalidArgument, "", "query is empty.", how);
     }
     let modes = ruleset.mode_names();
     let mode = request.mode.as_deref().map_or(modes[0], str::trim);
     if !modes.contains(&mode) {
         let how = format!("Choose one of {}, or leave it out.", effective::list(&modes));
-        verdict.refuse(Code::InvalidArgument, "", format!("mode: {name} has no mode `{mode}`."), how);
+        diagnostics.refuse(Code::InvalidArgument, "", format!("mode: {name} has no mode `{mode}`."), how);
     }
     let mut choice =
-        |chosen: Result<u32, Diagnostic>| chosen.map_err(|error| verdict.errors.push(error)).ok();
+        |chosen: Result<u32, Diagnostic>| chosen.map_err(|error| diagnostics.errors.push(error)).ok();
     let min_rounds = choice(min_rounds::chosen(ruleset, mode, request.min_rounds, floor));
     let min_roots = choice(roots::chosen(ruleset, request.min_roots));
     let keeps = early_states::chosen(ruleset, request.allow_early_terminal, min_rounds.unwrap_or(0));
-    let allow_early_terminal = keeps.map_err(|error| verdict.errors.push(error)).ok();
+    let allow_early_terminal = keeps.map_err(|error| diagnostics.errors.push(error)).ok();
     let title = not_blank(request.title).unwrap_or_else(|| title_of(&request.query));
-    check_line("", "title", Some(&title), TITLE_MAX, "the query", &mut verdict);
+    check_line("", "title", Some(&title), TITLE_MAX, "the query", &mut diagnostics);
     let context = request.context.iter().map(|text| ("context", text.as_str()));
-    check_lengths("", std::iter::once(("query", request.query.as_str())).chain(context), &mut verdict);
+    check_lengths("", std::iter::once(("query", request.query.as_str())).chain(context), &mut diagnostics);
     let (Some(min_rounds), Some(min_roots), Some(allow_early_terminal)) =
         (min_rounds, min_roots, allow_early_terminal)
     else {
-        return Err(Rejection { errors: verdict.errors });
+        return Err(Rejection { errors: diagnostics.errors });
     };
-    Rejection::unless_empty(verdict.errors)?;
+    Rejection::unless_empty(diagnostics.errors)?;
     Ok(Meta {
         id,
         title,
@@ -86,13 +86,13 @@ pub fn start(
 }
 
 /// Checks the request for suspected credentials. Separate from [`start`] because a replay may skip this check.
-pub fn secrets(request: &Start, enforcement: Enforcement) -> CallVerdict {
+pub fn secrets(request: &Start, enforcement: Enforcement) -> CallDiagnostics {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
-    let mut verdict = CallVerdict::default();
-    rules::secrets::check(enforcement, "", texts, &mut verdict);
-    verdict
+    let mut diagnostics = CallDiagnostics::default();
+    rules::secrets::check(enforcement, "", texts, &mut diagnostics);
+    diagnostics
 }
 
 /// Returns the first line of the query, cut at a word boundary after about 100 characters.

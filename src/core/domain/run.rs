@@ -40,7 +40,7 @@ pub enum RunKind {
         /// The project's commit at the time of the repetition; `None` outside a repository.
         at: Option<String>,
         /// The result of the comparison with the captured run.
-        verdict: RunVerdict,
+        verdict: RunComparison,
         /// The command and the outcome of the repetition.
         ran: Ran,
     },
@@ -178,7 +178,7 @@ pub struct System {
 /// The result of comparing a repetition with the captured run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum RunVerdict {
+pub enum RunComparison {
     /// The repetition ended the same way and met all expectations or, without expectations, printed the same output.
     Same,
     /// The repetition ended differently, failed an expectation, or printed different output.
@@ -285,10 +285,10 @@ impl Ran {
     }
 
     /// Compares this repetition with the first run.
-    pub fn verdict(&self, first: &Ran) -> RunVerdict {
+    pub fn verdict(&self, first: &Ran) -> RunComparison {
         match self.ended {
-            Ended::NotRun(_) => return RunVerdict::CouldNotRun,
-            Ended::TimedOut if first.ended != Ended::TimedOut => return RunVerdict::CouldNotRun,
+            Ended::NotRun(_) => return RunComparison::CouldNotRun,
+            Ended::TimedOut if first.ended != Ended::TimedOut => return RunComparison::CouldNotRun,
             _ => {}
         }
         let holds = match self.expectations.as_slice() {
@@ -299,7 +299,7 @@ impl Ran {
             Some(status) => self.ended == Ended::Exit(status),
             None => self.ended == first.ended,
         };
-        if has_ended_so && holds { RunVerdict::Same } else { RunVerdict::Differs }
+        if has_ended_so && holds { RunComparison::Same } else { RunComparison::Differs }
     }
 
     /// Returns whether another repetition had the same outcome: it ended the same way and met and failed the same
@@ -314,13 +314,13 @@ impl Ran {
     }
 }
 
-impl RunVerdict {
+impl RunComparison {
     /// Returns the verdict for display.
     pub fn label(self) -> &'static str {
         match self {
-            RunVerdict::Same => "same",
-            RunVerdict::Differs => "differs",
-            RunVerdict::CouldNotRun => "could not run",
+            RunComparison::Same => "same",
+            RunComparison::Differs => "differs",
+            RunComparison::CouldNotRun => "could not run",
         }
     }
 }

@@ -113,7 +113,7 @@ pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
 
 /// The kind of file at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FileRole {
     /// The [`META`] file.
     Meta,
     /// The [`RULESET`] file.
@@ -135,24 +135,24 @@ pub enum Place {
 }
 
 /// Returns the kind of file at the path.
-pub fn place(path: &str) -> Place {
+pub fn file_role(path: &str) -> FileRole {
     match path {
-        META => Place::Meta,
-        RULESET => Place::Ruleset,
-        CONCLUSION => Place::Conclusion,
+        META => FileRole::Meta,
+        RULESET => FileRole::Ruleset,
+        CONCLUSION => FileRole::Conclusion,
         path => {
             // A file with the same name as a folder hides all files that belong in the folder.
             let (folder, rest) = path.split_once('/').unwrap_or((path, ""));
             let place = match format!("{folder}/").as_str() {
-                NODES => named(rest).filter(|id| node(id) == path).map(Place::Node),
-                COMMENTS => stem(rest).map(Place::Comment),
-                RUNS => stem(rest).map(Place::Run),
+                NODES => named(rest).filter(|id| node(id) == path).map(FileRole::Node),
+                COMMENTS => stem(rest).map(FileRole::Comment),
+                RUNS => stem(rest).map(FileRole::Run),
                 ATTACHMENTS => rest
                     .split_once('/')
-                    .and_then(|(id, name)| Some(Place::Attachment(id.parse().ok()?, name.parse().ok()?))),
-                _ => return Place::Other,
+                    .and_then(|(id, name)| Some(FileRole::Attachment(id.parse().ok()?, name.parse().ok()?))),
+                _ => return FileRole::Other,
             };
-            place.unwrap_or(Place::Stray)
+            place.unwrap_or(FileRole::Stray)
         }
     }
 }
@@ -192,7 +192,7 @@ mod tests {
         ] {
             let id: NodeId = id.parse().unwrap();
             assert_eq!(node(&id), path);
-            assert_eq!(place(path), Place::Node(id));
+            assert_eq!(file_role(path), FileRole::Node(id));
         }
     }
 
@@ -218,16 +218,16 @@ mod tests {
             "attachments/R1.A/.htaccess",
             "attachments/R1.A/plots/a.png",
         ] {
-            assert_eq!(place(stray), Place::Stray, "{stray}");
+            assert_eq!(file_role(stray), FileRole::Stray, "{stray}");
         }
-        assert_eq!(place("README.md"), Place::Other);
+        assert_eq!(file_role("README.md"), FileRole::Other);
         let id: CommentId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
-        assert_eq!(place(&comment(id)), Place::Comment(id));
+        assert_eq!(file_role(&comment(id)), FileRole::Comment(id));
         let id: RunId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
-        assert_eq!(place(&run(id)), Place::Run(id));
+        assert_eq!(file_role(&run(id)), FileRole::Run(id));
         let (id, name): (NodeId, AttachmentName) = ("R1.A".parse().unwrap(), "plot 1.png".parse().unwrap());
         assert_eq!(attachment(&id, &name), "attachments/R1.A/plot 1.png");
-        assert_eq!(place(&attachment(&id, &name)), Place::Attachment(id, name));
+        assert_eq!(file_role(&attachment(&id, &name)), FileRole::Attachment(id, name));
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         ] {
             let id: NodeId = id.parse().unwrap();
             assert_eq!(node(&id), path);
-            assert_eq!(place(path), Place::Node(id));
+            assert_eq!(file_role(path), FileRole::Node(id));
         }
     }
 
@@ -249,6 +249,6 @@ mod tests {
         let id: NodeId = format!("R1.{}", "A".repeat(197)).parse().unwrap();
         let path = node(&id);
         assert_eq!(path.matches('/').count(), 2 + CUTS.len());
-        assert_eq!(place(&path), Place::Node(id));
+        assert_eq!(file_role(&path), FileRole::Node(id));
     }
 }

@@ -12,7 +12,7 @@ mod subject;
 mod trailers;
 
 use crate::domain::{Caller, Code, Diagnostic, Event, Investigation, Meta};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten, visible};
 use body::{body, unfiled_warnings};
@@ -74,8 +74,8 @@ pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
 /// Returns the message for a commit that resolves the conflict markers in the given files, with a line for each
 /// decision.
 pub fn resolved(files: &[String], decisions: &[String]) -> String {
-    let name = |path: &String| match layout::place(path) {
-        Place::Node(id) => id.to_string(),
+    let name = |path: &String| match layout::file_role(path) {
+        FileRole::Node(id) => id.to_string(),
         _ => path.clone(),
     };
     with_decisions(listed("Resolve the conflict in", files.iter().map(name)) + "\n", decisions)

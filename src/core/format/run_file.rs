@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
-use crate::domain::run::{Ran, RunVerdict};
+use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
 use crate::yaml::{self, YamlError};
 
@@ -23,7 +23,7 @@ struct RunFile {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<StoredVerdict>,
+    verdict: Option<WrittenResult>,
     author: AuthorEntry,
     by: ByEntry,
     stored_at: Timestamp,
@@ -37,7 +37,7 @@ struct RunFile {
 /// The verdict in a repetition or a judgement.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum StoredVerdict {
+enum WrittenResult {
     Same,
     Differs,
     CouldNotRun,
@@ -92,14 +92,14 @@ fn entry(run: Run) -> RunFile {
         RunKind::Captured(ran) => (None, None, None, Some(ran)),
         RunKind::Repeated { of, at, verdict, ran } => {
             let verdict = match verdict {
-                RunVerdict::Same => StoredVerdict::Same,
-                RunVerdict::Differs => StoredVerdict::Differs,
-                RunVerdict::CouldNotRun => StoredVerdict::CouldNotRun,
+                RunComparison::Same => WrittenResult::Same,
+                RunComparison::Differs => WrittenResult::Differs,
+                RunComparison::CouldNotRun => WrittenResult::CouldNotRun,
             };
             (Some(of), at, Some(verdict), Some(ran))
         }
         RunKind::Judged { of, holds } => {
-            (Some(of), None, Some(if holds { StoredVerdict::Holds } else { StoredVerdict::Fails }), None)
+            (Some(of), None, Some(if holds { WrittenResult::Holds } else { WrittenResult::Fails }), None)
         }
     };
     RunFile { id, node, of, at, verdict, author, by, stored_at, note, ran }
@@ -110,11 +110,11 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
         (None, None, Some(ran)) if file.at.is_none() => RunKind::Captured(ran),
         (Some(of), Some(said), ran) => {
             let verdict = match said {
-                StoredVerdict::Same => Ok(RunVerdict::Same),
-                StoredVerdict::Differs => Ok(RunVerdict::Differs),
-                StoredVerdict::CouldNotRun => Ok(RunVerdict::CouldNotRun),
-                StoredVerdict::Holds => Err(true),
-                StoredVerdict::Fails => Err(false),
+                WrittenResult::Same => Ok(RunComparison::Same),
+                WrittenResult::Differs => Ok(RunComparison::Differs),
+                WrittenResult::CouldNotRun => Ok(RunComparison::CouldNotRun),
+                WrittenResult::Holds => Err(true),
+                WrittenResult::Fails => Err(false),
             };
             match (verdict, ran) {
                 (Ok(verdict), Some(ran)) => RunKind::Repeated { of, at: file.at, verdict, ran },
@@ -194,10 +194,10 @@ mod tests {
         let of = captured.id;
         let mut kinds = vec![captured.what.clone()];
         for (verdict, ended) in [
-            (RunVerdict::Same, Ended::Exit(-1)),
-            (RunVerdict::Differs, Ended::Signal(9)),
-            (RunVerdict::CouldNotRun, Ended::TimedOut),
-            (RunVerdict::CouldNotRun, Ended::NotRun("no: such program".into())),
+            (RunComparison::Same, Ended::Exit(-1)),
+            (RunComparison::Differs, Ended::Signal(9)),
+            (RunComparison::CouldNotRun, Ended::TimedOut),
+            (RunComparison::CouldNotRun, Ended::NotRun("no: such program".into())),
         ] {
             let ran = Ran { ended, project: None, output: Output::default(), ..ran.clone() };
             kinds.push(RunKind::Repeated { of, at: Some("3f2a91c".into()), verdict, ran });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::{self, Place};
+use super::layout::{self, FileRole};
 use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
@@ -39,7 +39,7 @@ pub struct Withholding {
 /// Returns true if a person may take the file at this path for the list, although it is not: its name or its folder is slightly
 /// different.
 pub fn is_misnamed(path: &str) -> bool {
-    if path == layout::WITHHELD || matches!(layout::place(path), Place::Attachment(..)) {
+    if path == layout::WITHHELD || matches!(layout::file_role(path), FileRole::Attachment(..)) {
         return false;
     }
     let name = path.rsplit('/').next().unwrap_or(path).trim_start_matches('.').to_lowercase();

@@ -34,7 +34,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, Run, RunId, StateName};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::WithheldList;
 use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, withheld_file};
@@ -205,7 +205,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let mut conflicts = Vec::new();
     let (mut files, mut decisions) = (FileMap::new(), Vec::new());
     let made = trees.made.iter().filter_map(|(path, text)| {
-        let Place::Node(id) = layout::place(path) else { return None };
+        let FileRole::Node(id) = layout::file_role(path) else { return None };
         Some((id.clone(), node_of(std::str::from_utf8(text).ok()?, &id).ok()?))
     });
     let made = made.collect();
@@ -216,11 +216,11 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let mut lists = None;
     for path in paths {
         let texts = sides.map(|side| side.get(path));
-        let parsed = match layout::place(path) {
+        let parsed = match layout::file_role(path) {
             _ if path == layout::WITHHELD => {
                 read(texts, withheld_file::read).map(|read| lists = Some(read)).map_err(|_| None)
             }
-            Place::Node(id) => read(texts, |text| node_of(text, &id))
+            FileRole::Node(id) => read(texts, |text| node_of(text, &id))
                 .map(|read| {
                     for (side, node) in nodes.sides.iter_mut().zip(read) {
                         side.extend(node.map(|node| (id.clone(), node)));
@@ -230,17 +230,17 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     nodes.taken.insert(id);
                     Some(error)
                 }),
-            Place::Conclusion => {
+            FileRole::Conclusion => {
                 read(texts, conclusion_file::read).map(|read| ends = Some(read)).map_err(Some)
             }
-            Place::Comment(id) => {
+            FileRole::Comment(id) => {
                 read(texts, comment_file::read).map(|read| drop(comments.insert(id, read))).map_err(Some)
             }
-            Place::Run(id) => {
+            FileRole::Run(id) => {
                 read(texts, run_file::read).map(|read| drop(runs.insert(id, read))).map_err(Some)
             }
-            Place::Attachment(..) => Ok(()),
-            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => Err(None),
+            FileRole::Attachment(..) => Ok(()),
+            FileRole::Meta | FileRole::Ruleset | FileRole::Stray | FileRole::Other => Err(None),
         };
         let Err(unreadable) = parsed else { continue };
         let [base, ours, theirs] = texts;
@@ -385,7 +385,7 @@ fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) ->
     let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
     for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
         for (path, content) in side.iter() {
-            if let Place::Attachment(node, name) = layout::place(path) {
+            if let FileRole::Attachment(node, name) = layout::file_role(path) {
                 let node = new_ids.get(&node).cloned().unwrap_or(node);
                 versions.entry((node, name)).or_default()[at] = Some(content);
             }

@@ -37,10 +37,10 @@ impl TreeFiles {
         let mut tree = TreeFiles::default();
         for (path, text) in files {
             let text = std::str::from_utf8(text).unwrap();
-            match layout::place(path) {
-                Place::Node(id) => drop(tree.nodes.insert(id.clone(), node_of(text, &id).unwrap())),
-                Place::Conclusion => tree.end = Some(conclusion_file::read(text).unwrap()),
-                Place::Comment(id) => drop(tree.comments.insert(id, comment_file::read(text).unwrap())),
+            match layout::file_role(path) {
+                FileRole::Node(id) => drop(tree.nodes.insert(id.clone(), node_of(text, &id).unwrap())),
+                FileRole::Conclusion => tree.end = Some(conclusion_file::read(text).unwrap()),
+                FileRole::Comment(id) => drop(tree.comments.insert(id, comment_file::read(text).unwrap())),
                 _ => drop(tree.files.insert(path.clone(), text.to_owned())),
             }
         }
@@ -183,10 +183,11 @@ fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> Trees {
     let (base, ours, theirs) = (base.files(), ours.files(), theirs.files());
     let differs = |path: &String| base.get(path) != ours.get(path) || base.get(path) != theirs.get(path);
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
-    let untouched = paths.iter().filter(|path| !differs(path)).filter_map(|path| match layout::place(path) {
-        Place::Node(id) => Some(id),
-        _ => None,
-    });
+    let untouched =
+        paths.iter().filter(|path| !differs(path)).filter_map(|path| match layout::file_role(path) {
+            FileRole::Node(id) => Some(id),
+            _ => None,
+        });
     let untouched = untouched.collect();
     let only = |files: &FileMap| -> FileMap {
         files

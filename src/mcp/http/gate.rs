@@ -1,7 +1,7 @@
 //! Checks requests before rmcp handles them, and tracks the requests in progress.
 //!
 //! Requests enter through [`HttpGate::routes`] and pass through these layers, outermost first: the request log
-//! ([`tell`]); the origin check ([`judge_origin`]); browser preflight handling (tower's CORS layer); the token check
+//! ([`tell`]); the origin check ([`check_origin`]); browser preflight handling (tower's CORS layer); the token check
 //! ([`admit`]); and finally the checks of the body, the number of sessions and the request id
 //! ([`answer`]).
 
@@ -94,7 +94,7 @@ impl HttpGate {
             .route(PATH, any(answer))
             .route_layer(from_fn_with_state(Arc::clone(&self), admit))
             .route_layer(cors)
-            .route_layer(from_fn_with_state(Arc::clone(&self), judge_origin))
+            .route_layer(from_fn_with_state(Arc::clone(&self), check_origin))
             .route(HEALTH, get(health))
             .fallback((StatusCode::NOT_FOUND, format!("the server is at {PATH}\n")))
             .layer(fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"))
@@ -191,7 +191,7 @@ async fn health(State(gate): GateState) -> impl IntoResponse {
     (status, [(CONTENT_TYPE, "application/json")], text)
 }
 
-async fn judge_origin(State(gate): GateState, request: Request, next: Next) -> Result<Response, HttpRefusal> {
+async fn check_origin(State(gate): GateState, request: Request, next: Next) -> Result<Response, HttpRefusal> {
     // Browsers always write an origin the same way.
     if let Some(origin) = request.headers().get(ORIGIN)
         && !gate.options.origins.iter().any(|allowed| origin == allowed.as_str())

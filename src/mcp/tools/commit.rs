@@ -43,6 +43,6 @@ pub(super) struct CommitInput {
 
 pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> ToolOutcome<StoredResults> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
-    let graph = graph_of(&written.standing, input.graph);
+    let graph = graph_of(&written.loaded, input.graph);
     Ok((ReplyFields { graph, ..ReplyFields::written(&written) }, StoredResults::of(&written.decision), ()))
 }

@@ -12,7 +12,7 @@ use crate::decide::end::{self, End};
 use crate::domain::Caller;
 use crate::ruleset::rules::Verb;
 use crate::service::reply::{self, EndAdvice, EndBody, Graph, GraphForm, ReplyFields};
-use crate::service::{Service, Standing};
+use crate::service::{Loaded, Service};
 use crate::text::shorten;
 
 pub(super) const ABOUT: About = About {
@@ -53,7 +53,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
             Asking::Nobody => {}
             Asking::First => match service.would_end(&input.session_id, &input.request) {
                 Ok(None) => {}
-                Ok(Some(standing)) => return ToolReply::asks(question(&standing, &input.request)),
+                Ok(Some(loaded)) => return ToolReply::asks(question(&loaded, &input.request)),
                 Err(refusal) => return answer(&service, ToolOutcome::<()>::Err(refusal), &ABOUT),
             },
             Asking::Done(asked) => input.request.asked = Some(asked),
@@ -63,11 +63,11 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 /// Returns the question to ask a person before the investigation ends.
-fn question(standing: &Standing, request: &End) -> String {
+fn question(loaded: &Loaded, request: &End) -> String {
     /// The maximum length of the conclusion, in characters.
     const CONCLUSION: usize = 3_000;
-    let investigation = standing.investigation();
-    let assessment = standing.assessment();
+    let investigation = loaded.investigation();
+    let assessment = loaded.assessment();
     let early = if request.stopped.is_some() { ", before its rules are met" } else { "" };
     let conclusion = match request.conclusion.as_deref().map(str::trim) {
         None | Some("") => "It has no conclusion.".to_owned(),
@@ -83,7 +83,7 @@ fn question(standing: &Standing, request: &End) -> String {
 fn run(service: &Service, input: EndInput, caller: &Caller) -> ToolOutcome<EndBody, EndAdvice> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let (shared, body, advice) = reply::ended(&written);
-    let mut graph = graph_of(&written.standing, input.graph);
+    let mut graph = graph_of(&written.loaded, input.graph);
     let graph = Graph { final_dot: graph.dot.take(), ..graph };
     Ok((ReplyFields { graph, ..shared }, body, advice))
 }

@@ -39,7 +39,7 @@ use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::address::ResourceAddress;
 use crate::service::reply::{Graph, GraphForm, GraphNode, ReplyFields};
-use crate::service::{Refusal, Service, Standing};
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, shorten};
 
 /// The introduction for agents.
@@ -168,8 +168,8 @@ fn invalid_cursor() -> Refusal {
 }
 
 /// Returns the graph in the requested form, or the address of the resource that contains it.
-fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
-    let investigation = standing.investigation();
+fn graph_of(loaded: &Loaded, form: GraphForm) -> Graph {
+    let investigation = loaded.investigation();
     let nodes = investigation.len();
     let address = || ResourceAddress::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
@@ -178,14 +178,14 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         // There are too many nodes to fit, so the graph is not drawn.
         GraphForm::Auto if nodes > GRAPH / 40 => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
-            let dot = graph::dot(&standing.assessment());
+            let dot = graph::dot(&loaded.assessment());
             if form == GraphForm::Auto && sent(&dot) > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);
             }
         }
-        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(&standing.assessment())),
+        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(&loaded.assessment())),
         GraphForm::Json => {
             fields.graph = Some(investigation.nodes().map(|node| GraphNode::of(node)).collect());
         }

@@ -153,26 +153,26 @@ pub(crate) struct TaskEntry {
 
 pub(crate) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolOutcome<NextBody, NextAdvice> {
     let request = input.asked.plan(input.agent_id, caller);
-    let (standing, shared) = match input.claim {
+    let (loaded, shared) = match input.claim {
         true => {
             let written = service.claim_next(&input.session_id, &request, input.ttl_minutes, caller)?;
             let shared = ReplyFields::written(&written);
-            (written.standing, shared)
+            (written.loaded, shared)
         }
         false => {
-            let standing = service.read(&input.session_id)?;
-            let shared = ReplyFields::done(&standing, None, &[]);
-            (standing, shared)
+            let loaded = service.read(&input.session_id)?;
+            let shared = ReplyFields::done(&loaded, None, &[]);
+            (loaded, shared)
         }
     };
-    let plan = match next(standing.investigation(), &standing.rules(), &request, service.now()?) {
+    let plan = match next(loaded.investigation(), &loaded.rules(), &request, service.now()?) {
         Ok(plan) => plan,
         Err(rejection) => {
-            return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
+            return Err(Refusal { errors: rejection.errors, loaded: Some(Box::new(loaded)) });
         }
     };
     let agent = request.agent_id.as_deref();
-    let next_call = next_call(standing.investigation(), &plan, &input.asked, agent);
+    let next_call = next_call(loaded.investigation(), &plan, &input.asked, agent);
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
@@ -184,7 +184,7 @@ pub(crate) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
-    let run_again = run_again(&standing.assessment(), agent, caller);
+    let run_again = run_again(&loaded.assessment(), agent, caller);
     let advice = NextAdvice { claimed: claimed.collect(), run_again };
     Ok((shared, NextBody { tasks, next_call }, advice))
 }

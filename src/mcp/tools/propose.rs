@@ -45,5 +45,5 @@ pub(super) fn run(
 ) -> ToolOutcome<ProposeBody, ProposeAdvice> {
     let written = service.propose(&input.session_id, input.request, caller)?;
     let (shared, body, advice) = reply::proposed(&written);
-    Ok((ReplyFields { graph: graph_of(&written.standing, input.graph), ..shared }, body, advice))
+    Ok((ReplyFields { graph: graph_of(&written.loaded, input.graph), ..shared }, body, advice))
 }

@@ -74,8 +74,8 @@ pub(super) struct ReadBody {
 pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcome<ReadBody> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
-        Ok(standing) => &standing.snapshot,
-        Err(unjudged) => &unjudged.snapshot,
+        Ok(loaded) => &loaded.snapshot,
+        Err(unruled) => &unruled.snapshot,
     };
     let investigation = snapshot.investigation.as_ref();
     let mut nodes: Vec<&Arc<Node>> = Vec::new();
@@ -89,15 +89,15 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         }
     }
     if !errors.is_empty() {
-        let standing = seen.ok().map(Box::new);
-        return Err(Refusal { errors, standing });
+        let loaded = seen.ok().map(Box::new);
+        return Err(Refusal { errors, loaded });
     }
     let mut shared = match &seen {
-        Ok(standing) => ReplyFields::done(standing, None, &[]),
-        Err(unjudged) => ReplyFields::unjudged(unjudged),
+        Ok(loaded) => ReplyFields::done(loaded, None, &[]),
+        Err(unruled) => ReplyFields::without_rules(unruled),
     };
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
-    let rules = seen.as_ref().ok().map(|standing| standing.rules());
+    let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
     let read = read(investigation, rules, &nodes, offset);
     let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
     let mut more: Vec<String> = read

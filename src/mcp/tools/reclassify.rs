@@ -42,5 +42,5 @@ pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) ->
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let (shared, body) = reply::reclassified(&written, id);
-    Ok((ReplyFields { graph: graph_of(&written.standing, input.graph), ..shared }, body, ()))
+    Ok((ReplyFields { graph: graph_of(&written.loaded, input.graph), ..shared }, body, ()))
 }

@@ -143,8 +143,8 @@ impl Reports {
 fn write(service: &Service, id: SessionId, writing: Writing) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
     let (mut shared, snapshot) = match service.look(&id.to_string())? {
-        Ok(standing) => (ReplyFields::done(&standing, None, &[]), standing.snapshot),
-        Err(unjudged) => (ReplyFields::unjudged(&unjudged), unjudged.snapshot),
+        Ok(loaded) => (ReplyFields::done(&loaded, None, &[]), loaded.snapshot),
+        Err(unruled) => (ReplyFields::without_rules(&unruled), unruled.snapshot),
     };
     let reading = ReadOptions { project: service.project().cloned(), ..ReadOptions::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));

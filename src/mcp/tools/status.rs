@@ -19,8 +19,8 @@ use crate::domain::{Caller, Node};
 use crate::markdown;
 use crate::ruleset::rules::children::children;
 use crate::service::reply::{GraphForm, GraphNode, ReplyFields, figures, pending};
-use crate::service::sharing::RemoteStanding;
-use crate::service::{Service, Standing, Unjudged};
+use crate::service::sharing::SyncStatus;
+use crate::service::{Loaded, Service, WithoutRules};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
 
@@ -149,7 +149,7 @@ pub(super) struct StatusFacts {
     /// The cursor for the next page; absent on the last page.
     next_cursor: Option<String>,
     /// The sync status for the remote; absent if there is no remote.
-    sync: Option<RemoteStanding>,
+    sync: Option<SyncStatus>,
     /// The quality metrics.
     quality: Option<Value>,
     /// Files that cannot be read, and nodes that violate the rules.
@@ -168,25 +168,25 @@ pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> ToolOutc
     };
     let session = |snapshot: &Snapshot| snapshot.investigation.meta().id.to_string();
     Ok(match seen {
-        Ok(standing) => {
-            let outlook = outlook(standing.investigation(), &standing.rules());
-            let graph = graph_of(&standing, input.graph);
-            let shared = ReplyFields { graph, ..ReplyFields::standing(&standing, &outlook) };
-            let body = StatusBody { session_id: session(&standing.snapshot) };
-            let facts = with_rules(service, &standing, &input, start);
+        Ok(loaded) => {
+            let outlook = outlook(loaded.investigation(), &loaded.rules());
+            let graph = graph_of(&loaded, input.graph);
+            let shared = ReplyFields { graph, ..ReplyFields::loaded(&loaded, &outlook) };
+            let body = StatusBody { session_id: session(&loaded.snapshot) };
+            let facts = with_rules(service, &loaded, &input, start);
             (shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts })
         }
-        Err(unjudged) => {
-            let body = StatusBody { session_id: session(&unjudged.snapshot) };
-            (ReplyFields::unjudged(&unjudged), body, without_rules(service, &unjudged, &input, start))
+        Err(unruled) => {
+            let body = StatusBody { session_id: session(&unruled.snapshot) };
+            (ReplyFields::without_rules(&unruled), body, without_rules(service, &unruled, &input, start))
         }
     })
 }
 
-fn with_rules(service: &Service, standing: &Standing, input: &StatusInput, start: usize) -> StatusFacts {
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let assessment = standing.assessment();
-    let mut facts = facts(service, &standing.snapshot, input, start);
+fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: usize) -> StatusFacts {
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
+    let assessment = loaded.assessment();
+    let mut facts = facts(service, &loaded.snapshot, input, start);
     facts.outcome = Some(assessment.outcome);
     facts.verdict = assessment.words();
     facts.rests_on = assessment.bound().map(|bound| bound.id.to_string()).collect();
@@ -268,9 +268,14 @@ fn line(node: &Node, remark: &str, with_gist: bool) -> String {
 }
 
 /// Returns the status of an investigation whose rules are unusable.
-fn without_rules(service: &Service, unjudged: &Unjudged, input: &StatusInput, start: usize) -> StatusFacts {
-    let facts = facts(service, &unjudged.snapshot, input, start);
-    let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
+fn without_rules(
+    service: &Service,
+    unruled: &WithoutRules,
+    input: &StatusInput,
+    start: usize,
+) -> StatusFacts {
+    let facts = facts(service, &unruled.snapshot, input, start);
+    let fault = unruled.snapshot.ruleset.as_ref().err().map(ToString::to_string);
     StatusFacts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
 }
 
@@ -284,7 +289,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
     }
     let total = active.values().sum();
     let sync = service.remote_standing(snapshot);
-    let sync = sync.map(|it| RemoteStanding { remote: shorten(&it.remote, ADDRESS), ..it });
+    let sync = sync.map(|it| SyncStatus { remote: shorten(&it.remote, ADDRESS), ..it });
     let (listed, next_cursor) = match input.detail {
         StatusDetail::Full => {
             let room = LISTED.saturating_sub(sync.as_ref().map_or(0, sent));

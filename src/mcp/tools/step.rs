@@ -73,9 +73,9 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
     let plan = asked.plan(agent_id, caller);
     let done = service.step(&session_id, results, nodes, &plan, caller)?;
-    let standing = &done.standing;
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let shared = ReplyFields::done(standing, done.commits.last().copied(), &done.warnings());
+    let loaded = &done.loaded;
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
+    let shared = ReplyFields::done(loaded, done.commits.last().copied(), &done.warnings());
     let mut stored = None;
     let mut approved: Vec<NodeId> = Vec::new();
     for decision in &done.decisions {
@@ -94,8 +94,8 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
         false => briefs(investigation, &rules, &approved),
     };
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
-    let graph = graph_of(standing, graph);
-    let shared = shared.stepping(what_now.next_step).after_what_changed(&done.before, standing);
+    let graph = graph_of(loaded, graph);
+    let shared = shared.stepping(what_now.next_step).after_what_changed(&done.before, loaded);
     let shared = ReplyFields { graph, ..shared };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),

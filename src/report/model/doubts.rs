@@ -22,7 +22,7 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Doubts {
     /// The groups with at least one doubt, closest to the conclusion first.
-    pub places: Vec<DoubtPlace>,
+    pub places: Vec<DoubtsByDistance>,
     pub count: usize,
     /// The doubts about the outcome and its basis that the verdict does not mention.
     #[serde(skip)]
@@ -60,7 +60,7 @@ impl Doubt {
 
 /// The doubts at one distance from an answer.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct DoubtPlace {
+pub(in crate::report) struct DoubtsByDistance {
     /// The anchor on the page: `answers`, `rests-on`, …
     pub key: &'static str,
     pub title: &'static str,
@@ -323,16 +323,16 @@ impl Cards<'_> {
         found.sort_by_key(|doubt| (place(doubt), doubt.kind));
         let of_group = |doubts: &[Doubt]| {
             let (key, title) = place(&doubts[0]).0.words(is_bound);
-            DoubtPlace { key, title, doubts: doubts.to_vec() }
+            DoubtsByDistance { key, title, doubts: doubts.to_vec() }
         };
-        let places: Vec<DoubtPlace> =
+        let places: Vec<DoubtsByDistance> =
             found.chunk_by(|one, other| place(one).0 == place(other).0).map(of_group).collect();
         let (about, elsewhere) = self.notes(&places);
         Doubts { places, count: found.len(), about, elsewhere }
     }
 
     /// Returns the notes about the outcome that the verdict does not cover, and the numbers of other notes by kind.
-    fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
+    fn notes(&self, places: &[DoubtsByDistance]) -> (Vec<Doubt>, Vec<NoteKind>) {
         let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
         let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());
         for place in places {

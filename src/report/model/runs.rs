@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::cards::{Card, Cards, Time};
 use super::node::client;
 use crate::assess::{CapturedRun, NEWEST_RUNS, Repetition, newest_runs};
-use crate::domain::run::{Ended, Ran, RunVerdict};
+use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
@@ -200,7 +200,7 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
         _ => None,
     };
     let printed = |ran: &Ran| format!("{}{}", ran.output.text, ran.output.end.as_deref().unwrap_or_default());
-    let differs = *verdict == RunVerdict::Differs && ran.output.sha256 != first.output.sha256;
+    let differs = *verdict == RunComparison::Differs && ran.output.sha256 != first.output.sha256;
     RepeatView {
         verdict: verdict.label(),
         ended: ran.ended.to_string(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::assess::{Answer, Assessment, Verdict};
-use crate::domain::run::{Ended as RunEnded, Output, Ran, RunVerdict, Seconds, System};
+use crate::domain::run::{Ended as RunEnded, Output, Ran, RunComparison, Seconds, System};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::markdown;
@@ -181,8 +181,8 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let of = |files: &merge::FileMap| {
         files.iter().filter(|(path, _)| touched.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
-    let untouched = same.iter().filter_map(|path| match layout::place(path) {
-        layout::Place::Node(id) => Some(id),
+    let untouched = same.iter().filter_map(|path| match layout::file_role(path) {
+        layout::FileRole::Node(id) => Some(id),
         _ => None,
     });
     let trees = Trees {
@@ -198,9 +198,9 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let (mut nodes, mut comments, mut conclusion) = (Vec::new(), Vec::new(), None);
     for (path, text) in kept.chain(outcome.files).collect::<merge::FileMap>() {
         let text = String::from_utf8(text).unwrap();
-        match layout::place(&path) {
-            layout::Place::Node(_) => nodes.push(node_file::read(&text).unwrap()),
-            layout::Place::Comment(_) => comments.push(Arc::new(comment_file::read(&text).unwrap())),
+        match layout::file_role(&path) {
+            layout::FileRole::Node(_) => nodes.push(node_file::read(&text).unwrap()),
+            layout::FileRole::Comment(_) => comments.push(Arc::new(comment_file::read(&text).unwrap())),
             _ => conclusion = Some(conclusion_file::read(&text).unwrap()),
         }
     }
@@ -237,7 +237,8 @@ fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
         let node = &nodes[node % nodes.len()];
         let of = add(node, *by, RunKind::Captured(ran()));
         for (verdict, by, judged) in repeated {
-            let verdict = [RunVerdict::Same, RunVerdict::Differs, RunVerdict::CouldNotRun][verdict % 3];
+            let verdict =
+                [RunComparison::Same, RunComparison::Differs, RunComparison::CouldNotRun][verdict % 3];
             let at = Some("3f2a91c0".to_owned());
             let again = add(node, *by, RunKind::Repeated { of, at, verdict, ran: ran() });
             if let Some(holds) = *judged {
@@ -476,9 +477,10 @@ fn first_page(case: &Case<'_>) -> Read {
                     RunKind::Repeated { of, verdict, .. } if *of == run.id => *verdict,
                     _ => return false,
                 };
-                verdict != RunVerdict::CouldNotRun
+                verdict != RunComparison::CouldNotRun
             });
-            let Some(RunKind::Repeated { verdict: RunVerdict::Differs, .. }) = last.map(|it| &it.what) else {
+            let Some(RunKind::Repeated { verdict: RunComparison::Differs, .. }) = last.map(|it| &it.what)
+            else {
                 return false;
             };
             let judged = case.investigation().runs().rfind(|it| it.of() == last.map(|last| last.id));

@@ -3,7 +3,7 @@
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::format::withheld_file::is_misnamed;
 use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme, run_file};
 use crate::merge::markers;
@@ -71,7 +71,7 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
 /// Returns whether the page was written by a call and only calls have changed facts since then.
 fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     let is_call = |entry: &HistoryEntry| entry.gaps.is_empty() && entry.is_of_call();
-    let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
+    let concerns_it = |path: &String| path == layout::README || layout::file_role(path) != FileRole::Other;
     let last = subject.history.iter().find(|entry| match is_call(entry) {
         true => entry.paths.iter().any(|path| path == layout::README),
         false => !entry.gaps.is_empty() || entry.paths.iter().any(concerns_it),
@@ -106,7 +106,7 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
         };
     }
     let reason = format!("It is left out: {reason}.");
-    if layout::place(&fault.path) == Place::Stray {
+    if layout::file_role(&fault.path) == FileRole::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
             .suggest("Keep your own files outside nodes/, comments/, runs/ and attachments/.");
@@ -202,13 +202,13 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
 
 /// Checks that reading the file and writing it back reproduces its bytes.
 fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
-    let written = match layout::place(path) {
-        Place::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
-        Place::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
-        Place::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
-        Place::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
-        Place::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
-        Place::Ruleset | Place::Attachment(..) | Place::Stray | Place::Other => return,
+    let written = match layout::file_role(path) {
+        FileRole::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
+        FileRole::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
+        FileRole::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
+        FileRole::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
+        FileRole::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
+        FileRole::Ruleset | FileRole::Attachment(..) | FileRole::Stray | FileRole::Other => return,
     };
     // Unreadable files are reported elsewhere.
     let Ok(written) = written else { return };

@@ -16,7 +16,7 @@
 
 mod files;
 mod joined;
-mod stored;
+mod removed;
 mod story;
 mod tree;
 
@@ -118,7 +118,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         findings.extend(tree::findings(subject, rules));
     }
     findings.extend(story::findings(subject, rules.as_ref()));
-    findings.extend(stored::findings(&subject.history));
+    findings.extend(removed::findings(&subject.history));
     findings.extend(repository(subject));
     // The sort is stable, so findings about commits stay in the order of the history.
     findings.sort_by(|a, b| {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
 use crate::domain::{Code, Happening, NodeId};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
@@ -61,9 +61,9 @@ fn one_commit(
         findings.push(Finding::new(Note, Code::HistoryCut, gap.as_str()));
     }
     for path in entry.paths.iter().filter(|_| !first) {
-        let (code, what) = match layout::place(path) {
-            Place::Meta => (Code::TermsChanged, "the settings that `tot start` fixed"),
-            Place::Ruleset => (Code::RulesetChanged, "the rules for all calls"),
+        let (code, what) = match layout::file_role(path) {
+            FileRole::Meta => (Code::TermsChanged, "the settings that `tot start` fixed"),
+            FileRole::Ruleset => (Code::RulesetChanged, "the rules for all calls"),
             _ => continue,
         };
         findings.push(

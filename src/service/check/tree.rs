@@ -10,7 +10,7 @@ use crate::decide::{TITLE_MAX, blockers};
 use crate::domain::{Classification, Code, CommentKind, Investigation, Node};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{self, Stored, Violation};
+use crate::ruleset::rules::{self, StoredFact, Violation};
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check = TreeCheck {
@@ -111,13 +111,13 @@ impl TreeCheck<'_> {
                 ..Finding::new(severity, diagnostic.code, diagnostic.message.person())
             };
             match place {
-                Stored::Setting(key) => self.at_setting(key, finding),
-                Stored::Node(id, key) => {
+                StoredFact::Setting(key) => self.at_setting(key, finding),
+                StoredFact::Node(id, key) => {
                     let Some(node) = self.investigation.node(&id) else { continue };
                     let is_merged = may_be_merged && self.joined.has_placed(node);
                     self.at(node, key, finding.unless_merged(is_merged));
                 }
-                Stored::Change(id, number) => {
+                StoredFact::Change(id, number) => {
                     let Some(node) = self.investigation.node(&id) else { continue };
                     self.at_change(node, number, finding);
                 }

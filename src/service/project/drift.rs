@@ -68,7 +68,7 @@ impl Drift {
 /// that may have replaced it because they have the same content or the same name.
 ///
 /// Lines count as moved only if they occur exactly once. A citation without stored lines refers to the whole file.
-pub fn judge(pin: &Pin, here: Option<&FileContent>, elsewhere: &[(String, FileContent)]) -> Drift {
+pub fn drift(pin: &Pin, here: Option<&FileContent>, elsewhere: &[(String, FileContent)]) -> Drift {
     let is_same = |content: &FileContent| content.blobs.contains(&pin.blob);
     let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };
     let quoted = pin.lines.zip(pin.text.as_deref());

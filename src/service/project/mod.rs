@@ -39,9 +39,9 @@ use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
 use crate::store::WorkTree;
 use crate::text::{counted, one_line, shorten};
-pub use drift::{Drift, FileContent, judge};
+pub use drift::{Drift, FileContent, drift};
 pub use forge::{Forge, SourceUrlError};
-use quote::{QuotePlace, locate};
+use quote::{QuoteLocation, locate};
 
 /// The maximum size of a file to read, in bytes.
 const FILE_MAX: u64 = 8 << 20;
@@ -192,7 +192,7 @@ impl Project {
         for pin in pins {
             of_path.entry(&pin.path).or_default().push(pin);
         }
-        let mut drift = HashMap::new();
+        let mut drifts = HashMap::new();
         for (path, pins) in of_path {
             let inside = self.inside(path, &self.root);
             let here = inside.and_then(|path| self.content(&repository, &path));
@@ -201,11 +201,11 @@ impl Project {
                     Some(_) => Vec::new(),
                     None => self.elsewhere(&repository, pin, all.get_or_init(|| tracked(&repository))),
                 };
-                drift.insert(pin.clone(), judge(pin, here.as_ref(), &elsewhere));
+                drifts.insert(pin.clone(), drift(pin, here.as_ref(), &elsewhere));
             }
         }
         let remote = repository.config_snapshot().string("remote.origin.url");
-        ProjectEvidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
+        ProjectEvidence { drift: drifts, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
     /// Describes the error in each quote. Returns `None` if the quote is accurate or the cited content is unavailable.
@@ -480,8 +480,8 @@ fn found(
 /// Describes the error in a quote, as a clause. Returns `None` if its words occur in the given lines.
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
     let place = match (locate(text, lines, quote), lines) {
-        (QuotePlace::Expected, _) => return None,
-        (QuotePlace::Line(line), Some(lines)) => format!("at {path}:{lines} but at line {line}"),
+        (QuoteLocation::Expected, _) => return None,
+        (QuoteLocation::Line(line), Some(lines)) => format!("at {path}:{lines} but at line {line}"),
         _ => format!("in {path}"),
     };
     Some(format!("“{}” is not {place}", shorten(&one_line(quote), QUOTE_SHOWN)))

@@ -7,7 +7,7 @@ use crate::domain::Lines;
 
 /// The location of a quote in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuotePlace {
+pub enum QuoteLocation {
     /// In the expected lines.
     Expected,
     /// At another line.
@@ -17,10 +17,10 @@ pub enum QuotePlace {
 }
 
 /// Locates the words of a quote. If no lines are given, any location counts as expected.
-pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuotePlace {
+pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuoteLocation {
     let quote = quote.replace("...", "…");
     let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();
-    let Some((first, rest)) = parts.split_first() else { return QuotePlace::Expected };
+    let Some((first, rest)) = parts.split_first() else { return QuoteLocation::Expected };
     let (mut all, mut starts) = (String::new(), Vec::new());
     for line in text.lines() {
         starts.push(all.len());
@@ -38,11 +38,11 @@ pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuotePlace {
     for (at, _) in begins {
         let line = u32::try_from(starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX);
         if lines.is_none_or(|lines| (lines.first..=lines.last).contains(&line)) {
-            return QuotePlace::Expected;
+            return QuoteLocation::Expected;
         }
         elsewhere = elsewhere.or(Some(line));
     }
-    elsewhere.map_or(QuotePlace::Nowhere, QuotePlace::Line)
+    elsewhere.map_or(QuoteLocation::Nowhere, QuoteLocation::Line)
 }
 
 fn words(text: &str) -> String {
@@ -55,29 +55,29 @@ mod tests {
 
     const TEXT: &str = "/// Waits for\n/// the lock.\nfn wait(&self) {\n    let n = 3;\n    let m = 4;\n}\n";
 
-    fn at(first: u32, last: u32, quote: &str) -> QuotePlace {
+    fn at(first: u32, last: u32, quote: &str) -> QuoteLocation {
         locate(TEXT, Some(Lines { first, last }), quote)
     }
 
     #[test]
     fn a_quote_of_the_line_before_is_found_there() {
-        assert_eq!(at(5, 5, "let n = 3;"), QuotePlace::Line(4));
-        assert_eq!(at(4, 4, "let n = 3;"), QuotePlace::Expected);
-        assert_eq!(at(3, 6, "let n = 3;"), QuotePlace::Expected);
-        assert_eq!(at(4, 4, "let k = 3;"), QuotePlace::Nowhere);
-        assert_eq!(locate(TEXT, None, "let n = 3;"), QuotePlace::Expected);
-        assert_eq!(locate(TEXT, None, "let k = 3;"), QuotePlace::Nowhere);
+        assert_eq!(at(5, 5, "let n = 3;"), QuoteLocation::Line(4));
+        assert_eq!(at(4, 4, "let n = 3;"), QuoteLocation::Expected);
+        assert_eq!(at(3, 6, "let n = 3;"), QuoteLocation::Expected);
+        assert_eq!(at(4, 4, "let k = 3;"), QuoteLocation::Nowhere);
+        assert_eq!(locate(TEXT, None, "let n = 3;"), QuoteLocation::Expected);
+        assert_eq!(locate(TEXT, None, "let k = 3;"), QuoteLocation::Nowhere);
     }
 
     #[test]
     fn spaces_ellipses_comment_markers_and_letter_case_are_ignored() {
         for quote in ["waits for the lock", "let   n=3", "“Waits for … lock.”", "Waits ... self", "{…}", ""]
         {
-            assert_eq!(at(1, 4, quote), QuotePlace::Expected, "{quote}");
+            assert_eq!(at(1, 4, quote), QuoteLocation::Expected, "{quote}");
         }
         // The quote begins at the given line and continues below it.
-        assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), QuotePlace::Expected);
+        assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), QuoteLocation::Expected);
         // The words do not occur in this order.
-        assert_eq!(at(1, 6, "let m … let n"), QuotePlace::Nowhere);
+        assert_eq!(at(1, 6, "let m … let n"), QuoteLocation::Nowhere);
     }
 }

@@ -41,7 +41,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{KEPT, LocalReferences, SEEN, TextPlace};
+pub use objects::{KEPT, LocalReferences, SEEN, TextOrigin};
 pub use place::{RemotePlace, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};

@@ -42,7 +42,7 @@ impl LocalReferences {
 
 /// The location of a piece of text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TextPlace {
+pub enum TextOrigin {
     /// A file at the given path. A file to which only a tag refers may have no path.
     File(String),
     /// The message of a commit.
@@ -116,7 +116,7 @@ impl GitProgram {
         repository: &Path,
         tips: &[ObjectName],
         known: &[ObjectName],
-        mut see: impl FnMut(&TextPlace, &str),
+        mut see: impl FnMut(&TextOrigin, &str),
     ) -> Result<()> {
         let tips = tips.iter().map(|tip| format!("{tip}\n"));
         let range: String = tips.chain(known.iter().map(|known| format!("^{known}\n"))).collect();
@@ -150,11 +150,11 @@ impl GitProgram {
                 let text = String::from_utf8_lossy(content);
                 let message = text.split_once("\n\n").map_or("", |(_, message)| message);
                 match kind {
-                    "blob" => see(&TextPlace::File((*name).to_owned()), &text),
+                    "blob" => see(&TextOrigin::File((*name).to_owned()), &text),
                     "commit" => {
-                        see(&TextPlace::Commit(id.parse().map_err(|()| unreadable(id))?), message);
+                        see(&TextOrigin::Commit(id.parse().map_err(|()| unreadable(id))?), message);
                     }
-                    "tag" => see(&TextPlace::Tag((*name).to_owned()), message),
+                    "tag" => see(&TextOrigin::Tag((*name).to_owned()), message),
                     // A tree that a tag refers to.
                     _ => {}
                 }

@@ -16,7 +16,7 @@ use crate::decide::quality::Quality;
 use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
 use crate::markdown;
 use crate::ruleset::rules::shortened;
-use crate::service::{Refusal, Service, Standing, Unjudged, Written};
+use crate::service::{Loaded, Refusal, Service, WithoutRules, Written};
 use crate::store::CommitId;
 use crate::text::counted;
 
@@ -236,8 +236,8 @@ impl Service {
 
 impl ReplyFields {
     /// Returns the fields for a successful call. The message names the next legal step.
-    pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
-        let outlook = outlook(standing.investigation(), &standing.rules());
+    pub fn done(loaded: &Loaded, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
+        let outlook = outlook(loaded.investigation(), &loaded.rules());
         // Missing children are listed in `owed`.
         let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
         let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
@@ -248,13 +248,13 @@ impl ReplyFields {
         ReplyFields {
             warnings,
             commit: commit.map(|commit| commit.to_string()),
-            ..ReplyFields::standing(standing, &outlook)
+            ..ReplyFields::loaded(loaded, &outlook)
         }
     }
 
     /// Returns the fields for a call that only reads.
-    pub fn standing(standing: &Standing, outlook: &Outlook) -> ReplyFields {
-        let investigation = standing.investigation();
+    pub fn loaded(loaded: &Loaded, outlook: &Outlook) -> ReplyFields {
+        let investigation = loaded.investigation();
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
@@ -278,14 +278,14 @@ impl ReplyFields {
 
     /// Returns the fields for a successful write.
     pub fn written(written: &Written) -> ReplyFields {
-        let commit = written.decision.event.is_some().then_some(written.standing.snapshot.head);
-        let shared = ReplyFields::done(&written.standing, commit, &written.decision.warnings);
-        shared.after_what_changed(&written.before, &written.standing)
+        let commit = written.decision.event.is_some().then_some(written.loaded.snapshot.head);
+        let shared = ReplyFields::done(&written.loaded, commit, &written.decision.warnings);
+        shared.after_what_changed(&written.before, &written.loaded)
     }
 
     /// Prepends to the message a note on how the call affected answers that it did not name.
-    pub fn after_what_changed(mut self, before: &Investigation, standing: &Standing) -> ReplyFields {
-        let Weakened { refuted, unconfirmed } = weakened(before, standing.investigation(), &standing.rules());
+    pub fn after_what_changed(mut self, before: &Investigation, loaded: &Loaded) -> ReplyFields {
+        let Weakened { refuted, unconfirmed } = weakened(before, loaded.investigation(), &loaded.rules());
         let mut notes = Vec::new();
         if !refuted.is_empty() {
             notes.push(format!("Refuted now: {}.", shortened(&refuted, NAMED)).into());
@@ -309,13 +309,13 @@ impl ReplyFields {
     }
 
     /// Returns the fields for a call that reads an investigation with unusable rules.
-    pub fn unjudged(unjudged: &Unjudged) -> ReplyFields {
-        let investigation = &unjudged.snapshot.investigation;
-        let error = std::slice::from_ref(&unjudged.error);
+    pub fn without_rules(unruled: &WithoutRules) -> ReplyFields {
+        let investigation = &unruled.snapshot.investigation;
+        let error = std::slice::from_ref(&unruled.error);
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
-            message: ReplyMessage::note(unjudged.error.text()),
+            message: ReplyMessage::note(unruled.error.text()),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
@@ -326,14 +326,14 @@ impl ReplyFields {
 
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
-        let standing = refusal.standing.as_ref();
-        let can_end = |it: &Standing| outlook(it.investigation(), &it.rules()).blockers.is_empty();
+        let loaded = refusal.loaded.as_ref();
+        let can_end = |it: &Loaded| outlook(it.investigation(), &it.rules()).blockers.is_empty();
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
-            session: standing.map(|it| it.investigation().meta().id),
+            session: loaded.map(|it| it.investigation().meta().id),
             message: ReplyMessage::note("Nothing was written: fix the call as the errors say."),
             errors: each_once(refusal.errors.clone()),
-            can_end: standing.map(|it| can_end(it)).or(unknown.then_some(false)),
+            can_end: loaded.map(|it| can_end(it)).or(unknown.then_some(false)),
             ..ReplyFields::default()
         }
     }

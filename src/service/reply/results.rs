@@ -15,7 +15,7 @@ use crate::domain::{BoundAnswer, Caller, Code, Event, Node, NodeId, PersonsAnswe
 use crate::fields::NO_SIGN_OFF;
 use crate::json::VerdictJson;
 use crate::ruleset::instructions::instructions;
-use crate::service::{Service, Standing, Written};
+use crate::service::{Loaded, Service, Written};
 use crate::text::shorten;
 
 /// The new investigation.
@@ -42,9 +42,9 @@ pub struct StartBody {
 
 impl StartBody {
     /// Describes the new investigation.
-    pub fn of(service: &Service, standing: &Standing) -> Self {
-        let meta = standing.investigation().meta();
-        let path = &standing.snapshot.path;
+    pub fn of(service: &Service, loaded: &Loaded) -> Self {
+        let meta = loaded.investigation().meta();
+        let path = &loaded.snapshot.path;
         let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         StartBody {
             session_id: meta.id.to_string(),
@@ -54,7 +54,7 @@ impl StartBody {
             allow_early_terminal: meta.allow_early_terminal,
             min_roots: meta.min_roots,
             repository: repository.display().to_string(),
-            instructions: instructions(&service.rules(standing)),
+            instructions: instructions(&service.rules(loaded)),
         }
     }
 }
@@ -70,9 +70,9 @@ pub fn start(
     request: Start,
     caller: &Caller,
 ) -> Replied<StartBody> {
-    let (standing, warnings) = service.start(ruleset, request, caller)?;
-    let shared = ReplyFields::done(&standing, Some(standing.snapshot.head), &warnings);
-    Ok((ReplyFields { owed: Vec::new(), ..shared }, StartBody::of(service, &standing)))
+    let (loaded, warnings) = service.start(ruleset, request, caller)?;
+    let shared = ReplyFields::done(&loaded, Some(loaded.snapshot.head), &warnings);
+    Ok((ReplyFields { owed: Vec::new(), ..shared }, StartBody::of(service, &loaded)))
 }
 
 /// The result of a proposal.
@@ -103,7 +103,7 @@ pub fn proposed(written: &Written) -> (ReplyFields, ProposeBody, ProposeAdvice) 
         approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
         withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
     };
-    let advice = ProposeAdvice { pending: pending(written.standing.investigation()) };
+    let advice = ProposeAdvice { pending: pending(written.loaded.investigation()) };
     let mut shared = ReplyFields::written(written);
     // `pending` already lists these nodes.
     shared.owed.retain(|debt| debt.code != Code::PendingProposals);
@@ -219,7 +219,7 @@ pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, Amen
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
         Some(_) => {
-            let id = written.standing.investigation().meta().id;
+            let id = written.loaded.investigation().meta().id;
             let note = format!(
                 "Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with \
                  `tot approve {id}`."
@@ -316,9 +316,9 @@ pub struct NodeSummary {
 
 /// Describes an ended investigation.
 pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
-    let standing = &written.standing;
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let assessment = standing.assessment();
+    let loaded = &written.loaded;
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
+    let assessment = loaded.assessment();
     let asked = investigation.conclusion().and_then(|end| end.asked.clone());
     let asked = asked.map(|asked| PersonsReply { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
     let body = EndBody {

@@ -91,7 +91,7 @@ impl SignOffs {
 }
 
 /// Derives the sign-offs from the tags and git's verdicts on their signatures.
-pub fn judge(found: &SignOffTags, signatures: &[Signature]) -> SignOffs {
+pub fn sign_offs(found: &SignOffTags, signatures: &[Signature]) -> SignOffs {
     let mut all: Vec<SignOff> =
         found.tags.iter().zip(signatures).filter_map(|(tag, signature)| sign_off(tag, signature)).collect();
     all.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.tag.cmp(&other.tag)));

@@ -18,7 +18,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub use judge::{SignOff, SignOffState, SignOffs, judge};
+pub use judge::{SignOff, SignOffState, SignOffs, sign_offs};
 pub use shown::SignOffView;
 pub use statement::{SignOffDecision, Statement, open_points, statement, tag_name};
 
@@ -33,7 +33,7 @@ use crate::store::{SignOffTag, Snapshot, Store, StoreError};
 pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreError> {
     let found = store.sign_offs(snapshot)?;
     let signatures: Vec<Signature> = found.tags.iter().map(|_| not_checked()).collect();
-    Ok(judge(&found, &signatures))
+    Ok(sign_offs(&found, &signatures))
 }
 
 /// The settings for checking signatures.
@@ -60,7 +60,7 @@ pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<
         git.signatures(&snapshot.path, &signed.collect::<Result<Vec<_>, _>>()?, allowed).into_iter();
     let of = |tag| Some(tag).filter(is_signed).and_then(|_| signatures.next()).unwrap_or_else(not_checked);
     let signatures: Vec<Signature> = found.tags.iter().map(of).collect();
-    Ok(judge(&found, &signatures))
+    Ok(sign_offs(&found, &signatures))
 }
 
 fn not_checked() -> Signature {

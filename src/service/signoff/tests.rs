@@ -33,7 +33,7 @@ fn good() -> Signature {
 fn judged(change: impl FnOnce(&mut SignOffTag), signature: Signature) -> SignOff {
     let mut tag = tag();
     change(&mut tag);
-    judge(&SignOffTags { tags: vec![tag], left_out: 0 }, &[signature]).all.remove(0)
+    sign_offs(&SignOffTags { tags: vec![tag], left_out: 0 }, &[signature]).all.remove(0)
 }
 
 fn message(tag: &mut SignOffTag, from: &str, to: &str) {
@@ -80,7 +80,7 @@ fn only_a_good_signature_of_the_state_shown_is_valid() {
 fn approval_needs_a_valid_sign_off_and_no_contradicting_one() {
     let all = |tags: Vec<(SignOffTag, Signature)>| {
         let (tags, signatures): (Vec<_>, Vec<_>) = tags.into_iter().unzip();
-        judge(&SignOffTags { tags, left_out: 0 }, &signatures)
+        sign_offs(&SignOffTags { tags, left_out: 0 }, &signatures)
     };
     let rejected = || {
         let mut tag = tag();

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{SyncError, SyncSubject, Syncing};
-use crate::format::layout::{self, Place};
+use crate::format::layout::{self, FileRole};
 use crate::secrets::suspects;
-use crate::service::remote::{ObjectName, TextPlace};
+use crate::service::remote::{ObjectName, TextOrigin};
 use crate::store::{CommitId, Snapshot};
 
 /// The maximum number of places to list.
@@ -54,12 +54,14 @@ impl Syncing<'_> {
         self.git.each_text(&subject.path, tips, known, |place, text| {
             for suspect in suspects(text) {
                 let place = match place {
-                    TextPlace::File(path) => match layout::place(path) {
-                        Place::Node(id) => format!("{id}, {path}:{}", suspect.line),
+                    TextOrigin::File(path) => match layout::file_role(path) {
+                        FileRole::Node(id) => format!("{id}, {path}:{}", suspect.line),
                         _ => format!("{path}:{}", suspect.line),
                     },
-                    TextPlace::Commit(id) => format!("the message of commit {id:.10}, line {}", suspect.line),
-                    TextPlace::Tag(name) => format!("the message of the tag {name}, line {}", suspect.line),
+                    TextOrigin::Commit(id) => {
+                        format!("the message of commit {id:.10}, line {}", suspect.line)
+                    }
+                    TextOrigin::Tag(name) => format!("the message of the tag {name}, line {}", suspect.line),
                 };
                 places.insert(format!("{} ({place})", suspect.kind));
                 if places.len() > NAMED {

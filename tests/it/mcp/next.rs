@@ -12,16 +12,16 @@ use crate::support::{Sandbox, Session, codes, node, result, some};
 /// The arguments of a plan's next call, filled in by an agent whose findings are such that the end comes.
 fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
     let service = Service::new(sandbox.root(), World::Machine, None);
-    let Ok(standing) = service.read(session) else { panic!("{session} can't be read") };
+    let Ok(loaded) = service.read(session) else { panic!("{session} can't be read") };
     let Ok(now) = service.now() else { panic!("no clock") };
-    let Ok(planned) = next(standing.investigation(), &standing.rules(), &Next::default(), now) else {
+    let Ok(planned) = next(loaded.investigation(), &loaded.rules(), &Next::default(), now) else {
         panic!("no plan")
     };
     let mut arguments = plan["nextCall"]["arguments"].clone();
     let evidence = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
     let results = arguments.get_mut("results").and_then(Value::as_array_mut);
     let nodes: Vec<NodeId> = planned.pending.iter().map(|task| task.id.clone()).collect();
-    let states = closing::states(standing.investigation(), &standing.rules(), &nodes);
+    let states = closing::states(loaded.investigation(), &loaded.rules(), &nodes);
     for ((result, node), state) in results.into_iter().flatten().zip(&nodes).zip(&states) {
         assert_eq!(*result, json!({"nodeId": node.as_str()}), "nobody has looked yet");
         *result = json!({"nodeId": node.as_str(), "state": state.as_str(), "findings": "Something was found.",

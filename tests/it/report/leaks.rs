@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::run::{NewRun, NewRuns};
-use tree_of_thoughts::domain::run::{Ran, RunVerdict};
+use tree_of_thoughts::domain::run::{Ran, RunComparison};
 use tree_of_thoughts::domain::{Caller, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{Range, ReadOptions, SiteOptions, Templates, changes, diff, export};
@@ -105,8 +105,8 @@ impl Pair {
         let services = ["here", "there"]
             .map(|name| Service::new(sandbox.path(name), World::File(sandbox.path("clock")), None));
         let start = request(json!({"query": "Why?", "mode": "smoke"}));
-        let (standing, _) = services[0].start(None, start, &Caller::default()).ok().unwrap();
-        let session = standing.investigation().meta().id.to_string();
+        let (loaded, _) = services[0].start(None, start, &Caller::default()).ok().unwrap();
+        let session = loaded.investigation().meta().id.to_string();
         let machines = services.map(|service| {
             let repository = service.store().root().join(&session);
             Machine { service, repository }
@@ -198,7 +198,7 @@ impl Pair {
                     "seconds": 0, "ended": {"exit": 0}, "output": {"text": text("output"), "bytes": 0, "sha256": ""},
                     "system": {"os": "", "architecture": "", "cpus": 1}}),
                 );
-                let verdict = RunVerdict::Differs;
+                let verdict = RunComparison::Differs;
                 let new = match earlier {
                     Some(run) => NewRun {
                         node: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::run::{Ended, Ran, RunVerdict};
+use tree_of_thoughts::domain::run::{Ended, Ran, RunComparison};
 use tree_of_thoughts::domain::{Run, RunKind};
 use tree_of_thoughts::format::run_file;
 
@@ -14,7 +14,7 @@ use crate::support::{Said, eventually, node, result};
 
 impl World {
     /// Returns the reruns, oldest first: the run that each repeats, where it ran, and how the results compare.
-    fn repeated(&self) -> Vec<(Option<String>, RunVerdict, Ran)> {
+    fn repeated(&self) -> Vec<(Option<String>, RunComparison, Ran)> {
         let runs = self.runs().into_iter();
         runs.filter_map(|run| match run.what {
             RunKind::Repeated { at, verdict, ran, .. } => Some((at, verdict, ran)),
@@ -113,7 +113,7 @@ fn at_the_recorded_commit_with_the_recorded_changes_it_is_the_same() {
     assert!(said.out.contains("\n1 of 1 same\n"), "{said:?}");
     world.assert_tidy(&before);
     let (at, verdict, ran) = world.repeated().remove(0);
-    assert_eq!((at, verdict), (Some(recorded), RunVerdict::Same));
+    assert_eq!((at, verdict), (Some(recorded), RunComparison::Same));
     assert_eq!(ran.project.unwrap().changed.len(), 4);
     world.assert_sound();
 }
@@ -145,8 +145,8 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     );
     let repeated = world.repeated();
     let at: Vec<_> = repeated.iter().map(|(at, verdict, _)| (at.as_ref().unwrap(), *verdict)).collect();
-    let same = RunVerdict::Same;
-    let all = [(&keeps, same), (&keeps, same), (&breaks, RunVerdict::Differs), (&breaks, same)];
+    let same = RunComparison::Same;
+    let all = [(&keeps, same), (&keeps, same), (&breaks, RunComparison::Differs), (&breaks, same)];
     assert_eq!(at, all);
     // All runs of one call are stored in one commit.
     let log = world.sandbox.git(&world.repository(), &["log", "--format=%h", "--", "runs"]);

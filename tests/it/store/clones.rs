@@ -132,8 +132,8 @@ impl Team {
         team.sleep();
         let request = Start { query: "Why is the sky blue?".into(), ..Start::default() };
         let started = team.clones[0].service.start(Some(ruleset), request, &Caller::default());
-        let (standing, _) = started.map_err(|refusal| refusal.errors).unwrap();
-        team.id = standing.snapshot.investigation.meta().id.to_string();
+        let (loaded, _) = started.map_err(|refusal| refusal.errors).unwrap();
+        team.id = loaded.snapshot.investigation.meta().id.to_string();
         team.clones[0].repository = team.clones[0].root.join(&team.id);
         for at in 1..3 {
             std::fs::create_dir_all(&team.clones[at].root).unwrap();

@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
+use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunComparison, Seconds, System};
 use tree_of_thoughts::domain::{Caller, Happening, NodeId, Run, RunId, RunKind};
 use tree_of_thoughts::service::check::{self, Objects};
 use tree_of_thoughts::service::{Service, Written};
@@ -31,8 +31,8 @@ impl Place {
         fs::write(&clock, "2026-01-05T09:00:00Z").unwrap();
         let service = Service::new(sandbox.path("one"), World::File(clock.clone()), None);
         let request = Start { query: "Why?".into(), ..Start::default() };
-        let (standing, _) = service.start(Some("review"), request, &Caller::default()).ok().unwrap();
-        let session = standing.investigation().meta().id.to_string();
+        let (loaded, _) = service.start(Some("review"), request, &Caller::default()).ok().unwrap();
+        let session = loaded.investigation().meta().id.to_string();
         let repository = service.store().root().join(&session);
         Place { service, repository, session, clock }
     }
@@ -105,7 +105,7 @@ fn captured(node: Option<&str>, output: &str) -> NewRun {
 }
 
 fn again(of: RunId, output: &str) -> NewRun {
-    let what = RunKind::Repeated { of, at: None, verdict: RunVerdict::Same, ran: ran(output) };
+    let what = RunKind::Repeated { of, at: None, verdict: RunComparison::Same, ran: ran(output) };
     NewRun { node: None, note: None, what }
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::brief;
 use super::states::States;
-use super::{LegalCall, NextCall, NextStep, ObjectionReply, StateChange, Task};
+use super::{LegalCall, NextCall, NextState, NextStep, ObjectionReply, Task};
 use crate::decide::blockers::{contested, file_problems, refuted_alone};
 use crate::domain::fresh::Ids;
 use crate::domain::{
@@ -663,9 +663,9 @@ impl<'a> Planner<'a> {
         NextCall { call: LegalCall::End(bound), reason: "No required steps remain.".into() }
     }
 
-    fn change(&self, node: &Node, state: &State) -> StateChange {
+    fn change(&self, node: &Node, state: &State) -> NextState {
         let evidence = self.rules.evidence(&state.name);
-        StateChange { node: node.id.clone(), state: state.name.clone(), evidence }
+        NextState { node: node.id.clone(), state: state.name.clone(), evidence }
     }
 }
 

@@ -15,7 +15,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
+use super::{CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::effective::EffectiveRules;
@@ -121,18 +121,18 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().flatten().collect()
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     if change.reason.is_none_or(says_nothing) {
         let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
         let doubt = Diagnostic::new(Code::NoReason, message)
             .about(&change.node.id)
             .suggest("Say in `reason` what was learned since its commit.")
             .for_people("Say with -m what was learned since its commit.");
-        verdict.add(change.rules.ruleset().checks.no_reason, doubt);
+        diagnostics.add(change.rules.ruleset().checks.no_reason, doubt);
     }
 }
 
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let checks = &result.rules.ruleset().checks;
     let node = result.node;
     let doubt = |code: Code, message: Wording, how: Wording| {
@@ -149,7 +149,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
         );
         let how = "Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was \
                    run (`commands`).";
-        verdict.add(checks.suspicious, doubt(Code::Suspicious, message.into(), how.into()));
+        diagnostics.add(checks.suspicious, doubt(Code::Suspicious, message.into(), how.into()));
     }
     match (result.agent, result.agents_other) {
         (None, _) if result.is_person => {}
@@ -160,7 +160,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
                 "Give the id of the agent that did the research.",
                 "`git config --global user.name` gives you one.",
             );
-            verdict.add(checks.missing_agent, doubt(Code::MissingAgent, message, how));
+            diagnostics.add(checks.missing_agent, doubt(Code::MissingAgent, message, how));
         }
         (Some(agent), Some(other)) => {
             let message = format!(
@@ -169,7 +169,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
                 shorten(agent, 60)
             );
             let how = "If you have sub-agents, give each one a node; if not, name yourself: an invented name convinces nobody.";
-            verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message.into(), how.into()));
+            diagnostics.add(checks.reused_agent, doubt(Code::ReusedAgent, message.into(), how.into()));
         }
         (Some(_), None) => {}
     }

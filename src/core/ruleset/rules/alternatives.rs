@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{AmendmentCheck, CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
+use super::{AmendmentCheck, CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
@@ -61,7 +61,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     rules.alternatives(&state.name).map(sentence).into_iter().collect()
 }
 
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let Some(least) = result.rules.alternatives(result.state) else { return };
     let has = number(result.alternatives);
     if has < least as usize {
@@ -72,11 +72,11 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
             "Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below \
              `## Alternatives`.",
         );
-        verdict.refuse(Code::MissingAlternatives, &result.node.id, message, how);
+        diagnostics.refuse(Code::MissingAlternatives, &result.node.id, message, how);
     }
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let Some(least) = lacks(change.rules, change.node, change.to, change.alternatives) else { return };
     let message = format!(
         "{} became {} without the {least} alternatives that a commit needs.",
@@ -84,10 +84,10 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     );
     let how =
         Wording::both("Give `alternativesConsidered` when reclassifying.", "Give each with --alternative.");
-    verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
+    diagnostics.warn(Code::MissingAlternatives, &change.node.id, message, how);
 }
 
-fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
+fn amend(amended: &AmendmentCheck, diagnostics: &mut CallDiagnostics) {
     let (node, is_changed) = (amended.node, amended.amendment.alternatives_considered.is_some());
     let Some(state) = node.state().filter(|_| is_changed) else { return };
     if let Some(least) = lacks(amended.rules, node, state, &[]) {
@@ -97,7 +97,7 @@ fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
             "Amend `alternativesConsidered`: give all of them.",
             "Give each with --alternative.",
         );
-        verdict.warn(Code::MissingAlternatives, &node.id, message, how);
+        diagnostics.warn(Code::MissingAlternatives, &node.id, message, how);
     }
 }
 

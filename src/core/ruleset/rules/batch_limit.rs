@@ -4,7 +4,7 @@
 //! batchLimit: 8
 //! ```
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Verb};
+use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::Code;
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -41,11 +41,11 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     limit.map(|limit| format!("At most {limit} nodes in a proposal.")).into_iter().collect()
 }
 
-fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
+fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
     let ruleset = proposal.rules.ruleset();
     if let Some(limit) = ruleset.batch_limit.filter(|limit| proposal.number > *limit as usize) {
         let message = format!("The batch has {} nodes; {} allows {limit}.", proposal.number, ruleset.name);
         let how = format!("Propose at most {limit} nodes in a call.");
-        verdict.refuse(Code::BatchOverflow, "", message, how);
+        diagnostics.refuse(Code::BatchOverflow, "", message, how);
     }
 }

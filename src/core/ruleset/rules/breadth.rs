@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Verb};
+use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::{Code, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -59,7 +59,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     rules.breadth().map(sentence).into_iter().collect()
 }
 
-fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
+fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
     let Some((round, recommended)) = proposal.rules.breadth() else { return };
     if !proposal.nodes.iter().any(|node| node.round() == round) {
         return;
@@ -78,6 +78,6 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
             counted(ids.len(), "node")
         );
         let how = "Propose more directions, all clearly distinct.";
-        verdict.warn(Code::Breadth(round), "", message, how);
+        diagnostics.warn(Code::Breadth(round), "", message, how);
     }
 }

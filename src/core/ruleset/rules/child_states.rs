@@ -7,7 +7,9 @@
 use std::fmt;
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb, Violation};
+use super::{
+    CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, StoredFact, Verb, Violation,
+};
 use crate::domain::{Code, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -82,7 +84,7 @@ fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
 }
 
 /// Rechecks the state, because the parent may have changed since the proposal.
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
         return;
@@ -93,15 +95,15 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
             false => format!(" (stored for {asked} in round {})", node.round()),
         };
         let message = not_under(node, format_args!("{state}{stored}"), parent, above);
-        verdict.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, above));
+        diagnostics.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, above));
     }
 }
 
 /// Checks the new state against the node's children and its parent.
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
     let mut refuse = |message: String, allowing: &StateName| {
-        verdict.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, allowing));
+        diagnostics.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, allowing));
     };
     for (child, state) in investigation.committed_children(&node.id) {
         if !rules.allows_child(to, state) {
@@ -120,7 +122,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
 fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Violation> {
     let own = node.state()?;
     let above = parent.state().filter(|above| !rules.allows_child(above, own))?;
-    let place = Stored::Node(node.id.clone(), "state");
+    let place = StoredFact::Node(node.id.clone(), "state");
     let message = not_under(node, own, parent, above);
     let violation = Violation::error(place, Code::InvalidChildState, message).unless_merged();
     Some(violation.suggest(allowed_under(rules, above)))

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{RuleKind, SILENT, Stored, Verb, Violation, committed};
+use super::{RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
@@ -52,7 +52,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     of_state,
     end,
     blockers,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -259,7 +259,7 @@ fn since_pending(parent: &Classification, child: &Classification) -> bool {
 }
 
 /// Checks for state changes that the child does not support, and for missing ones, which a merge of two clones can cause.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     for (node, result) in committed(investigation) {
         for (number, change) in result.reclassified.iter().enumerate() {
             let Some(child) = change.child() else { continue };
@@ -270,7 +270,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
             if !is_child || !is_outcome {
                 let why = if is_child { "no rule allows this" } else { "that is not its child" };
                 let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
-                let place = Stored::Change(node.id.clone(), number);
+                let place = StoredFact::Change(node.id.clone(), number);
                 violations.push(Violation::error(place, Code::NoConfirmation, message));
             }
         }
@@ -278,8 +278,11 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
     for missed in confirmations(investigation, rules, investigation.meta().started_at) {
         let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
         let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
-        let violation =
-            Violation::warning(Stored::Node(missed.node.id.clone(), "state"), Code::ConfirmationDue, message);
+        let violation = Violation::warning(
+            StoredFact::Node(missed.node.id.clone(), "state"),
+            Code::ConfirmationDue,
+            message,
+        );
         let how = "The next `tot commit` or `tot reclassify` corrects it.";
         violations.push(violation.suggest(how.to_owned()));
     }

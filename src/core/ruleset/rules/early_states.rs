@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 
 use super::states::State;
 use super::{
-    CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, Stored, Verb, Violation, applies,
-    changes_without, children, committed, no_round,
+    CallDiagnostics, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, StoredFact, Verb, Violation,
+    applies, changes_without, children, committed, no_round,
 };
 use crate::domain::{Code, Diagnostic, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
@@ -64,7 +64,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     of_state,
     sentences,
     reclassify,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -261,7 +261,7 @@ pub fn stored_instead(
     Ok(Some((stored.clone(), Diagnostic::new(code, message).about(&node.id))))
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let (rules, node, to) = (change.rules, change.node, change.to);
     let round = node.round();
     if rules.early_rule(to, round).is_none() {
@@ -276,15 +276,15 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         }
         None => format!("{} became {to}, which no commit allows.", node.id),
     };
-    verdict.warnings.push(Diagnostic::new(Code::EarlyState, message).about(&node.id));
+    diagnostics.warnings.push(Diagnostic::new(Code::EarlyState, message).about(&node.id));
 }
 
 /// Checks for early states that a commit would have converted or refused, and for conversions that no rule requires.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     let (ruleset, meta) = (rules.ruleset(), investigation.meta());
     if meta.allow_early_terminal && !ruleset.has_conversions() && ruleset.allow_early_terminal_below.is_none()
     {
-        let place = Stored::Setting("allowEarlyTerminal");
+        let place = StoredFact::Setting("allowEarlyTerminal");
         let message = format!("{} converts no states, so this setting has no effect.", ruleset.name);
         violations.push(Violation::error(place, Code::EarlyTerminalAllowed, message));
     }
@@ -301,14 +301,14 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
             };
             let message =
                 format!("{id} was committed as {state} in round {round}, where a commit {would}: {when}.");
-            let place = Stored::Node(id.clone(), "state");
+            let place = StoredFact::Node(id.clone(), "state");
             violations.push(Violation::error(place, Code::EarlyState, message));
         }
         if let Some(asked) = &result.requested_state {
             let stored = rules.early_rule(asked, round).and_then(|rule| rule.store_as.as_ref());
             if stored != Some(state) {
                 let message = format!("No rule stores {asked} as {state} in round {round}.");
-                let place = Stored::Node(id.clone(), "requestedState");
+                let place = StoredFact::Node(id.clone(), "requestedState");
                 violations.push(Violation::error(place, Code::RequestedState, message));
             }
         }
@@ -318,7 +318,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
                 let message = format!(
                     "{id} became {to} in round {round}, too early for a commit, and has no warning about it."
                 );
-                let place = Stored::Change(id.clone(), number);
+                let place = StoredFact::Change(id.clone(), number);
                 violations.push(Violation::warning(place, Code::EarlyState, message));
             }
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::runs::was_run;
 use super::states::State;
 use super::{
-    AmendmentCheck, CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb,
+    AmendmentCheck, CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, StoredFact, Verb,
     Violation, changes_without, committed,
 };
 use crate::domain::{Amendment, Code, Investigation, Node, NodeId, RunId, StateName, Wording};
@@ -43,7 +43,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     commit,
     reclassify,
     amend,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -87,7 +87,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     rules.evidence(&state.name).map(sentence).into_iter().collect()
 }
 
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let ResultCheck { investigation, rules, node, state, evidence, runs, .. } = result;
     if let Some(least) = rules.lacks_evidence(investigation, &node.id, state, *evidence, runs) {
         let has = evidence.map_or(0, characters);
@@ -96,7 +96,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
             "Put what was measured or read into `evidence`.",
             "State what was measured or read with --evidence, or below `## Evidence`.",
         );
-        verdict.refuse(Code::MissingEvidence, &node.id, message, how);
+        diagnostics.refuse(Code::MissingEvidence, &node.id, message, how);
     }
 }
 
@@ -120,7 +120,7 @@ fn runs_of(node: &Node) -> Vec<RunId> {
     node.results().flat_map(|result| result.runs.iter().copied()).collect()
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let (node, to) = (change.node, change.to);
     if let Some(least) = lacks(change.investigation, change.rules, node, to, change.evidence) {
         let message = format!(
@@ -128,11 +128,11 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             node.id
         );
         let how = Wording::both("Give `evidence` when reclassifying.", "Give it with --evidence.");
-        verdict.warn(Code::MissingEvidence, &node.id, message, how);
+        diagnostics.warn(Code::MissingEvidence, &node.id, message, how);
     }
 }
 
-fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
+fn amend(amended: &AmendmentCheck, diagnostics: &mut CallDiagnostics) {
     let AmendmentCheck { investigation, rules, node, amendment } = amended;
     let Some(state) = node.state().filter(|_| amendment.evidence.is_some()) else { return };
     if let Some(least) = lacks(investigation, rules, node, state, None) {
@@ -141,7 +141,7 @@ fn amend(amended: &AmendmentCheck, verdict: &mut CallVerdict) {
             "Amend `evidence`: put what was measured or read into it.",
             "Amend it again: state what was measured or read.",
         );
-        verdict.warn(Code::MissingEvidence, &node.id, message, how);
+        diagnostics.warn(Code::MissingEvidence, &node.id, message, how);
     }
 }
 
@@ -153,10 +153,11 @@ fn too_short_now(node: &Node, state: &StateName, least: u32) -> String {
 }
 
 /// Checks the evidence for the commit, the state changes and the amendments.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     for (node, result) in committed(investigation) {
         let (id, state) = (&node.id, &result.state);
-        let place = || Stored::Node(id.clone(), if result.evidence.is_some() { "evidence" } else { "state" });
+        let place =
+            || StoredFact::Node(id.clone(), if result.evidence.is_some() { "evidence" } else { "state" });
         // Each text was the evidence once, and an amendment that shortened it has its own finding.
         let earlier = result.amended.iter().filter_map(|it| it.evidence.as_deref());
         let texts = earlier.chain(result.evidence.as_deref());
@@ -173,7 +174,7 @@ fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mu
                      warning about it.",
                     change.to
                 );
-                let place = Stored::Change(id.clone(), number);
+                let place = StoredFact::Change(id.clone(), number);
                 violations.push(Violation::warning(place, Code::MissingEvidence, message));
             }
         }

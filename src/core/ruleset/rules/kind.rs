@@ -46,15 +46,15 @@ pub struct RuleKind {
     /// Describes the requirement for ending, in one sentence.
     pub end: fn(&EffectiveRules) -> Option<String>,
     /// Reports errors in a proposal as a whole.
-    pub propose: fn(&ProposalCheck, &mut CallVerdict),
+    pub propose: fn(&ProposalCheck, &mut CallDiagnostics),
     /// Reports errors in one result of a commit.
-    pub commit: fn(&ResultCheck, &mut CallVerdict),
+    pub commit: fn(&ResultCheck, &mut CallDiagnostics),
     /// Reports errors in a commit as a whole. Each node is paired with the state to store.
-    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
+    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallDiagnostics),
     /// Reports errors in a state change.
-    pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
+    pub reclassify: fn(&ReclassificationCheck, &mut CallDiagnostics),
     /// Reports errors in an amendment.
-    pub amend: fn(&AmendmentCheck, &mut CallVerdict),
+    pub amend: fn(&AmendmentCheck, &mut CallDiagnostics),
     /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
     /// number of them.
     pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
@@ -63,7 +63,7 @@ pub struct RuleKind {
     /// Reports that a stored node can't be below this parent. A merge may have put it there.
     pub placement: fn(&EffectiveRules, &Node, &Node) -> Option<Violation>,
     /// Reports the other stored facts that break the rule, for `tot check`.
-    pub stored: fn(&Investigation, &EffectiveRules, &mut Vec<Violation>),
+    pub stored_checks: fn(&Investigation, &EffectiveRules, &mut Vec<Violation>),
 }
 
 /// A rule kind without any effect, as the base for all others.
@@ -83,19 +83,19 @@ pub(super) const SILENT: RuleKind = RuleKind {
     blockers: |_, _, _| Vec::new(),
     end_checks: |_, _, _| Vec::new(),
     placement: |_, _, _| None,
-    stored: |_, _, _| {},
+    stored_checks: |_, _, _| {},
 };
 
 /// The results of checking a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallVerdict {
+pub struct CallDiagnostics {
     /// The errors for which the call is refused.
     pub errors: Vec<Diagnostic>,
     /// Warnings about the call.
     pub warnings: Vec<Diagnostic>,
 }
 
-impl CallVerdict {
+impl CallDiagnostics {
     /// Adds an error about a node, or about the whole call if `node` is empty.
     pub fn refuse(
         &mut self,
@@ -212,7 +212,7 @@ pub struct AmendmentCheck<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The stored fact.
-    pub place: Stored,
+    pub place: StoredFact,
     /// True if no call can have stored it. Otherwise, a call would have warned about it.
     pub is_error: bool,
     /// True if a merge can have caused it, by placing the node.
@@ -223,7 +223,7 @@ pub struct Violation {
 
 /// The file and the key of a stored fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredFact {
     /// A key among the settings that `tot_start` stored.
     Setting(&'static str),
     /// A key of a node's file.
@@ -234,13 +234,13 @@ pub enum Stored {
 
 impl Violation {
     /// Creates a violation that no call can have stored.
-    pub(super) fn error(place: Stored, code: Code, message: String) -> Self {
+    pub(super) fn error(place: StoredFact, code: Code, message: String) -> Self {
         let diagnostic = Diagnostic::new(code, message);
         Violation { place, is_error: true, may_be_merged: false, diagnostic }
     }
 
     /// Creates a violation about which a call would have warned.
-    pub(super) fn warning(place: Stored, code: Code, message: String) -> Self {
+    pub(super) fn warning(place: StoredFact, code: Code, message: String) -> Self {
         Violation { is_error: false, ..Violation::error(place, code, message) }
     }
 

@@ -8,7 +8,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{RuleKind, SILENT, Stored, Verb, Violation};
+use super::{RuleKind, SILENT, StoredFact, Verb, Violation};
 use crate::domain::{Code, Diagnostic, Investigation, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -24,7 +24,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     problems,
     end,
     blockers,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -132,12 +132,12 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize)
 }
 
 /// Checks for a minimum that `tot_start` would have rejected.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     let (ruleset, meta) = (rules.ruleset(), investigation.meta());
     let (least, lowest) = bounds(ruleset, &meta.mode);
     if meta.min_rounds < lowest {
         let message =
             format!("minRounds is {}, but {} requires at least {least}.", meta.min_rounds, ruleset.name);
-        violations.push(Violation::error(Stored::Setting("minRounds"), Code::MinRoundsLowered, message));
+        violations.push(Violation::error(StoredFact::Setting("minRounds"), Code::MinRoundsLowered, message));
     }
 }

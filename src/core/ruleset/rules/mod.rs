@@ -52,8 +52,8 @@ use confirmation::Confirmation;
 use early_states::EarlyState;
 use evidence::Evidence;
 pub use kind::{
-    AmendmentCheck, CallVerdict, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, Stored, Verb,
-    Violation, shortened,
+    AmendmentCheck, CallDiagnostics, ProposalCheck, ReclassificationCheck, ResultCheck, RuleKind, StoredFact,
+    Verb, Violation, shortened,
 };
 use kind::{ROUNDS_REMEDY, SILENT, applies, changes_without, committed, in_rounds, no_round};
 use modes::Mode;
@@ -191,7 +191,7 @@ pub fn violations(investigation: &Investigation, rules: &EffectiveRules) -> Vec<
         violations.extend(parent.and_then(|parent| misplaced(rules, node, parent)));
     }
     for kind in &KINDS {
-        (kind.stored)(investigation, rules, &mut violations);
+        (kind.stored_checks)(investigation, rules, &mut violations);
     }
     violations
 }

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RuleKind, SILENT, Stored, Violation, min_rounds};
+use super::{RuleKind, SILENT, StoredFact, Violation, min_rounds};
 use crate::domain::{Code, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -49,7 +49,7 @@ pub struct Mode {
 }
 
 /// Modes never reject a call themselves.
-pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, stored, ..SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, stored_checks, ..SILENT };
 
 impl Ruleset {
     /// Returns the mode names, the default first.
@@ -112,11 +112,11 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 }
 
 /// Checks for a mode that `tot_start` would have rejected.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     let (ruleset, mode) = (rules.ruleset(), &investigation.meta().mode);
     if !ruleset.mode_names().contains(&mode.as_str()) {
         let modes = list(ruleset.mode_names());
         let message = format!("{} has no mode `{mode}`; it has {modes}.", ruleset.name);
-        violations.push(Violation::error(Stored::Setting("mode"), Code::UnknownMode, message));
+        violations.push(Violation::error(StoredFact::Setting("mode"), Code::UnknownMode, message));
     }
 }

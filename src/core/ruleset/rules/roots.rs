@@ -16,7 +16,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind, SILENT, Stored, Verb, Violation, committed};
+use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
     Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp, Wording,
 };
@@ -59,7 +59,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     problems,
     sentences,
     propose,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -139,7 +139,7 @@ pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
 }
 
 /// Checks the root limits, counting both committed and pending roots.
-fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
+fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
     let ProposalCheck { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
     let roots = &rules.ruleset().roots;
@@ -148,7 +148,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
         for id in new.iter().filter(|id| !ids.contains(id)) {
             let how = format!("The root is {}; propose other nodes below it.", list(ids));
-            verdict.refuse(Code::InvalidRootId, id, format!("{id} can't be a root in {name}."), how);
+            diagnostics.refuse(Code::InvalidRootId, id, format!("{id} can't be a root in {name}."), how);
         }
     }
     let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
@@ -164,7 +164,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
             false => "Propose the node as a child of a committed one.",
         };
         let message = format!("There would be {total} roots; {name} allows {most} here.");
-        verdict.refuse(Code::TooManyRoots, last, message, suggestion);
+        diagnostics.refuse(Code::TooManyRoots, last, message, suggestion);
     }
     let least = rules.min_roots() as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
@@ -181,19 +181,19 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
                     .map(|how| format!("Give {missing} roots in this batch{how}, from different angles."))
             }
         };
-        verdict.refuse(Code::InsufficientRoots, "", message, suggestion);
+        diagnostics.refuse(Code::InsufficientRoots, "", message, suggestion);
     }
 }
 
 /// Checks the number and the ids of the stored roots.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     let (ruleset, meta) = (rules.ruleset(), investigation.meta());
     let (rule, name) = (&ruleset.roots, &ruleset.name);
     if !rule.min_is_chosen && meta.min_roots != rule.min {
         let message = format!("minRoots is {}, but {name} fixes it at {}.", meta.min_roots, rule.min);
-        violations.push(Violation::error(Stored::Setting("minRoots"), Code::MinRootsChanged, message));
+        violations.push(Violation::error(StoredFact::Setting("minRoots"), Code::MinRootsChanged, message));
     }
-    let place = |root: &Node| Stored::Node(root.id.clone(), "id");
+    let place = |root: &Node| StoredFact::Node(root.id.clone(), "id");
     // If no branch can continue, `tot_propose` accepts another root with any id.
     let is_ordinary = |root: &&Arc<Node>| !recovery_at(investigation, rules, root);
     let ordinary: Vec<_> = investigation.roots().filter(is_ordinary).collect();

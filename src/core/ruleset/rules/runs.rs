@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
+use super::{CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -58,21 +58,21 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     asks(rules, &state.name).then(|| sentence.to_owned()).into_iter().collect()
 }
 
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let has_evidence = || result.cites_a_file || was_run(result.investigation, &result.node.id, result.runs);
     if asks(result.rules, result.state) && !has_evidence() {
-        verdict.warnings.push(warning(&result.node.id, result.state));
+        diagnostics.warnings.push(warning(&result.node.id, result.state));
     }
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let node = change.node;
     let has_evidence = || {
         node.pins().next().is_some()
             || node.results().any(|result| was_run(change.investigation, &node.id, &result.runs))
     };
     if asks(change.rules, change.to) && !has_evidence() {
-        verdict.warnings.push(warning(&node.id, change.to));
+        diagnostics.warnings.push(warning(&node.id, change.to));
     }
 }
 

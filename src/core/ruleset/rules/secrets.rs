@@ -5,7 +5,7 @@
 //! checks: {secretSuspected: reject}
 //! ```
 
-use super::{CallVerdict, RuleKind, SILENT, Verb};
+use super::{CallDiagnostics, RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Wording};
 use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
@@ -50,7 +50,7 @@ pub fn check<'a>(
     enforcement: Enforcement,
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     if enforcement == Enforcement::Off {
         return;
@@ -75,6 +75,7 @@ pub fn check<'a>(
         let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
         let message = Wording::both(format!("`{field}`"), field)
             .map(|field| format!("{field}{of} may contain {}.", named.join(", ")));
-        verdict.add(enforcement, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
+        diagnostics
+            .add(enforcement, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
     }
 }

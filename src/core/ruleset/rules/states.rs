@@ -30,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use super::child_states::ChildStates;
 use super::children::Children;
 use super::{
-    CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Stored, Verb, Violation, committed,
-    shortened,
+    CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, StoredFact, Verb, Violation,
+    committed, shortened,
 };
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
 use crate::ruleset::Ruleset;
@@ -140,7 +140,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     commit,
     reclassify,
     placement,
-    stored,
+    stored_checks,
     ..SILENT
 };
 
@@ -256,7 +256,7 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 /// Checks that the parent has not become terminal since the proposal.
-fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
+fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let node = result.node;
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
         return;
@@ -273,11 +273,11 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
                 node.id, parent.id
             ),
         );
-        verdict.refuse(Code::TerminalParent, &node.id, message, how);
+        diagnostics.refuse(Code::TerminalParent, &node.id, message, how);
     }
 }
 
-fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
+fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     let (node, to) = (change.node, change.to);
     if !change.rules.is_terminal(to) {
         return;
@@ -291,7 +291,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             false => "A node with committed children stays open: close the leaves below it instead.".into(),
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
-        verdict.refuse(Code::HasChildren, &node.id, message, suggestion);
+        diagnostics.refuse(Code::HasChildren, &node.id, message, suggestion);
     }
 }
 
@@ -303,21 +303,22 @@ fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Viola
     if !rules.is_terminal(state) || above.promoted_by().is_some() {
         return None;
     }
-    let place = Stored::Node(node.id.clone(), "parent");
+    let place = StoredFact::Node(node.id.clone(), "parent");
     let message = format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
     let how = format!("Revive {} with `tot reclassify`.", parent.id);
     Some(Violation::error(place, Code::TerminalParent, message).unless_merged().suggest(how))
 }
 
 /// Checks for unknown states.
-fn stored(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
+fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violations: &mut Vec<Violation>) {
     let ruleset = rules.ruleset();
     for (node, result) in committed(investigation) {
         let requested = result.requested_state.iter().map(|state| ("requestedState", state));
         let keys = std::iter::once(("state", &result.state)).chain(requested);
-        let keys = keys.map(|(key, state)| (Stored::Node(node.id.clone(), key), state));
+        let keys = keys.map(|(key, state)| (StoredFact::Node(node.id.clone(), key), state));
         let changes = result.reclassified.iter().enumerate();
-        let changes = changes.map(|(number, change)| (Stored::Change(node.id.clone(), number), &change.to));
+        let changes =
+            changes.map(|(number, change)| (StoredFact::Change(node.id.clone(), number), &change.to));
         for (place, name) in keys.chain(changes).filter(|(_, name)| ruleset.state(name).is_none()) {
             let message = format!("{name} is not a state of {}.", ruleset.name);
             let how = format!("The states are {}.", ruleset.state_list());

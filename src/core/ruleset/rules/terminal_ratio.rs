@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_rounds, no_round};
+use super::{CallDiagnostics, ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_rounds, no_round};
 use crate::domain::{Code, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -149,7 +149,7 @@ fn commit_together(
     investigation: &Investigation,
     rules: &EffectiveRules,
     states: &[(&Node, StateName)],
-    verdict: &mut CallVerdict,
+    diagnostics: &mut CallDiagnostics,
 ) {
     // Per round: the number of counted nodes, and how many of them are closed.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
@@ -172,7 +172,7 @@ fn commit_together(
                     "Commit more open nodes in that round in the same call; to close the last open leaves, use {call}."
                 )
             });
-            verdict.refuse(Code::TerminalRatioExceeded, "", message, how);
+            diagnostics.refuse(Code::TerminalRatioExceeded, "", message, how);
         }
     }
 }

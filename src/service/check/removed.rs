@@ -20,12 +20,12 @@ use crate::ruleset::effective::list;
 use crate::store::HistoryEntry;
 
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
-    let mut stored = StoredState::default();
+    let mut stored = KnownState::default();
     let mut findings: Vec<Option<Finding>> = Vec::new();
     for (entry, is_join) in oldest_first(history) {
         if !entry.gaps.is_empty() {
             // The state after this commit is unknown.
-            stored = StoredState::default();
+            stored = KnownState::default();
         }
         let written = WrittenNodes { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
@@ -100,7 +100,7 @@ fn pieces(node: &Node) -> HashSet<String> {
 
 /// The known state after a commit.
 #[derive(Default)]
-struct StoredState {
+struct KnownState {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
@@ -109,7 +109,7 @@ struct StoredState {
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
-impl StoredState {
+impl KnownState {
     /// Returns whether a call or a merge could have replaced or removed this conclusion. That requires later research, or
     /// a merge with another conclusion.
     fn may_replace(&self, end: &Conclusion, now: Option<&Conclusion>, written: &WrittenNodes<'_>) -> bool {
