@@ -40,8 +40,9 @@ use tree_of_thoughts::service::arguments::coercion;
 use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::yaml;
 
+use crate::mcp::call;
 use crate::support::testing::sampled;
-use crate::support::{all_tools, call, node, result};
+use crate::support::{all_tools, node, result};
 
 /// The longest that one input may take: seconds more than any needs, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(10);

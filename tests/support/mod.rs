@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::{Caller, Code};
-use tree_of_thoughts::mcp::{About, Tool, ToolReply, tools};
+use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::mcp::{About, Tool, tools};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Snapshot, Store};
 
@@ -384,13 +384,6 @@ pub fn all_tools() -> &'static [Tool] {
     static TOOLS: LazyLock<Vec<Tool>> =
         LazyLock::new(|| tools::all(&Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None))));
     &TOOLS
-}
-
-/// Calls the named tool without a client.
-pub fn call(service: &Arc<Service>, name: &str, arguments: Value) -> ToolReply {
-    let tool = tools::all(service).into_iter().find(|tool| tool.about().name == name).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(tool.answer(arguments, Caller::default()))
 }
 
 /// Returns whether the tool's description lists this code.

@@ -9,8 +9,9 @@ use tree_of_thoughts::format;
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::service::arguments::coercion;
 
+use super::call;
 use crate::support::testing::tries_all;
-use crate::support::{Sandbox, all_tools, call, node, result};
+use crate::support::{Sandbox, all_tools, node, result};
 
 /// An investigation with long texts in every field, a third of its deepest nodes open without children.
 struct Grown {

@@ -20,8 +20,12 @@ mod tools;
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tree_of_thoughts::domain::Caller;
+use tree_of_thoughts::mcp::{self, ToolReply};
+use tree_of_thoughts::service::Service;
 
 use crate::support::http::HttpServer;
 use crate::support::{Sandbox, node};
@@ -68,4 +72,11 @@ fn rest(mut stream: impl Read) -> String {
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
     String::from_utf8(said).unwrap()
+}
+
+/// Calls the named tool without a client.
+pub fn call(service: &Arc<Service>, name: &str, arguments: Value) -> ToolReply {
+    let tool = mcp::tools::all(service).into_iter().find(|tool| tool.about().name == name).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(tool.answer(arguments, Caller::default()))
 }
