@@ -1,4 +1,4 @@
-//! What a call replies, for agents and people: the fields of all replies here, the results of each call in [`results`].
+//! What a call replies, for agents and people: the fields of all replies here, the results of each call in `results`.
 //! Values that are sent in full (diagnostics, references, quality metrics) serialize themselves. Parts that are shortened,
 //! joined or reduced have their own types here.
 

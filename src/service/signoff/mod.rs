@@ -2,7 +2,7 @@
 //!
 //! 1. [`statement`] writes the text to sign, and [`tag_name`] creates the tag name. `tot approve` has git sign the tag.
 //! 2. [`checked`] collects the tags, git's verdicts on their signatures, and the later changes.
-//! 3. [`judge()`] derives the state of each sign-off from these facts.
+//! 3. [`sign_offs()`] derives the state of each sign-off from these facts.
 //!
 //! # Guarantees
 //!
