@@ -54,7 +54,7 @@ def placed(commits):
 
 def film(states, commits, investigation, palette):
     places = placed(commits)
-    names = {node["id"]: node.get("headline") or node["title"] for node in investigation["nodes"]}
+    names = {node["nodeId"]: node.get("headline") or node["title"] for node in investigation["nodes"]}
     answer = next((it["id"] for it in investigation["restsOn"]), None)
     slot = (SECONDS - HOLD) / len(commits)
     start = (SIDE, (TOP + HEIGHT - SIDE) / 2)
