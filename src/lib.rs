@@ -60,7 +60,7 @@
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
 //! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), and
 //!   `service::runs` (the commands of `tot run` and `tot rerun`; clients and their servers for `cli`).
-//! - `mcp`: of the commands, only `cli::serving`, `cli::demo` and `cli::next` name it.
+//! - `mcp`: of the commands, only `cli::serving` and `cli::demo` name it.
 //! - `cfg` of a system: only `base::platform` distinguishes systems.
 //! - Only `assess` decides how certain an answer is, and how to say so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed on every load.

@@ -7,8 +7,8 @@ use clap::Args;
 use super::place::id_and_nodes;
 use super::work::{LocalTools, WorkArguments};
 use super::{ExitResult, done, misused};
-use crate::mcp::tools::next::{self, Brief, ClaimedEntry, NextAdvice, NextBody, NextInput, PlanRequest};
 use crate::service::reply::Advised;
+use crate::service::reply::plan::{self, Brief, ClaimedEntry, NextAdvice, NextBody, NextInput, PlanRequest};
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &NextArguments) -> ExitResult {
     let asked = PlanRequest { max_tasks: Some(arguments.max_tasks), brief };
     let (session_id, claim) = (subject.id(), arguments.claim);
     let input = NextInput { session_id, asked, agent_id: agent, claim, ttl_minutes: *minutes };
-    let planned = next::run(subject.service(), input, &subject.caller()?);
+    let planned = plan::run(subject.service(), input, &subject.caller()?);
     let planned = planned.map(|(shared, body, advice)| (shared, Advised { body, advice }));
     subject.tell(planned, lines)
 }

@@ -7,9 +7,8 @@
 //! The field [`OMITTED`] next to the lists contains the number of entries omitted from each.
 
 use crate::domain::NodeId;
-use crate::service::reply::present;
+use crate::service::reply::sent;
 use crate::text::shorten;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The field with the number of entries omitted from each list.
@@ -37,12 +36,6 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
         }
     }
     fields
-}
-
-/// Returns the size of a value as sent, in bytes: as JSON inside a JSON string, with its quotes escaped.
-pub fn sent(value: &impl Serialize) -> usize {
-    let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
-    length.map_or(usize::MAX, |text| text.len() - 2)
 }
 
 /// Cuts the lists nested in list entries.

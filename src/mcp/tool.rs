@@ -23,12 +23,12 @@ use serde_json::{Map, Value};
 
 use super::{
     ask::Asking,
-    bounded::{OMITTED, bounded, sent},
+    bounded::{OMITTED, bounded},
 };
 use crate::domain::{Caller, Code, Diagnostic, Wording};
 use crate::ruleset::rules::{self, Verb};
 use crate::service::arguments::{self, coercion, schema};
-use crate::service::reply::{ReplyFields, ReplyMessage, fields, list};
+use crate::service::reply::{ReplyFields, ReplyMessage, fields, list, sent};
 
 /// A tool: its description, input schema and function.
 #[derive(Clone)]

@@ -32,12 +32,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::bounded::sent;
 use super::tool::{About, Tool, ToolReply, plain_list};
 use crate::domain::{Caller, Code, Diagnostic};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::address::ResourceAddress;
+use crate::service::reply::sent;
 use crate::service::reply::{Graph, GraphForm, GraphNode, ReplyFields};
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, shorten};

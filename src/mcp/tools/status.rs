@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::bounded::sent;
 use super::super::tool::About;
 use super::{ToolOutcome, graph_of, invalid_cursor};
 use crate::assess::{self, Assessment};
@@ -18,6 +17,7 @@ use crate::decide::quality::quality;
 use crate::domain::{Caller, Node};
 use crate::markdown;
 use crate::ruleset::rules::children::children;
+use crate::service::reply::sent;
 use crate::service::reply::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use crate::service::sharing::SyncStatus;
 use crate::service::{Loaded, Service, WithoutRules};

@@ -5,15 +5,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::bounded::sent;
 use super::super::tool::About;
-use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, tasks};
 use super::{ToolOutcome, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next};
 use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::Service;
+use crate::service::reply::plan::{NextCallEntry, PlanRequest, TaskEntry, next_call, tasks};
+use crate::service::reply::sent;
 use crate::service::reply::{GraphForm, ReplyFields, StoredResults};
 
 /// The size of the reply without its body, in bytes as sent.

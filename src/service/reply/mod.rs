@@ -2,6 +2,7 @@
 //! Values that are sent in full (diagnostics, references, quality metrics) serialize themselves. Parts that are shortened,
 //! joined or reduced have their own types here.
 
+pub(crate) mod plan;
 mod results;
 
 use std::collections::HashSet;
@@ -473,6 +474,12 @@ pub fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
 pub fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
     let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), present(&entries)?)));
     field.into_iter().collect()
+}
+
+/// Returns the size of a value as sent, in bytes: as JSON inside a JSON string, with its quotes escaped.
+pub fn sent(value: &impl Serialize) -> usize {
+    let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
+    length.map_or(usize::MAX, |text| text.len() - 2)
 }
 
 /// Returns a value as JSON without `null` fields, since replies omit absent fields.
