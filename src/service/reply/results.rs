@@ -278,6 +278,8 @@ pub struct PersonsReply {
 pub struct EndAdvice {
     /// The answers that have not been refuted.
     pub answers: Vec<EndAnswer>,
+    /// The ids of these answers, under the name that the conformance vectors of the method give them.
+    pub solutions: Vec<NodeId>,
     /// The answers that a child refuted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<EndAnswer>,
@@ -331,6 +333,7 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
     };
     let advice = EndAdvice {
         answers: assessment.answers.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        solutions: assessment.answers.iter().map(|it| it.node.id.clone()).collect(),
         refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
         theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
         references: references(investigation).into_iter().map(shortened_reference).collect(),
