@@ -22,7 +22,7 @@ fn no_code_is_forgotten() {
             .map(|path| std::fs::read_to_string(path).unwrap())
             // Text after it may name a command's codes, or codes that only `tot check` reports.
             .map(|text| text.split("#[cfg(test)]").next().unwrap().to_owned())
-            .map(|text| text.split("\nfn stored(").next().unwrap().to_owned())
+            .map(|text| text.split("\nfn stored_checks(").next().unwrap().to_owned())
             .collect()
     };
     let source = folder("src/core/decide") + &folder("src/core/ruleset/rules");
