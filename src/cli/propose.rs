@@ -187,7 +187,7 @@ fn node_of(task: Task) -> NewNode {
     NewNode { id: id.to_string(), parent, title, planned_action, covers: Vec::new() }
 }
 
-/// Returns the required tasks or, if there are none, the recommended ones.
+/// Returns the required tasks, or the recommended ones if nothing is required.
 fn planned(subject: &WorkTarget) -> CommandResult<Vec<Task>> {
     let now = subject.service().now().map_err(super::refused)?;
     let plan = next(subject.investigation(), &subject.loaded.rules(), &Next::default(), now);

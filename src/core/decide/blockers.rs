@@ -34,18 +34,14 @@ pub fn weakened(before: &Investigation, after: &Investigation, rules: &Effective
 
 /// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    if investigation.end_in_force().is_some() {
-        return Vec::new();
-    }
     first_blockers(investigation, rules, usize::MAX)
 }
 
-/// Returns the [`blockers`] of an open investigation, with at most `most` of the nodes that lack children.
-pub(super) fn first_blockers(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    most: usize,
-) -> Vec<Diagnostic> {
+/// Returns the [`blockers`], with at most `most` of the nodes that lack children.
+pub fn first_blockers(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
+    if investigation.end_in_force().is_some() {
+        return Vec::new();
+    }
     let mut blockers = steps(investigation, rules, most);
     blockers.extend(file_problems(investigation, rules));
     blockers

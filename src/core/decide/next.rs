@@ -310,9 +310,11 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
         return Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_step: NextStep::Reopen };
     }
     let blockers = first_blockers(investigation, rules, LACKING);
-    let lacking = children::lacking(investigation, rules).count();
     let caller = Caller::default();
     let planner = Planner::new(investigation, rules, ClaimedAuthor::of(None, &caller), TASKS_DEFAULT);
+    let incomplete = planner.incomplete.iter();
+    let lacking =
+        incomplete.filter(|(node, it)| children::is_lacking(investigation, rules, node, it)).count();
     let next_round = next_round(investigation, rules, planner.first_incomplete());
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let (next_step, _) = planner.plan(&pending, &blockers);

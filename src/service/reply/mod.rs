@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::decide::blockers::{Weakened, weakened};
+use crate::decide::blockers::{Weakened, first_blockers, weakened};
 use crate::decide::next::{NextStep, Outlook, outlook};
 use crate::decide::quality::Quality;
 use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
@@ -328,7 +328,7 @@ impl ReplyFields {
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
         let loaded = refusal.loaded.as_ref();
-        let can_end = |it: &Loaded| outlook(it.investigation(), &it.rules()).blockers.is_empty();
+        let can_end = |it: &Loaded| first_blockers(it.investigation(), &it.rules(), 1).is_empty();
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: loaded.map(|it| it.investigation().meta().id),

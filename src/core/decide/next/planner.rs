@@ -55,7 +55,7 @@ pub(super) struct Planner<'a> {
     /// The round that must be reached before ending.
     goal: u32,
     /// The open nodes that lack children, ordered by id.
-    incomplete: Vec<(&'a Node, Requirement<'a>)>,
+    pub(super) incomplete: Vec<(&'a Node, Requirement<'a>)>,
     /// The answers, and the nodes that await a confirmation, ordered by id.
     claims: Vec<&'a Node>,
     /// The requesting agent.
@@ -225,17 +225,17 @@ impl<'a> Planner<'a> {
         let mut slots = self.roots(ids);
         let what = self.root_words(&slots);
         let mut wants = self.wants();
-        wants.sort_by_key(|want| (want.need, want.parent.round()));
-        for same in wants.chunk_by(|a, b| (a.need, a.parent.round()) == (b.need, b.parent.round())) {
-            self.spread(same, ids, &mut slots);
-        }
+        let group = |want: &Want<'a>| (want.need, want.parent.round());
+        wants.sort_by_key(group);
+        let groups: Vec<_> = wants.chunk_by(|a, b| group(a) == group(b)).collect();
+        groups.iter().for_each(|group| self.spread(group, ids, &mut slots));
         slots.retain(|slot| {
             slot.parent.is_none_or(|parent| !self.states.committable(Some(parent)).is_empty())
         });
-        let first = wants.chunk_by(|a, b| (a.need, a.parent.round()) == (b.need, b.parent.round())).next();
-        let parents: Vec<_> = first.into_iter().flatten().map(|want| (want.parent, want.number)).collect();
+        let first = groups.first().copied().unwrap_or_default();
+        let parents: Vec<_> = first.iter().map(|want| (want.parent, want.number)).collect();
         let what = what.unwrap_or_else(|| match first {
-            Some([Want { need: Need::Check, .. }, ..]) => self.checks_of(&parents),
+            [Want { need: Need::Check, .. }, ..] => self.checks_of(&parents),
             _ => self.children_of(&parents),
         });
         (slots, what)

@@ -190,16 +190,22 @@ pub fn lacking<'i, 'r>(
     investigation: &'i Investigation,
     rules: &EffectiveRules<'r>,
 ) -> impl Iterator<Item = (&'i Node, Requirement<'r>)> {
-    // A missing confirmation may also be a missing required child, but only `verification` reports it.
-    let is_confirmation =
-        move |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
-    let told_there = move |node: &Node, requirement: &Requirement| {
-        requirement.missing() == 1
-            && requirement.of.is_none_or(is_confirmation)
-            && rules.lacks_confirmation(investigation, node)
-    };
     let incomplete = rules.incomplete(investigation);
-    incomplete.filter(move |(node, requirement)| !told_there(node, requirement))
+    incomplete.filter(move |(node, requirement)| is_lacking(investigation, rules, node, requirement))
+}
+
+/// Returns whether a node with this unmet requirement is reported with `INSUFFICIENT_CHILDREN`. A missing confirmation
+/// may also be a missing required child, but only `verification` reports it.
+pub fn is_lacking(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    requirement: &Requirement,
+) -> bool {
+    let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
+    requirement.missing() != 1
+        || !requirement.of.is_none_or(is_confirmation)
+        || !rules.lacks_confirmation(investigation, node)
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
