@@ -34,8 +34,8 @@ pub enum Links {
 /// Returns an investigation with all its nodes as a single document, for readers without a server.
 pub fn document(snapshot: &Snapshot) -> String {
     let ruleset = snapshot.ruleset.as_ref().ok();
-    let standing = ruleset.map(|ruleset| Loaded { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
-    let mut text = overview(snapshot, standing.as_ref(), Links::Document);
+    let loaded = ruleset.map(|ruleset| Loaded { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
+    let mut text = overview(snapshot, loaded.as_ref(), Links::Document);
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
     for one in snapshot.investigation.preorder() {
         let _ = write!(text, "\n---\n\n<a id=\"{}\"></a>\n\n", one.id);
@@ -45,7 +45,7 @@ pub fn document(snapshot: &Snapshot) -> String {
 }
 
 /// Writes an investigation's overview.
-pub fn overview(snapshot: &Snapshot, standing: Option<&Loaded>, links: Links) -> String {
+pub fn overview(snapshot: &Snapshot, loaded: Option<&Loaded>, links: Links) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let id = meta.id.to_string();
@@ -76,8 +76,8 @@ pub fn overview(snapshot: &Snapshot, standing: Option<&Loaded>, links: Links) ->
     if let Some(end) = investigation.conclusion() {
         ended(&mut text, end);
     }
-    match (standing, &snapshot.ruleset) {
-        (Some(standing), _) => write_judgments(&mut text, standing, links),
+    match (loaded, &snapshot.ruleset) {
+        (Some(loaded), _) => write_judgments(&mut text, loaded, links),
         (None, Err(fault)) => {
             let _ = write!(
                 text,
@@ -132,9 +132,9 @@ fn by(agent: Option<&str>, caller: &Caller) -> String {
 }
 
 /// Writes the judgments based on the rules.
-fn write_judgments(text: &mut String, standing: &Loaded, links: Links) {
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let assessment = standing.assessment();
+fn write_judgments(text: &mut String, loaded: &Loaded, links: Links) {
+    let (investigation, rules) = (loaded.investigation(), loaded.rules());
+    let assessment = loaded.assessment();
     let told = |answer: &Answer<'_>| {
         let by = answer.because_of().into_iter().take(5).map(|id| link(investigation, id, links));
         let by: Vec<String> = by.collect();

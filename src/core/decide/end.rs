@@ -247,14 +247,14 @@ pub(super) fn bound_answers(
     not_covered: Vec<String>,
     diagnostics: &mut CallDiagnostics,
 ) -> (Vec<BoundAnswer>, Vec<String>) {
-    let standing = current_answers(investigation, rules);
+    let current = current_answers(investigation, rules);
     check_number("", "answers", named.len(), diagnostics);
     check_number("", "notCovered", not_covered.len(), diagnostics);
     let not_covered: Vec<String> =
         not_covered.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect();
     check_texts(rules, "", not_covered.iter().map(|text| ("notCovered", text.as_str())), diagnostics);
     if named.is_empty() {
-        let only = <[&NodeId; 1]>::try_from(standing).ok();
+        let only = <[&NodeId; 1]>::try_from(current).ok();
         let only = only.map(|[id]| BoundAnswer { id: id.clone(), role: BoundAs::Main });
         return (only.into_iter().collect(), not_covered);
     }
@@ -270,11 +270,11 @@ pub(super) fn bound_answers(
             Bind::Id(id) => (id, alone),
             Bind::As { id, role } => (id, role.unwrap_or(alone)),
         };
-        let Some(known) = standing.iter().find(|known| known.as_str() == id.trim()) else {
-            let how = match standing.as_slice() {
+        let Some(known) = current.iter().find(|known| known.as_str() == id.trim()) else {
+            let how = match current.as_slice() {
                 [] => Wording::both("`answers`", "--answer")
                     .map(|given| format!("There is no current answer: leave {given} out.")),
-                standing => format!("The current answers: {}.", shortened(standing, NAMED)).into(),
+                current => format!("The current answers: {}.", shortened(current, NAMED)).into(),
             };
             wrong(id, format!("{} is not a current answer.", quoted(id)).into(), how);
             continue;
