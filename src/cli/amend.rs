@@ -1,19 +1,22 @@
 //! `tot amend`: corrects a node or the conclusion.
 
+mod state;
+
 use clap::Args;
 use serde_json::json;
+use state::StateArguments;
 
 use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped};
-use super::{ExitResult, misused};
+use super::{ExitResult, misused, place};
 use crate::decide::amend::Amend;
 use crate::domain::{Caller, NodeId};
 use crate::service::reply::{self, AmendBody, Replied};
 use crate::text::one_line;
 
-/// Correct the text of a committed node, or the conclusion. The previous text stays in the history. A changed answer has to be
-/// confirmed again.
+/// Correct the text or the state of a committed node, or the conclusion. The previous text stays in the history. A changed answer has
+/// to be confirmed again.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AmendArguments {
@@ -26,7 +29,9 @@ pub(super) struct AmendArguments {
     conclusion: bool,
     #[command(flatten)]
     binding: Binding,
-    /// Reason: what was wrong
+    #[command(flatten)]
+    state: StateArguments,
+    /// Reason: what was wrong. With --state, the default is standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     #[command(flatten)]
@@ -36,6 +41,7 @@ pub(super) struct AmendArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot amend R3.A1a                       in your editor
+  tot amend R4.A1a1 --state EXPLORE -m 'The benchmark measured a warm cache.'
   tot amend --conclusion
   tot amend --conclusion whole.md -m 'The figure was from another disk'
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
@@ -59,6 +65,11 @@ Everything below this line is ignored. If unchanged, nothing is stored.";
 pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what)?;
     let subject = LocalTools::new("tot amend", &arguments.work)?.subject(id)?;
+    if let Some(state) = &arguments.state.state {
+        let [node] = rest else { return Err(misused("with --state, name a node")) };
+        let changed = (&place::node(node)?, state.as_str());
+        return state::change(&subject, &arguments.state, changed, arguments.message.as_deref());
+    }
     let call = match rest {
         [] if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
         [] if arguments.conclusion => match piped()? {

@@ -1,13 +1,15 @@
 //! `tot commit`: stores results.
 
+mod finding;
+
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ExitResult;
 use super::draft::{self, DraftFields, plain_text};
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped, transition_lines};
+use super::{ExitResult, misused};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{needs, states_that_count};
 use crate::domain::{Caller, Node, NodeId};
@@ -15,9 +17,10 @@ use crate::ruleset::{EffectiveRules, State};
 use crate::service::Written;
 use crate::service::reply::{Replied, ReplyFields, StoredResults};
 use crate::text::one_line;
+use finding::FindingArguments;
 
-/// Store the results of pending nodes. All of them are stored in one commit with your git identity as its author, or
-/// none is.
+/// Store the results of pending nodes, or a finding in one line. All results are stored in one commit with your git identity as its
+/// author, or none is.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
@@ -26,6 +29,8 @@ pub(super) struct CommitArguments {
     /// terminal
     #[arg(value_names = ["ID", "NODE|FILE"])]
     what: Vec<String>,
+    #[command(flatten)]
+    finding: FindingArguments,
     #[command(flatten)]
     work: WorkArguments,
 }
@@ -36,6 +41,8 @@ Examples:
   tot commit R2.A1 found.md         from a file that need not name the node
   tot commit R2.A1.md R2.A2.md      two results in one commit
   tot commit 0196 - <result.md
+  tot commit -m 'The planner picks another index after the upgrade'
+  tot commit R1.A -m 'The disk is as fast as before' --state DEAD
 
 A file is Markdown with a head of fields:
 
@@ -60,6 +67,11 @@ pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
         Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
         _ => (None, rest),
     };
+    match &arguments.finding.message {
+        Some(text) if files.is_empty() => return finding::commit(&subject, &arguments.finding, text, named),
+        Some(_) => return Err(misused("with -m, give only a node")),
+        None => {}
+    }
     let piped = if rest.is_empty() { piped()? } else { None };
     let call = match (files, piped) {
         (_, Some(text)) => of_text(&text)?,
@@ -127,8 +139,10 @@ fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node,
             let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
             format!("{id} is not a pending proposal; pending: {names}")
         }
-        _ => "nothing is proposed: propose a node with `tot propose`, or store a finding with `tot note`"
-            .to_owned(),
+        _ => {
+            "nothing is proposed: propose a node with `tot propose`, or store a finding with `tot commit -m`"
+                .to_owned()
+        }
     })
 }
 

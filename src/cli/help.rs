@@ -26,8 +26,8 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         &[
             (&["start", "end"], "start an investigation; end it with a conclusion"),
             (&["next", "propose"], "show or claim what comes next; propose nodes"),
-            (&["commit", "note"], "store a result: in your editor, or in one line"),
-            (&["reclassify", "amend"], "change a node's state; correct its text"),
+            (&["commit"], "store a result: in your editor, or in one line"),
+            (&["amend"], "correct a node's text or state, or the conclusion"),
             (&["run", "attach"], "run a command as evidence; attach files to a node"),
         ],
     ),
@@ -180,10 +180,8 @@ mod tests {
             Usage: tot log [OPTIONS] [ID] [NODE|BRANCH]
             Usage: tot merge [OPTIONS] --resolve [ID]
             Usage: tot next [OPTIONS] [ID] [NODE]...
-            Usage: tot note [OPTIONS] [ID] TEXT [NODE]
             Usage: tot object [OPTIONS] [ID] NODE
             Usage: tot propose [OPTIONS] [ID] [TITLE|FILE]...
-            Usage: tot reclassify [OPTIONS] [ID] NODE STATE
             Usage: tot rerun [OPTIONS] [ID] [NODE]...
             Usage: tot resolve [OPTIONS] [ID] COMMENT
             Usage: tot review [OPTIONS] [ID]
@@ -193,8 +191,6 @@ mod tests {
             Usage: tot sync [OPTIONS] [ID]...
             Usage: tot use [OPTIONS] [ID]
             ");
-        let help = all.find_subcommand_mut("reclassify").unwrap().render_help().to_string();
-        assert!(help.contains("\n  <NODE> <STATE>...  "), "{help}");
     }
 
     #[test]

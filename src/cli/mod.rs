@@ -33,12 +33,10 @@ mod log;
 mod man;
 mod merge;
 mod next;
-mod note;
 mod place;
 mod print;
 mod programs;
 mod propose;
-mod reclassify;
 mod remote;
 mod report;
 mod rerun;
@@ -122,10 +120,8 @@ enum TotCommand {
     /// Run the MCP server, as the command tot-mcp does
     Mcp(serving::McpArguments),
     Next(next::NextArguments),
-    Note(note::NoteArguments),
     Object(comment::ObjectArguments),
     Propose(propose::ProposeArguments),
-    Reclassify(reclassify::ReclassifyArguments),
     Remote(remote::RemoteArguments),
     Report(Box<report::InRootArguments>),
     Rerun(rerun::RerunArguments),
@@ -195,10 +191,8 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Merge(arguments) => done(merge::run(&arguments)),
         TotCommand::Mcp(arguments) => done(serving::run(arguments)),
         TotCommand::Next(arguments) => next::run(&arguments),
-        TotCommand::Note(arguments) => note::run(&arguments),
         TotCommand::Object(arguments) => done(comment::object(&arguments)),
         TotCommand::Propose(arguments) => propose::run(&arguments),
-        TotCommand::Reclassify(arguments) => reclassify::run(&arguments),
         TotCommand::Remote(arguments) => done(remote::run(&arguments)),
         TotCommand::Report(arguments) => report::run_in_root(&arguments),
         TotCommand::Rerun(arguments) => rerun::run(&arguments),
@@ -296,7 +290,7 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 }
 
 /// Commands, options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 15] = [
+const REMOVED: [(&str, &str, &str); 17] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
@@ -313,7 +307,9 @@ const REMOVED: [(&str, &str, &str); 15] = [
     ),
     ("claim", "", "`tot next --claim NODE`, with the same options"),
     ("doctor", "", "`tot setup --check`"),
+    ("note", "", "`tot commit -m TEXT`, with the same options"),
     ("open", "", "`tot report --open`, which also takes a node"),
+    ("reclassify", "", "`tot amend NODE --state STATE`, with the same options"),
     ("release", "", "`tot next --release NODE`"),
     ("verify", "", "`tot check --signatures`, with the same options"),
 ];

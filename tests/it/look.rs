@@ -69,11 +69,11 @@ export ID --format json
 log ID
 merge ID --resolve
 next ID
-note ID Yes.
+commit ID -m Yes.
 object ID R4.A1a1 -m No.
 report --open ID
 propose ID --next
-reclassify ID R2.A1 DEAD -m No.
+amend ID R2.A1 --state DEAD -m No.
 next --release ID R9.Z
 remote add origin HUB ID
 resolve ID R4.A1a1 -m Yes.

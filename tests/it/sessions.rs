@@ -15,7 +15,7 @@ use crate::support::{Sandbox, TOT};
 /// `tot` on a clock that stands still during a command and advances by a minute afterwards.
 const CLOCKED: &str = r#"#!/bin/sh
 case "$1" in
-start | next | propose | commit | note | reclassify | amend | end | run | rerun) ;;
+start | next | propose | commit | amend | end | run | rerun) ;;
 *) exec "$TOT" "$@" ;;
 esac
 command=$1
@@ -252,6 +252,7 @@ sessions! {
     commit__in_the_editor
     commit__invalid_files
     commit__the_file_and_the_command
+    commit__whole_or_not_at_all
     commit__without_a_name
     completions__each_shell
     diff__in_markdown
@@ -278,7 +279,6 @@ sessions! {
     #[cfg(target_os = "linux")]
     mcp__at_a_terminal
     next__names_the_investigation
-    note__whole_or_not_at_all
     #[cfg(target_os = "linux")]
     report__open_beside_a_server
     report__open_makes_the_site

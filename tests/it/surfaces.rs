@@ -77,7 +77,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("resource", "tot://{sessionId}/history", "what is stored, and not what is made of it"),
     ("format", "bundle", "what is stored, and not what is made of it"),
     ("command", "log", "the messages of commits, as they are stored"),
-    ("command", "reclassify amend", "name the answers that are no longer confirmed"),
+    ("command", "amend", "names the answers that are no longer confirmed"),
 ];
 
 /// Returns whether the session that runs every command has a command that says something about an answer.

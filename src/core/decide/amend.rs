@@ -160,7 +160,7 @@ fn of_node(
                  proposes new checks."
             ),
             format!(
-                "To reopen it, move {node} to an open state with `tot reclassify`, then amend it. Its confirmations \
+                "To reopen it, move {node} to an open state with `tot amend --state`, then amend it. Its confirmations \
                  lapse; `tot propose --next` proposes new checks."
             ),
         );

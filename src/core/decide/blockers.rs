@@ -112,7 +112,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
                  the current one.",
             )
             .for_people(
-                "Read both results with `tot show`, then set the correct state with `tot reclassify`, even if it is \
+                "Read both results with `tot show`, then set the correct state with `tot amend --state`, even if it is \
                  the current one.",
             )
     };

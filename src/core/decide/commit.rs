@@ -335,7 +335,7 @@ fn refuse_unproposed(
                 "If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use \
                  tot_reclassify.",
                 "If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its \
-                 state, use `tot reclassify`.",
+                 state, use `tot amend --state`.",
             );
             (format!("{about} is already committed as {state}."), how.then(&pending))
         }

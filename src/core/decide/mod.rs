@@ -73,7 +73,13 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
             Code::InvestigationEnded,
             format!("This investigation was ended at {}.", conclusion.ended_at),
         )
-        .suggest("To continue it, reclassify a node to an open state; otherwise start a new investigation.")
+        .suggest(
+            Wording::both(
+                "reclassify a node to an open state",
+                "give a node an open state with `tot amend --state`",
+            )
+            .map(|how| format!("To continue it, {how}; otherwise start a new investigation.")),
+        )
         .into()),
     }
 }

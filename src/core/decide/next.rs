@@ -202,7 +202,7 @@ impl LegalCall {
                 ("tot_commit", "tot commit", only)
             }
             LegalCall::Reclassify(change) => {
-                ("tot_reclassify", "tot reclassify", format!("{} STATE", change.node))
+                ("tot_reclassify", "tot amend", format!("{} --state STATE", change.node))
             }
             LegalCall::Reply(ObjectionReply { to, kind }) => match kind {
                 CommentKind::Resolution => ("tot_comment", "tot resolve", to.to_string()),
@@ -282,7 +282,7 @@ impl NextStep {
                 "To reopen it, change a node to an open state with tot_reclassify.",
                 format!(
                     "`{}` with an open state reopens it.",
-                    command("tot reclassify", investigation, "NODE STATE")
+                    command("tot amend", investigation, "NODE --state STATE")
                 ),
             )
             .map(|how| format!("The investigation has ended. {how}")),

@@ -258,7 +258,7 @@ fn check_id(
             Some(free) => format!("a new node below its parent could be {free}"),
             None => "a new node needs another id".into(),
         };
-        let suggestion = Wording::both("tot_reclassify", "`tot reclassify`")
+        let suggestion = Wording::both("tot_reclassify", "`tot amend --state`")
             .map(|call| format!("To change its state, use {call}; {free}."));
         error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
     } else if investigation.unreadable().contains(id) {
@@ -310,7 +310,7 @@ fn parent(
 /// Refuses a parent that takes no children.
 fn check_open(rules: &EffectiveRules, about: &str, parent: &Node, diagnostics: &mut CallDiagnostics) {
     let Some(state) = parent.state().filter(|state| rules.is_terminal(state)) else { return };
-    let how = Wording::both("tot_reclassify", "`tot reclassify`")
+    let how = Wording::both("tot_reclassify", "`tot amend --state`")
         .map(|call| format!("Propose below an open node, or revive {} with {call}.", parent.id));
     let message = format!("{} is {state}, which takes no children.", parent.id);
     diagnostics.refuse(Code::TerminalParent, about, message, how);

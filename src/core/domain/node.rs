@@ -12,7 +12,7 @@
 //!    `investigation.json` and `tot_read` serialize the type itself.
 //! 4. `tests/it/fuzz/committed.yaml`: add it to the initial file for fuzzing.
 //!
-//! To let people give it with `tot reclassify`, also add an option to that command.
+//! To let people give it with `tot amend --state`, also add an option to that command.
 
 use std::collections::HashSet;
 

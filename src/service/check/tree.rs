@@ -243,7 +243,7 @@ impl TreeCheck<'_> {
                 continue;
             };
             let finding = Finding::new(Warning, Code::Contested, contested.message.person())
-                .suggest("Settle it with `tot reclassify` to the correct state.");
+                .suggest("Settle it with `tot amend --state` to the correct state.");
             self.at(node, "otherResults", finding);
         }
     }
@@ -269,7 +269,7 @@ impl TreeCheck<'_> {
             )
             .unless_merged(self.joined.since_end())
             .at(layout::CONCLUSION, line("version"))
-            .suggest("Reopen it with `tot reclassify` to an open state, and continue.");
+            .suggest("Reopen it with `tot amend --state` to an open state, and continue.");
             self.findings.push(finding);
         }
         let mut warn = |code: Code, key: &str, message: &str, suggestion: Option<&str>| {

@@ -17,7 +17,7 @@ use super::states::{Role, State};
 use super::{RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
-    StateName, Timestamp, Transition,
+    StateName, Timestamp, Transition, Wording,
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -173,7 +173,8 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize)
         let outcomes = rules.confirmation(state)?.outcomes.iter();
         let outcomes = list(outcomes.map(|it| format!("{} makes it {}", it.child, it.becomes)));
         let message = format!("{} is {state}: no child has confirmed or refuted it.", node.id);
-        let how = format!("Commit a child below it ({outcomes}), or reclassify it.");
+        let how = Wording::both("reclassify it", "change its state with `tot amend --state`")
+            .map(|or| format!("Commit a child below it ({outcomes}), or {or}."));
         Some(Diagnostic::new(Code::AwaitingConfirmation, message).about(&node.id).suggest(how))
     };
     investigation.committed().filter_map(blocker).collect()
@@ -283,7 +284,7 @@ fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violatio
             Code::ConfirmationDue,
             message,
         );
-        let how = "The next `tot commit` or `tot reclassify` corrects it.";
+        let how = "The next `tot commit` or `tot amend --state` corrects it.";
         violations.push(violation.suggest(how.to_owned()));
     }
 }

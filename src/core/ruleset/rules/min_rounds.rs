@@ -104,10 +104,16 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize)
     if rules.recovery_required(investigation) {
         let is_pending = investigation.pending().next().is_some();
         let message = format!("Every node is closed, but round {least} has not been reached.");
-        blockers.push(Diagnostic::new(Code::RecoveryRequired, message).suggest(match is_pending {
-            true => "Commit what is pending; if that is closed too, propose a new root.",
-            false => "Propose a new root, or reclassify a closed node to an open state.",
-        }));
+        blockers.push(
+            Diagnostic::new(Code::RecoveryRequired, message).suggest(match is_pending {
+                true => Wording::from("Commit what is pending; if that is closed too, propose a new root."),
+                false => Wording::both(
+                    "reclassify a closed node to an open state",
+                    "reopen a node with `tot amend --state`",
+                )
+                .map(|or| format!("Propose a new root, or {or}.")),
+            }),
+        );
     }
     if round < least {
         let stands = match investigation.committed().next() {

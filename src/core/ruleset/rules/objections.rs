@@ -165,7 +165,7 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
                 comment.id
             ),
             format!(
-                "Check it, fix what is wrong with `tot amend` or `tot reclassify`, and answer it: tot comment \
+                "Check it, fix what is wrong with `tot amend`, and answer it: tot comment \
                  --reply-to {}.",
                 comment.id
             ),

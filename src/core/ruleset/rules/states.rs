@@ -269,7 +269,7 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
                 node.id, parent.id
             ),
             format!(
-                "Withdraw the proposal (`tot propose --withdraw {}`), or revive {} with `tot reclassify`.",
+                "Withdraw the proposal (`tot propose --withdraw {}`), or revive {} with `tot amend --state`.",
                 node.id, parent.id
             ),
         );
@@ -305,7 +305,7 @@ fn placement(rules: &EffectiveRules, node: &Node, parent: &Node) -> Option<Viola
     }
     let place = StoredFact::Node(node.id.clone(), "parent");
     let message = format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
-    let how = format!("Revive {} with `tot reclassify`.", parent.id);
+    let how = format!("Revive {} with `tot amend --state`.", parent.id);
     Some(Violation::error(place, Code::TerminalParent, message).unless_merged().suggest(how))
 }
 

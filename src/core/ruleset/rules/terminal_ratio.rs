@@ -167,7 +167,7 @@ fn commit_together(
             let message = format!(
                 "{closed} of {counted} nodes in round {round} would be closed; the limit is {most} ({percent} %)."
             );
-            let how = Wording::both("tot_reclassify", "`tot reclassify`").map(|call| {
+            let how = Wording::both("tot_reclassify", "`tot amend --state`").map(|call| {
                 format!(
                     "Commit more open nodes in that round in the same call; to close the last open leaves, use {call}."
                 )

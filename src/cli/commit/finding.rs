@@ -1,11 +1,11 @@
-//! `tot note`: stores a finding in one line.
+//! `tot commit -m TEXT`: stores a finding in one line.
 
 use clap::Args;
 
-use super::commit::{lines, state_lines, stored};
-use super::propose::place;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget};
-use super::{ExitResult, misused};
+use super::{lines, state_lines, stored};
+use crate::cli::ExitResult;
+use crate::cli::propose::{fresh, place};
+use crate::cli::work::{self, WorkTarget};
 use crate::decide::commit::{NewVerification, NodeResult};
 use crate::decide::next::{Next, next, states_that_count};
 use crate::decide::propose::NewNode;
@@ -15,48 +15,32 @@ use crate::ruleset::{Role, State};
 use crate::service::reply::{ReplyFields, StoredResults};
 use crate::text::{one_line, shorten};
 
-/// Store a finding in one line: proposes a node and commits it in one step, or commits the pending node.
+/// The options of a finding in one line.
 #[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct NoteArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the finding in Markdown, or - for standard
-    /// input, then a pending node or the parent; default: the node that `tot next` names
-    #[arg(value_names = ["TEXT", "NODE"], required = true, num_args = 1..=3)]
-    what: Vec<String>,
+pub(super) struct FindingArguments {
+    /// Finding in Markdown, or - for standard input: commits the pending node, or else proposes a node and commits it in one
+    /// step. NODE is then the pending node or the parent; default: the one that `tot next` names
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
     /// State, as listed by `tot ruleset show`; default: the open state
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", requires = "message")]
     state: Option<String>,
     /// Evidence: what was measured, read or reproduced
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", requires = "message")]
     evidence: Option<String>,
     /// Alternative that was considered; can be given several times
-    #[arg(long = "alternative", value_name = "TEXT")]
+    #[arg(long = "alternative", value_name = "TEXT", requires = "message")]
     alternatives: Vec<String>,
-    #[command(flatten)]
-    work: WorkArguments,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  tot note 'The planner picks another index after the upgrade'
-  tot note 'The disk is as fast as before' R1.A --state DEAD
-  tot note 0196 - --state FOUND --evidence 'Measured: 41 ms before, 97 ms after' <finding.md";
-
-pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
-    let (id, text, named) = match arguments.what.as_slice() {
-        [text] => (None, text, None),
-        [text, node] if node.parse::<NodeId>().is_ok() => (None, text, Some(node)),
-        [id, text] => (Some(id.as_str()), text, None),
-        [id, text, node] => (Some(id.as_str()), text, Some(node)),
-        _ => return Err(misused("give a finding, and optionally a node")),
-    };
-    let tools = LocalTools::new("tot note", &arguments.work)?;
-    if id.is_none() && tools.place.names_one(text, "a finding")? {
-        return Err(misused("give a finding after the id"));
-    }
+/// Stores the finding `text` in the pending node or below the parent with this id.
+pub(super) fn commit(
+    subject: &WorkTarget,
+    arguments: &FindingArguments,
+    text: &str,
+    named: Option<NodeId>,
+) -> ExitResult {
     let text = work::text(text)?;
-    let named = named.map(|node| super::place::node(node)).transpose()?;
-    let subject = tools.subject(id)?;
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let proposed = match (&named, pending.as_slice()) {
@@ -73,11 +57,11 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     let parent = match (proposed, named) {
         (Some(node), _) => node.parent.clone(),
         (None, Some(id)) => Some(id),
-        (None, None) => place(&subject, asked.as_ref())?,
+        (None, None) => place(subject, asked.as_ref())?,
     };
     let state = match &arguments.state {
         Some(state) => state.clone(),
-        None => meant(&subject, parent.as_ref())?,
+        None => meant(subject, parent.as_ref())?,
     };
     // The first line becomes the title of a new node, or the headline of a pending one.
     let line = one_line(text.trim().lines().next().unwrap_or_default());
@@ -85,7 +69,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     let line = &shorten(heading.unwrap_or(&line), 120);
     let id = match proposed {
         Some(node) => node.id.clone(),
-        None => super::propose::fresh(&subject, &mut Ids::new(investigation), parent.as_ref())?,
+        None => fresh(subject, &mut Ids::new(investigation), parent.as_ref())?,
     };
     let (service, caller) = (subject.service(), subject.caller()?);
     let request = Next::default();
@@ -116,7 +100,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     subject.tell(replied, lines)
 }
 
-/// Returns the default state of a note: the only allowed state, or an open one that the parent accepts.
+/// Returns the default state of a finding: the only allowed state, or an open one that the parent accepts.
 fn meant(subject: &WorkTarget, parent: Option<&NodeId>) -> Result<String, String> {
     let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);
