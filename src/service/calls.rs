@@ -107,7 +107,13 @@ impl Service {
             let is_given =
                 |result: &NodeResult| nodes.into_iter().flatten().any(|node| node.id == result.node_id);
             let (first, second) = if results.iter().all(is_given) {
-                let first = propose(investigation)?;
+                let first = propose_next(
+                    investigation,
+                    rules,
+                    new_nodes(investigation, nodes).as_deref(),
+                    plan,
+                    now,
+                )?;
                 let second = store(&after(&first))?;
                 (first, second)
             } else {
@@ -309,6 +315,20 @@ impl Service {
 }
 
 /// Removes the various parent values that agents write to mean "no parent".
+/// Returns the nodes to propose before their results are stored, without those that are already proposed in these words.
+fn new_nodes(investigation: &Investigation, nodes: Option<&[NewNode]>) -> Option<Vec<NewNode>> {
+    let is_proposed = |new: &NewNode| {
+        let node = new.id.parse().ok().and_then(|id| investigation.node(&id));
+        node.is_some_and(|node| {
+            node.is_pending()
+                && node.parent.as_ref().map(NodeId::as_str) == new.parent.as_deref()
+                && (node.title.as_str(), &node.planned_action, &node.covers)
+                    == (new.title.trim(), &new.planned_action, &new.covers)
+        })
+    };
+    Some(nodes?.iter().filter(|new| !is_proposed(new)).cloned().collect())
+}
+
 fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
     for node in &mut nodes {
         node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));

@@ -8,8 +8,10 @@ use serde::Deserialize;
 use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
-use super::end::{Bind, BindSchema, bound_answers};
-use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended};
+use super::end::{Bind, BindSchema, bound_answers, check_bound};
+use super::{
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended, trimmed,
+};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
     Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp, Wording,
@@ -176,16 +178,15 @@ fn of_node(
         .suggest("Amend a committed node; to change a pending one, propose it again.")
         .into());
     };
-    let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
     let clear = &request.clear;
     let alternatives = request.alternatives_considered.map(without_blanks);
     let caveats = request.caveats.map(|given| backing::caveats(&about, given, &mut diagnostics));
     let commands = request.commands.map(|given| backing::commands(&about, given, &mut diagnostics));
     let references = request.references.map(|given| backing::references(&about, given, &mut diagnostics));
     let mut amendment = Amendment {
-        agent_id: line(request.agent_id),
-        title: line(request.title),
-        headline: line(request.headline),
+        agent_id: trimmed(request.agent_id),
+        title: trimmed(request.title),
+        headline: trimmed(request.headline),
         findings: not_blank(request.findings),
         evidence: not_blank(request.evidence),
         alternatives_considered: ClearedList::AlternativesConsidered.list(alternatives, clear),
@@ -268,12 +269,15 @@ fn of_conclusion(
     let (covers, is_named) = (request.not_covered.is_some(), request.answers.is_some());
     let (answers, not_covered) =
         bound_answers(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut diagnostics);
+    if is_named {
+        check_bound(investigation, rules, &answers, &mut diagnostics);
+    }
     Rejection::unless_empty(diagnostics.errors)?;
     let mut end = Conclusion::clone(end);
     let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
     let mut amendment = AmendedConclusion {
         at: now.max(last),
-        agent_id: not_blank(request.agent_id),
+        agent_id: trimmed(request.agent_id),
         caller: Caller::default(),
         reason: request.reason,
         conclusion,

@@ -103,16 +103,21 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let is_contested =
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
     let blocker = |node: &Arc<Node>| {
-        let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
+        let mut states: Vec<&str> = Vec::new();
+        for state in node.results().map(|result| result.current_state().as_str()) {
+            if !states.contains(&state) {
+                states.push(state);
+            }
+        }
         let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
         Diagnostic::new(Code::Contested, message)
             .about(&node.id)
             .suggest(
-                "Read both results with tot_read, then use tot_reclassify to set the correct state, even if it is \
+                "Read the results with tot_read, then use tot_reclassify to set the correct state, even if it is \
                  the current one.",
             )
             .for_people(
-                "Read both results with `tot show`, then set the correct state with `tot amend --state`, even if it is \
+                "Read the results with `tot show`, then set the correct state with `tot amend --state`, even if it is \
                  the current one.",
             )
     };

@@ -67,7 +67,7 @@ pub fn claim(
         match held {
             Some(claim) if claim.agent_id != agent_id => errors.push(of_other(id, claim)),
             // Renewing on every poll would write a commit each time.
-            Some(claim) if claim.until >= now.plus_minutes(minutes / 2) => {}
+            Some(claim) if claim.until.seconds_since(now) >= 30.0 * f64::from(minutes) => {}
             held => {
                 let at = held.map_or(now, |claim| claim.at);
                 let claim = Claim { at, agent_id: agent_id.to_owned(), until: now.plus_minutes(minutes) };

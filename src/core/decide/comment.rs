@@ -6,14 +6,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, check_texts, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, quoted, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
-use crate::ruleset::rules::objections::{first_of, may_resolve};
+use crate::ruleset::rules::objections::{may_resolve, objection_of};
 
 /// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub fn comment(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let kind = request.kind;
-    let author = Commenter { agent_id: not_blank(request.agent_id), ..author };
+    let author = Commenter { agent_id: trimmed(request.agent_id), ..author };
     let mut diagnostics = CallDiagnostics::default();
     let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut diagnostics);
     let node = node(investigation, request.node_id.as_deref(), reply_to, &mut diagnostics);
@@ -150,9 +150,7 @@ fn reply_to(
     };
     let found = named.parse().ok().and_then(|id| investigation.comment(id));
     let found = match kind {
-        CommentKind::Resolution => {
-            found.map(|it| first_of(investigation, it)).filter(|it| it.kind == CommentKind::Objection)
-        }
+        CommentKind::Resolution => found.and_then(|it| objection_of(investigation, it)),
         _ => found,
     };
     if found.is_none() {

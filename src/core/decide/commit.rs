@@ -11,7 +11,9 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand, NewLink};
 use super::citing;
 use super::claim;
 use super::propose::pending_list;
-use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, to_warning};
+use super::{
+    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, to_warning, trimmed,
+};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
@@ -223,7 +225,7 @@ fn classify(
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
         secrets::check(Enforcement::Warn, &about, proposed, &mut own);
     }
-    let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
+    let agent_id = trimmed(result.agent_id);
     let person = caller.person.as_ref().filter(|_| agent_id.is_none()).map(|person| person.name.as_str());
     let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(agent_id.as_deref().or(person), now));
     own.warnings.extend(claim.map(|claim| claim::of_other(&node.id, claim)));
@@ -301,7 +303,7 @@ fn classify(
         refutes: result.refutes,
         agent_id,
         started_at,
-        headline: not_blank(result.headline).map(|headline| headline.trim().to_owned()),
+        headline: trimmed(result.headline),
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification.verification_method),
         alternatives_considered: result.verification.alternatives_considered,
@@ -370,8 +372,8 @@ fn check_refutes(rules: &EffectiveRules, node: &Node, asked: &StateName, own: &m
 /// Returns whether a claimant submits a result for a node that another agent has already committed. Ignores repeated
 /// calls.
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
-    let agent = result.agent_id.as_deref().map(str::trim);
-    let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
+    let agent = trimmed(result.agent_id.clone());
+    let is_own = |other: &Classification| match (&agent, &other.agent_id) {
         (None, None) => {
             caller.person.is_none()
                 || ClaimedAuthor::of(None, caller).is_same_as(&ClaimedAuthor::of(None, &other.caller))

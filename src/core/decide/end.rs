@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::backing::check_number;
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
-use super::{Decision, Rejection, check_texts, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
@@ -134,16 +134,21 @@ pub fn end(
     check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
-        let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
+        let is_dropped =
+            conclusion.is_none() && !(request.answers.is_empty() && request.not_covered.is_empty());
+        let message = match is_dropped {
+            true => "It ends without a conclusion, so its answers and open questions are not stored.",
+            false => "It ends without a conclusion.",
+        };
+        let doubt = Diagnostic::new(Code::MissingConclusion, message)
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.")
             .for_people("Give it with -m, or as a file: the answer, how sure it is, what was ruled out.");
         diagnostics.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
     let (answers, not_covered) =
         bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
-    if answers.is_empty() && conclusion.is_some() {
-        let doubt = unbound(&current_answers(investigation, rules));
-        doubt.into_iter().for_each(|doubt| diagnostics.add(rules.ruleset().checks.conclusion_unbound, doubt));
+    if conclusion.is_some() {
+        check_bound(investigation, rules, &answers, &mut diagnostics);
     }
     diagnostics
         .warnings
@@ -151,7 +156,7 @@ pub fn end(
     Rejection::unless_empty(diagnostics.errors)?;
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
-        agent_id: not_blank(request.agent_id),
+        agent_id: trimmed(request.agent_id),
         asked: request.asked,
         // If no required steps are missing, this is not an early stop.
         stopped: request
@@ -183,9 +188,10 @@ fn end_again(
         check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
         let (answers, not_covered) =
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
+        check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
         let conclusion = Arc::new(Conclusion {
-            agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
+            agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),
             conclusion: new_conclusion,
             answers,
@@ -213,12 +219,21 @@ fn end_again(
 /// Maximum number of answers named in a message.
 const NAMED: usize = 5;
 
-/// Returns a doubt about a conclusion that names none of several answers.
-fn unbound(answers: &[&NodeId]) -> Option<Diagnostic> {
+/// Adds a doubt about a conclusion that names none of several answers.
+pub(super) fn check_bound(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    bound: &[BoundAnswer],
+    diagnostics: &mut CallDiagnostics,
+) {
+    let answers = current_answers(investigation, rules);
+    if !bound.is_empty() || answers.len() < 2 {
+        return;
+    }
     let message = format!(
         "There are {} answers ({}), and the conclusion does not say which of them it rests on.",
         answers.len(),
-        shortened(answers, NAMED)
+        shortened(&answers, NAMED)
     );
     let doubt = Diagnostic::new(Code::ConclusionUnbound, message)
         .suggest(
@@ -228,7 +243,7 @@ fn unbound(answers: &[&NodeId]) -> Option<Diagnostic> {
             "Name each with --answer, or with --rival if it is merely possible; `tot amend --conclusion` can name them \
              later.",
         );
-    (answers.len() > 1).then_some(doubt)
+    diagnostics.add(rules.ruleset().checks.conclusion_unbound, doubt);
 }
 
 /// Returns the current answers, ordered by round and suffix.

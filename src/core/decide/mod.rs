@@ -136,6 +136,11 @@ fn not_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
+/// Trims text of one line, such as a name. Treats blank text as absent.
+fn trimmed(text: Option<String>) -> Option<String> {
+    not_blank(text).map(|text| text.trim().to_owned())
+}
+
 fn to_warning(warning: &Diagnostic) -> Warning {
     Warning { code: warning.code.clone(), message: warning.message.agent().to_owned() }
 }

@@ -338,7 +338,7 @@ pub fn next(
     if investigation.end_in_force().is_some() {
         return Ok(plan);
     }
-    let agent = request.agent_id.as_deref().map(str::trim);
+    let agent = request.agent_id.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
     let of_other = |node: &Node| node.claim.clone().filter(|claim| claim.is_of_other(agent, now));
     plan.claimed =
         investigation.pending().filter_map(|node| Some((node.id.clone(), of_other(node)?))).collect();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::commit::NewVerification;
-use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning, trimmed};
 use crate::domain::{
     Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp, Transition,
     Wording,
@@ -94,11 +94,11 @@ pub fn reclassify(
     let at = stamp(investigation, node, now);
     if let Some(classification) = &mut after.classification {
         classification.reclassified.push(request.verification.of_change(Reclassification {
-            agent_id: not_blank(request.agent_id),
+            agent_id: trimmed(request.agent_id),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
             warnings: warnings.iter().map(to_warning).collect(),
-            settles: contested.map_or(0, |result| result.other_results.len()),
+            settles: classification.other_results.len(),
             ..Reclassification::new(from.clone(), to.clone(), at)
         }));
     }

@@ -994,9 +994,25 @@ impl Classification {
     /// Returns whether the proposal has another result with a different state and no state change has decided between
     /// the results.
     pub fn is_contested(&self) -> bool {
-        let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
-        self.other_results.len() > decided
-            && self.other_results.iter().any(|other| other.current_state() != self.current_state())
+        let last = self.reclassified.iter().rev().find(|change| change.settles > 0);
+        let (since, decided) = last.map_or((None, 0), |change| (Some(change.at), change.settles));
+        let (before, after): (Vec<_>, Vec<_>) = self
+            .other_results
+            .iter()
+            .partition(|other| since.is_some_and(|since| other.committed_at <= since));
+        // More results than the change decided between: a merge brought an earlier one.
+        let before = if before.len() > decided { before } else { Vec::new() };
+        // A child that confirms one of two equal results does not set them against each other.
+        let differs = |other: &&Classification| {
+            other.current_state() != self.current_state() && other.stated() != self.stated()
+        };
+        after.iter().chain(&before).any(differs)
+    }
+
+    /// Returns the last state that was set by an author, not by a child.
+    fn stated(&self) -> &StateName {
+        let last = self.reclassified.iter().rev().find(|change| change.child().is_none());
+        last.map_or(&self.state, |change| &change.to)
     }
 
     /// Returns the current state, which is set by the last state change or, if the state never changed, by the commit.

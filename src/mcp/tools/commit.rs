@@ -26,7 +26,7 @@ pub(super) const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "results": [{
-    "nodeId": "R2.A1", "state": "EXPLORE", "agentId": "agent-7",
+    "nodeId": "R2.A1", "state": "open", "agentId": "agent-7",
     "findings": "The plan changed.\n\n## References\n- logs/slow.log:120 - the query"
 }]}]))]
 pub(super) struct CommitInput {

@@ -25,7 +25,7 @@ pub(super) const ABOUT: About = About {
 /// A change of state.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE", "reason": "It was measured on the wrong machine."}]))]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "open", "reason": "It was measured on the wrong machine."}]))]
 pub(super) struct ReclassifyInput {
     /// From tot_start.
     session_id: String,

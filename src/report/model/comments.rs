@@ -9,7 +9,7 @@ use super::node::client;
 use crate::assess::Answer;
 use crate::domain::{Comment, CommentId, CommentKind, NodeId};
 use crate::report::templates::SafeHtml;
-use crate::ruleset::rules::objections::{first_of, may_resolve};
+use crate::ruleset::rules::objections::{may_resolve, thread};
 
 /// A comment, with its replies.
 #[derive(Clone, Debug, Serialize)]
@@ -52,14 +52,13 @@ impl Cards<'_> {
             self.assessment.open.iter().map(|objection| objection.comment.id).collect();
         let mut replies: HashMap<CommentId, Vec<CommentView>> = HashMap::new();
         for comment in self.investigation.comments() {
-            let first = first_of(self.investigation, comment).id;
-            if first != comment.id {
-                replies.entry(first).or_default().push(self.said(comment));
+            if let Some(first) = thread(self.investigation, comment).skip(1).last() {
+                replies.entry(first.id).or_default().push(self.said(comment));
             }
         }
         let mut comments = CommentThreads { by_node: HashMap::new(), whole: Vec::new() };
         for comment in self.investigation.comments() {
-            if first_of(self.investigation, comment).id != comment.id {
+            if thread(self.investigation, comment).nth(1).is_some() {
                 continue;
             }
             let thread = Thread {

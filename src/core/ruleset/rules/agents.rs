@@ -122,7 +122,9 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    if change.reason.is_none_or(says_nothing) {
+    // A word such as “obsolete” says why; “ok” does not.
+    let is_word = |reason: &str| reason.chars().all(char::is_alphabetic) && reason.chars().count() > 4;
+    if change.reason.map(str::trim).is_none_or(|reason| says_nothing(reason) && !is_word(reason)) {
         let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
         let doubt = Diagnostic::new(Code::NoReason, message)
             .about(&change.node.id)

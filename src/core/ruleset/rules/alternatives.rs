@@ -1,9 +1,11 @@
 //! `alternatives`: these `states` require at least `min` entries in the field `alternativesConsidered`, each longer
-//! than one word (`MISSING_ALTERNATIVES`). A reclassification or an amendment that leaves fewer only warns.
+//! than one word and different from the others (`MISSING_ALTERNATIVES`). A reclassification or an amendment that leaves fewer only warns.
 //!
 //! ```yaml
 //! alternatives: {states: [ROOT_CAUSE], min: 2}
 //! ```
+
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,7 @@ use crate::domain::{Code, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
+use crate::text::one_line;
 
 /// The alternatives that some states require. Reports `MISSING_ALTERNATIVES` if there are too few.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,8 +68,9 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let Some(least) = result.rules.alternatives(result.state) else { return };
     let has = number(result.alternatives);
     if has < least as usize {
-        let message = Wording::both("in alternativesConsidered", "alternatives")
-            .map(|what| format!("{} needs {least} {what}, not {has}.", result.state));
+        let message = Wording::both("in alternativesConsidered", "alternatives").map(|what| {
+            format!("{} needs {least} {what}, each in more than a word, not {has}.", result.state)
+        });
         let how = Wording::both(
             "Say what else could be the answer, and why it is not, each in a sentence.",
             "Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below \
@@ -110,7 +114,8 @@ fn lacks(rules: &EffectiveRules, node: &Node, state: &StateName, given: &[String
     rules.alternatives(state).filter(|least| number(held.chain(given)) < *least as usize)
 }
 
-/// Returns the number of meaningful alternatives.
+/// Returns the number of meaningful alternatives. One that is repeated counts once.
 fn number<'a>(alternatives: impl IntoIterator<Item = &'a String>) -> usize {
-    alternatives.into_iter().filter(|text| !says_nothing(text)).count()
+    let alternatives = alternatives.into_iter().filter(|text| !says_nothing(text));
+    alternatives.map(|text| one_line(text).to_lowercase()).collect::<HashSet<_>>().len()
 }

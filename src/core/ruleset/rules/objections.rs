@@ -68,16 +68,13 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
     }
     let mut resolved = HashSet::new();
     for comment in investigation.comments().filter(|comment| comment.reply_to.is_some()) {
-        let first = first_of(investigation, comment).id;
-        let Some(objection) =
-            open.iter_mut().find(|it| it.comment.id == first && it.comment.id != comment.id)
-        else {
-            continue;
-        };
+        let replied = comment.reply_to.and_then(|id| investigation.comment(id));
+        let about = replied.and_then(|replied| objection_of(investigation, replied)).map(|it| it.id);
+        let Some(objection) = open.iter_mut().find(|it| Some(it.comment.id) == about) else { continue };
         let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
         let settles = |node| may_resolve(investigation, node, &comment.author, Some(comment.at));
         if comment.kind == CommentKind::Resolution && settles(node.map(AsRef::as_ref)) {
-            resolved.insert(first);
+            resolved.insert(objection.comment.id);
         }
         objection.replies.push(Arc::clone(comment));
     }
@@ -85,17 +82,24 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
     open
 }
 
-/// Returns the first comment in the thread that contains this comment.
-pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>) -> &'a Arc<Comment> {
+/// Returns a comment and the comments that it replies to, up to the first of its thread.
+pub fn thread<'a>(
+    investigation: &'a Investigation,
+    comment: &'a Arc<Comment>,
+) -> impl Iterator<Item = &'a Arc<Comment>> {
     let mut seen = HashSet::new();
-    let mut first = comment;
+    let earlier = |it: &&'a Arc<Comment>| it.reply_to.and_then(|id| investigation.comment(id));
     // Manually edited comments may reply to each other in a cycle.
-    while let Some(earlier) = first.reply_to.and_then(|id| investigation.comment(id))
-        && seen.insert(first.id)
-    {
-        first = earlier;
-    }
-    first
+    std::iter::successors(Some(comment), earlier).take_while(move |it| seen.insert(it.id))
+}
+
+/// Returns the objection that the comment is, or the nearest one that it replies to. An objection can itself reply to
+/// another.
+pub fn objection_of<'a>(
+    investigation: &'a Investigation,
+    comment: &'a Arc<Comment>,
+) -> Option<&'a Arc<Comment>> {
+    thread(investigation, comment).find(|it| it.kind == CommentKind::Objection)
 }
 
 /// Returns whether `author` may resolve objections to the node. Considers the node's authors up to `at`, or all authors

@@ -232,8 +232,13 @@ fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &C
     }
     match text {
         StateText::Findings(findings) if says_nothing(findings) => return Grade::None,
-        // Reclassifying a node as a confirmation counts as a check only with new evidence.
-        StateText::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
+        // Reclassifying a node as a confirmation counts as a check only with new evidence or the author's own findings.
+        StateText::Change(evidence)
+            if evidence.is_none_or(says_nothing)
+                && (says_nothing(&confirmation.findings) || !committed(confirmation).is_same_as(&by)) =>
+        {
+            return Grade::SelfChecked;
+        }
         StateText::Findings(_) | StateText::Change(_) => {}
     }
     let of_findings = |part| !matches!(part, "title" | "headline");
@@ -255,7 +260,7 @@ pub(crate) fn writers<'a>(
     let given = classification.reclassified.iter().rev().find(|it| it.child().is_none() && is_before(it.at));
     let amended = classification.amended.iter();
     let amended = amended.filter(|it| is_before(it.at) && it.parts().any(|part| part != "title"));
-    std::iter::once(ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller))
+    std::iter::once(committed(classification))
         .chain(given.and_then(|change| Some(ClaimedAuthor::of(change.agent(), change.caller()?))))
         .chain(amended.map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)))
         .chain(by_hand.map(|caller| ClaimedAuthor::of(None, caller)))
@@ -343,14 +348,18 @@ pub(crate) enum StateText<'a> {
 /// Returns the author of the node's current state and the accompanying text. If a child changed the state, these are
 /// the author and findings of the node's commit.
 pub(crate) fn author(classification: &Classification) -> (ClaimedAuthor<'_>, StateText<'_>) {
-    let committed = ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller);
     let changed = classification.reclassified.last().and_then(|change| Some((change, change.caller()?)));
     match changed {
-        None => (committed, StateText::Findings(&classification.findings)),
+        None => (committed(classification), StateText::Findings(&classification.findings)),
         Some((change, caller)) => {
             (ClaimedAuthor::of(change.agent(), caller), StateText::Change(change.evidence.as_deref()))
         }
     }
+}
+
+/// Returns the author of the commit.
+fn committed(classification: &Classification) -> ClaimedAuthor<'_> {
+    ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller)
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
