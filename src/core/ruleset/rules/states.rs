@@ -166,15 +166,20 @@ impl Ruleset {
         list(self.states.iter().map(|state| &state.name))
     }
 
-    /// Parses a state name, ignoring case and surrounding spaces.
+    /// Parses a state name, or a role such as `open` that only one state has, ignoring case and surrounding spaces.
     ///
     /// # Errors
     ///
     /// Returns `UNKNOWN_STATE` for the node if the ruleset does not define the state.
     pub fn state_meant(&self, text: &str, node: &str) -> Result<StateName, Diagnostic> {
         let text = text.trim();
-        let mut names = self.states.iter().map(|state| &state.name);
-        names.find(|state| state.as_str().eq_ignore_ascii_case(text)).cloned().ok_or_else(|| {
+        let named = self.states.iter().find(|state| state.name.as_str().eq_ignore_ascii_case(text));
+        let mut of_role = self.states.iter().filter(|state| state.role.label().eq_ignore_ascii_case(text));
+        let meant = named.or(match (of_role.next(), of_role.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        });
+        meant.map(|state| state.name.clone()).ok_or_else(|| {
             let shown: String = text.chars().take(60).collect();
             let states = self.state_list();
             let message = format!("`{shown}` is not a state of {}. The states are {states}.", self.name);
