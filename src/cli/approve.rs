@@ -15,10 +15,10 @@ use crate::service::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
 use crate::text::one_line;
 
-/// Sign off an investigation: tags its newest commit, signed with your own git setup.
+/// Add your name: sign off an investigation with a tag on its newest commit, signed with your own git setup.
 ///
 /// A sign-off covers one commit; later commits make it stale. Anyone can check it with `git verify-tag`, and `tot
-/// verify` says how far to trust it. Anyone who can use your key can sign in your name, including an agent in your
+/// check --signatures` says how far to trust it. Anyone who can use your key can sign in your name, including an agent in your
 /// shell, unless the key asks you first.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::place::{Common, Location, origin};
+use super::place::{Common, EVERYWHERE, Location, origin};
 use super::print::say_fields;
 use super::{CommandResult, ExitResult, chain, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
@@ -18,10 +18,7 @@ use crate::service::project::{Drift, Project};
 use crate::store::{Store, WorkTree};
 use crate::text::{counted, one_line, sentence};
 
-/// Check investigations: files, rules, ids, history. Exits with status 1 on errors.
-///
-/// `tot check` checks the files, `tot review` goes through what is new, `tot rerun` repeats the commands, and `tot approve` adds
-/// your name.
+/// Check the files and the history of investigations, or with --signatures the sign-offs. Exits with status 1 on errors.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
@@ -36,7 +33,7 @@ pub(super) struct CheckArguments {
     #[arg(long)]
     references: bool,
     /// Project whose files are cited; default: the repository around the current folder
-    #[arg(long, value_name = "DIR", requires = "references")]
+    #[arg(long, value_name = "DIR", requires = "references", help_heading = EVERYWHERE)]
     project: Option<PathBuf>,
     /// Exit with status 1 if a cited file is changed or gone; moved files are fine
     #[arg(long, requires = "references")]

@@ -48,7 +48,7 @@ A file is Markdown with a head of fields:
 
   ---
   nodeId: R2.A1
-  state: EXPLORE                    one that tot ruleset show lists
+  state: EXPLORE                    one that tot util ruleset show lists
   headline: The plan changed        what was found, in one sentence
   ---
   The planner picks another index after the upgrade.

@@ -9,6 +9,14 @@ use clap::{Arg, Command};
 /// Commands with the line that describes them.
 type HelpRow = (&'static [&'static str], &'static str);
 
+/// The commands that check something, each with what tells it from the others. The topic `review` shows them too.
+const CHECKS: &[HelpRow] = &[
+    (&["check"], "check the files, the history and the sign-offs"),
+    (&["review"], "go through what is new, riskiest first"),
+    (&["rerun"], "repeat the captured commands"),
+    (&["approve"], "add your name, as a signed tag"),
+];
+
 /// The commands by purpose.
 const GROUPS: &[(&str, &[HelpRow])] = &[
     (
@@ -31,13 +39,10 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
             (&["run", "attach"], "run a command as evidence; attach files to a node"),
         ],
     ),
+    ("Check", CHECKS),
     (
-        "Check",
+        "Discuss",
         &[
-            (&["check"], "check the files, the history and the sign-offs"),
-            (&["review"], "go through what is new, riskiest first"),
-            (&["rerun"], "rerun the captured commands"),
-            (&["approve"], "add your name: sign off an investigation"),
             (&["comment"], "comment on a node or the whole investigation"),
             (&["object", "resolve"], "object to a node; resolve an objection"),
         ],
@@ -47,16 +52,15 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         &[
             (&["remote", "sync", "clone"], "share investigations through any git remote"),
             (&["import", "export"], "read or write an investigation as one file"),
+            (&["report"], "build the static site, or open it in your browser"),
         ],
     ),
-    ("Publish", &[(&["report"], "build the static site, or open it in your browser")]),
     (
         "Set up",
         &[
             (&["setup", "mcp"], "configure and check a client; run the server"),
-            (&["help"], "explain a topic or a command"),
-            (&["completions", "man"], "install shell completions; install manual pages"),
-            (&["ruleset", "demo"], "list and check rulesets; play a demo"),
+            (&["help", "demo"], "explain a topic or a command; play a demo"),
+            (&["util"], "shell completions, manual pages, rulesets"),
         ],
     ),
 ];
@@ -120,10 +124,25 @@ pub(super) fn with_plain_usage(command: Command) -> Command {
     command.override_usage(usage)
 }
 
+/// Adds to the help of a command that checks something what the other ones check.
+pub(super) fn with_other_checks(command: Command) -> Command {
+    let is_own = |(names, _): &&HelpRow| names.contains(&command.get_name());
+    if !CHECKS.iter().any(|row| is_own(&row)) {
+        return command;
+    }
+    let others = CHECKS.iter().filter(|row| !is_own(row));
+    let others: Vec<String> =
+        others.map(|(names, line)| format!("`tot {}` ({line})", names.join(", "))).collect();
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    command.long_about(format!("{about}\n\nOther checks: {}.", others.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::cli::place::EVERYWHERE;
+    use crate::cli::topics::TOPICS;
+    use crate::cli::{command, removed};
 
     #[test]
     fn every_command_is_listed_once() {
@@ -191,6 +210,51 @@ mod tests {
             Usage: tot sync [OPTIONS] [ID]...
             Usage: tot use [OPTIONS] [ID]
             ");
+    }
+
+    #[test]
+    fn each_check_is_told_from_the_others() {
+        let topic = include_str!("help/review.md");
+        for (names, line) in CHECKS {
+            let shown = format!("    {:<14} # {line}\n", format!("tot {}", names[0]));
+            assert!(topic.contains(&shown), "{shown}");
+            let help = command().find_subcommand(names[0]).unwrap().get_long_about().unwrap().to_string();
+            let named = CHECKS
+                .iter()
+                .filter(|(others, line)| help.contains(&format!("`tot {}` ({line})", others[0])));
+            assert_eq!(named.count(), 3, "{help}");
+        }
+    }
+
+    #[test]
+    fn no_help_names_a_command_of_an_earlier_version() {
+        let mut all = command();
+        all.build();
+        let helps = all.get_subcommands_mut().map(|it| it.render_long_help().to_string());
+        for text in helps.chain(TOPICS.iter().map(|(_, text)| (*text).to_owned())) {
+            let words: Vec<&str> =
+                text.split(|c: char| c.is_whitespace() || c == '`').filter(|word| !word.is_empty()).collect();
+            for pair in words.windows(2).filter(|pair| pair[0] == "tot") {
+                assert!(removed(pair[1]).is_none(), "tot {}: {text}", pair[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_options_of_all_commands_stand_apart() {
+        fn check(command: &Command) {
+            for arg in command.get_arguments() {
+                let name = arg.get_id().as_str();
+                let is_everywhere =
+                    ["root", "investigation", "json", "color", "project", "no_project"].contains(&name);
+                let is_apart = arg.get_help_heading() == Some(EVERYWHERE);
+                assert_eq!(is_apart, is_everywhere, "{} --{name}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        let mut all = command();
+        all.build();
+        all.get_subcommands().for_each(check);
     }
 
     #[test]

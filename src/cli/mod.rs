@@ -18,7 +18,6 @@ pub mod client_config;
 mod clone;
 mod comment;
 mod commit;
-mod completions;
 pub mod demo;
 mod diff;
 mod draft;
@@ -30,7 +29,6 @@ mod import;
 mod interrupt;
 mod list;
 mod log;
-mod man;
 mod merge;
 mod next;
 mod place;
@@ -42,7 +40,6 @@ mod report;
 mod rerun;
 mod review;
 mod root;
-mod ruleset;
 mod run;
 mod screen;
 mod search;
@@ -54,6 +51,7 @@ mod start;
 mod status;
 mod sync;
 mod topics;
+mod util;
 mod work;
 
 use std::ffi::OsString;
@@ -67,7 +65,6 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use print::say;
-use ruleset::RulesetArguments;
 use serde_json::json;
 
 use crate::domain::Diagnostic;
@@ -104,7 +101,6 @@ enum TotCommand {
     Clone(clone::CloneArguments),
     Comment(comment::CommentArguments),
     Commit(commit::CommitArguments),
-    Completions(completions::CompletionsArguments),
     /// Play a complete investigation through the MCP server, and render its report
     Demo(DemoArguments),
     Diff(diff::DiffArguments),
@@ -114,7 +110,6 @@ enum TotCommand {
     Import(import::ImportArguments),
     List(list::ListArguments),
     Log(log::LogArguments),
-    Man(man::ManArguments),
     #[command(hide = true)]
     Merge(merge::MergeArguments),
     /// Run the MCP server, as the command tot-mcp does
@@ -127,8 +122,6 @@ enum TotCommand {
     Rerun(rerun::RerunArguments),
     Resolve(comment::ResolveArguments),
     Review(review::ReviewArguments),
-    /// List, show and check rulesets, the methods of investigation
-    Ruleset(RulesetArguments),
     Run(run::RunArguments),
     Search(search::SearchArguments),
     /// Configure an MCP client for this server: print the configuration, or write it
@@ -138,6 +131,7 @@ enum TotCommand {
     Status(status::StatusArguments),
     Sync(sync::SyncArguments),
     Use(choose::UseArguments),
+    Util(util::UtilArguments),
 }
 
 #[derive(Args)]
@@ -178,7 +172,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Clone(arguments) => clone::run(&arguments),
         TotCommand::Comment(arguments) => done(comment::comment(&arguments)),
         TotCommand::Commit(arguments) => commit::run(&arguments),
-        TotCommand::Completions(arguments) => done(completions::run(&arguments)),
         TotCommand::Demo(arguments) => done(run_demo(&arguments)),
         TotCommand::Diff(arguments) => done(diff::run(&arguments)),
         TotCommand::End(arguments) => end::run(&arguments),
@@ -187,7 +180,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Import(arguments) => import::run(&arguments),
         TotCommand::List(arguments) => done(list::run(&arguments)),
         TotCommand::Log(arguments) => done(log::run(&arguments)),
-        TotCommand::Man(arguments) => done(man::run(&arguments)),
         TotCommand::Merge(arguments) => done(merge::run(&arguments)),
         TotCommand::Mcp(arguments) => done(serving::run(arguments)),
         TotCommand::Next(arguments) => next::run(&arguments),
@@ -198,7 +190,6 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Rerun(arguments) => rerun::run(&arguments),
         TotCommand::Resolve(arguments) => done(comment::resolve(&arguments)),
         TotCommand::Review(arguments) => done(review::run(&arguments)),
-        TotCommand::Ruleset(arguments) => done(ruleset::run(arguments)),
         TotCommand::Run(arguments) => run::run(&arguments),
         TotCommand::Search(arguments) => search::run(&arguments),
         TotCommand::Setup(arguments) => setup::run(&arguments),
@@ -207,8 +198,9 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Status(arguments) => done(status::run(&arguments)),
         TotCommand::Sync(arguments) => sync::run(&arguments),
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
+        TotCommand::Util(arguments) => done(util::run(arguments)),
     };
-    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), is_json, error))
+    worked.unwrap_or_else(|error| finish(&format!("tot{name}"), is_json, error))
 }
 
 /// Runs the command `tot-mcp`.
@@ -252,7 +244,11 @@ fn passed(is_ok: bool) -> ExitCode {
 
 /// Returns the clap command for `tot`, with the help text from [`help`].
 fn command() -> clap::Command {
-    on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
+    on_screen(
+        Tot::command()
+            .help_template(help::template())
+            .mut_subcommands(|it| help::with_other_checks(help::with_plain_usage(it))),
+    )
 }
 
 /// Sets the help width to the terminal width. In a pipe, each paragraph is one line.
@@ -260,8 +256,8 @@ fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments and sets the color mode. Returns the command's name, the parsed arguments, and whether `--json` was
-/// given.
+/// Parses the arguments and sets the color mode. Returns the names of the command and its subcommands, the parsed arguments, and
+/// whether `--json` was given.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot, bool), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
@@ -271,11 +267,17 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, T
             let reason = format!("`tot {name}` does not accept --root");
             return Err(command().error(ErrorKind::UnknownArgument, reason));
         }
-        Ok((name.to_owned(), tot, wants_json(&matches)))
+        Ok((names(&matches), tot, wants_json(&matches)))
     });
     let parsed = parsed.map_err(explained)?;
     print::set_colour(parsed.1.color);
     Ok(parsed)
+}
+
+/// Returns the names of the command and its subcommands, each after a space.
+fn names(matches: &clap::ArgMatches) -> String {
+    let Some((name, of_command)) = matches.subcommand() else { return String::new() };
+    format!(" {name}{}", names(of_command))
 }
 
 /// Returns whether `--json` was given to the command or its subcommand.
@@ -290,12 +292,16 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 }
 
 /// Commands, options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 17] = [
+const REMOVED: [(&str, &str, &str); 20] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
     ("--format <FORMAT>", "html", "`tot report --single-file FILE` writes this page"),
-    ("--html", "", "`tot help TOPIC` prints a topic, and `tot man DIR` writes all of them as manual pages"),
+    (
+        "--html",
+        "",
+        "`tot help TOPIC` prints a topic, and `tot util man DIR` writes all of them as manual pages",
+    ),
     ("--hub", "", "`tot clone URL --root DIR`, then `tot report DIR --out SITE`"),
     ("--index", "", "`tot report` writes an index of all investigations"),
     ("--max-connections-per-address", "", "limit connections per address in the proxy before the server"),
@@ -306,13 +312,26 @@ const REMOVED: [(&str, &str, &str); 17] = [
         "`tot next` has one order: what is required, then what would overturn an answer, then what widens",
     ),
     ("claim", "", "`tot next --claim NODE`, with the same options"),
+    ("completions", "", "`tot util completions SHELL`"),
     ("doctor", "", "`tot setup --check`"),
+    ("man", "", "`tot util man DIR`"),
     ("note", "", "`tot commit -m TEXT`, with the same options"),
     ("open", "", "`tot report --open`, which also takes a node"),
     ("reclassify", "", "`tot amend NODE --state STATE`, with the same options"),
     ("release", "", "`tot next --release NODE`"),
+    ("ruleset", "", "`tot util ruleset`, with the same subcommands and options"),
     ("verify", "", "`tot check --signatures`, with the same options"),
 ];
+
+/// Returns what to use instead of an option or a value of an earlier version.
+fn instead(name: &str, value: &str) -> Option<&'static str> {
+    REMOVED.iter().find(|(removed, of, _)| (*removed, *of) == (name, value)).map(|(.., instead)| *instead)
+}
+
+/// Returns what to say about a command of an earlier version.
+fn removed(command: &str) -> Option<String> {
+    Some(format!("`tot {command}` was removed in this version: {}", instead(command, "")?))
+}
 
 /// Adds to the error about a command, an option or a value of an earlier version what to use instead.
 fn with_replacement(mut error: clap::Error) -> clap::Error {
@@ -320,12 +339,7 @@ fn with_replacement(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let instead = |name: &str, value: &str| {
-        REMOVED.iter().find(|(removed, of, _)| (*removed, *of) == (name, value)).map(|(.., instead)| instead)
-    };
-    let removed = of(ContextKind::InvalidSubcommand);
-    if let Some(instead) = instead(&removed, "") {
-        let reason = format!("`tot {removed}` was removed in this version: {instead}");
+    if let Some(reason) = removed(&of(ContextKind::InvalidSubcommand)) {
         return command().error(ErrorKind::InvalidSubcommand, reason);
     }
     if let Some(instead) = instead(&of(ContextKind::InvalidArg), &of(ContextKind::InvalidValue)) {

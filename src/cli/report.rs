@@ -9,7 +9,7 @@ use clap::{Args, Parser};
 
 use super::check::signatures::signers;
 use super::interrupt::Interrupt;
-use super::place::{Location, RootArgument, WithholdArgument, origin};
+use super::place::{EVERYWHERE, Location, RootArgument, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
 use super::{CommandResult, ExitResult, Progress, done, is_repository, passed, say};
@@ -74,7 +74,7 @@ struct ReportArguments {
     compare: Option<Range>,
     /// Repository that the investigations are about: pages show whether each cited file has changed. Default: the one around the
     /// current folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = EVERYWHERE)]
     project: Option<PathBuf>,
     /// Address of the published site: adds previews and canonical links
     #[arg(long, value_name = "URL")]

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::approve::sign;
 use super::comment::{CommentRequest, write};
-use super::place::{Common, Location};
+use super::place::{Common, EVERYWHERE, Location};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
 use super::{CommandResult, is_person, say};
@@ -39,7 +39,7 @@ pub(super) struct ReviewArguments {
     #[arg(long)]
     mark: bool,
     /// Project whose files are cited; default: the repository around the current folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = EVERYWHERE)]
     project: Option<PathBuf>,
     /// Print everything, even at a terminal
     #[arg(long)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::place::RootArgument;
-use super::ruleset::RulesetFolder;
+use super::place::{EVERYWHERE, RootArgument};
+use super::util::ruleset::RulesetFolder;
 use super::{CommandResult, attach, print, remote_address, root};
 use crate::base::platform::is_open_to_others;
 use crate::base::world::World;
@@ -89,10 +89,10 @@ pub(super) struct McpArguments {
     ask_before_end: Option<u64>,
     /// Repository that the investigations are about: cited files are stored as they were when cited, and citations of missing
     /// files are reported. Default: the one around the current folder; with --http, none, because clients are elsewhere
-    #[arg(long, value_name = "DIR", value_parser = root::path())]
+    #[arg(long, value_name = "DIR", value_parser = root::path(), help_heading = EVERYWHERE)]
     project: Option<PathBuf>,
     /// Use no project, even in a repository
-    #[arg(long, conflicts_with = "project")]
+    #[arg(long, conflicts_with = "project", help_heading = EVERYWHERE)]
     no_project: bool,
     #[command(flatten)]
     rulesets: RulesetFolder,

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::print::{ask, tell};
-use super::ruleset::RulesetFolder;
+use super::util::ruleset::RulesetFolder;
 use super::work::{self, LocalTools, WorkArguments, piped};
 use super::{CommandResult, ExitResult, editor};
 use crate::decide::start::Start;
@@ -24,7 +24,7 @@ pub(super) struct StartArguments {
     /// Known context: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// Ruleset, one of `tot ruleset list`; default: asked at a terminal, otherwise the standard one
+    /// Ruleset, one of `tot util ruleset list`; default: asked at a terminal, otherwise the standard one
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
@@ -116,6 +116,6 @@ fn lines(body: &StartBody) -> String {
     let StartBody { session_id, repository, ruleset, mode, min_rounds, .. } = body;
     let (repository, ruleset, mode) = (one_line(repository), one_line(ruleset), one_line(mode));
     format!(
-        "{session_id}\n  in      {repository}\n  method  {ruleset}, {mode}, at least {min_rounds} rounds (tot ruleset show {ruleset})\n"
+        "{session_id}\n  in      {repository}\n  method  {ruleset}, {mode}, at least {min_rounds} rounds (tot util ruleset show {ruleset})\n"
     )
 }

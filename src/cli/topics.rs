@@ -1,6 +1,6 @@
 //! `tot help`: explains topics that no single command covers, and shows the help for commands. If a topic and a command have the
 //! same name, the topic is shown and refers to the command's `--help`. A topic is a Markdown file in `help/`. Each topic is also
-//! a page of `tot man`, and a test parses every command in it.
+//! a page of `tot util man`, and a test parses every command in it.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use clap::error::ErrorKind;
 
 use super::help::commands;
 use super::print::{columns, page, say, tell};
-use super::{ExitResult, command};
+use super::{ExitResult, command, removed};
 use crate::markdown::to_terminal;
 use crate::text::one_line;
 
@@ -48,7 +48,8 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitResult {
         page(&help)?;
     } else {
         let named = one_line(&arguments.words.join(" "));
-        tell(&format!("tot help: unknown topic or command `{named}`\n\n{}", listing()));
+        let unknown = || format!("unknown topic or command `{named}`\n\n{}", listing());
+        tell(&format!("tot help: {}", removed(&arguments.words[0]).unwrap_or_else(unknown)));
         return Ok(ExitCode::from(2));
     }
     Ok(ExitCode::SUCCESS)
@@ -141,8 +142,8 @@ mod tests {
 
     #[test]
     fn the_help_of_a_command_is_that_of_its_option() {
-        let help = help_of(&["ruleset".to_owned(), "show".to_owned()]).unwrap();
-        assert!(help.contains("tot ruleset show"), "{help}");
+        let help = help_of(&["util", "ruleset", "show"].map(str::to_owned)).unwrap();
+        assert!(help.contains("tot util ruleset show"), "{help}");
         assert_eq!(help_of(&["none".to_owned()]), None);
     }
 }

@@ -19,9 +19,9 @@ use serde_json::Value;
 use super::caller::caller;
 use super::draft::DraftFields;
 use super::editor::{self, Edited, Unchanged};
-use super::place::{Common, Location, is_node, split_id};
+use super::place::{Common, EVERYWHERE, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
-use super::ruleset::RulesetFolder;
+use super::util::ruleset::RulesetFolder;
 use super::{CommandResult, ExitResult, Misused, misused, passed};
 use crate::base::world::World;
 use crate::domain::wording::command;
@@ -40,7 +40,7 @@ pub(super) struct WorkArguments {
     #[command(flatten)]
     pub common: Common,
     /// Use no project: files cited from the repository around the current folder are not stored
-    #[arg(long)]
+    #[arg(long, help_heading = EVERYWHERE)]
     no_project: bool,
 }
 

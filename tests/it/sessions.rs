@@ -254,7 +254,6 @@ sessions! {
     commit__the_file_and_the_command
     commit__whole_or_not_at_all
     commit__without_a_name
-    completions__each_shell
     diff__in_markdown
     #[cfg(target_os = "linux")]
     setup__check_each_server
@@ -275,8 +274,6 @@ sessions! {
     #[cfg(target_os = "linux")]
     list__the_pager
     #[cfg(target_os = "linux")]
-    man__each_command_and_topic
-    #[cfg(target_os = "linux")]
     mcp__at_a_terminal
     next__names_the_investigation
     #[cfg(target_os = "linux")]
@@ -294,7 +291,6 @@ sessions! {
     review__at_a_terminal
     #[cfg(target_os = "linux")]
     review__what_is_new
-    ruleset__list_show_and_check
     #[cfg(target_os = "linux")]
     run__what_is_captured
     #[cfg(target_os = "linux")]
@@ -321,4 +317,8 @@ sessions! {
     sync__what_cannot_be_synced
     sync__without_a_remote
     use__the_default_investigation
+    util__completions_for_each_shell
+    #[cfg(target_os = "linux")]
+    util__man_of_each_command_and_topic
+    util__ruleset_list_show_and_check
 }

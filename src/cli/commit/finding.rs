@@ -22,7 +22,7 @@ pub(super) struct FindingArguments {
     /// step. NODE is then the pending node or the parent; default: the one that `tot next` names
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
-    /// State, as listed by `tot ruleset show`; default: the open state
+    /// State, as listed by `tot util ruleset show`; default: the open state
     #[arg(long, value_name = "STATE", requires = "message")]
     state: Option<String>,
     /// Evidence: what was measured, read or reproduced

@@ -1,4 +1,4 @@
-//! Rulesets as plain text for the terminal, as printed by `tot ruleset show`.
+//! Rulesets as plain text for the terminal, as printed by `tot util ruleset show`.
 
 use super::effective::EffectiveRules;
 use super::{Library, Mode, Ruleset, State, builtin, rules};

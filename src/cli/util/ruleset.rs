@@ -1,11 +1,11 @@
-//! `tot ruleset`: lists, shows and checks rulesets. Also reads the folder given by `--rulesets`.
+//! `tot util ruleset`: lists, shows and checks rulesets. Also reads the folder given by `--rulesets`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::print::columns;
-use super::{CommandResult, root, say};
+use crate::cli::print::{columns, say};
+use crate::cli::{CommandResult, root};
 use crate::format::layout;
 use crate::ruleset::library::{ENDING, FileProblem};
 use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
@@ -22,10 +22,10 @@ pub(super) struct RulesetArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot ruleset list
-  tot ruleset show review
-  tot ruleset show review --yaml > rulesets/ours.yaml    to base your own on
-  tot ruleset check rulesets/ours.yaml";
+  tot util ruleset list
+  tot util ruleset show review
+  tot util ruleset show review --yaml > rulesets/ours.yaml    to base your own on
+  tot util ruleset check rulesets/ours.yaml";
 
 #[derive(Subcommand)]
 enum RulesetCommand {
@@ -53,7 +53,7 @@ enum RulesetCommand {
 
 /// The option for additional rulesets.
 #[derive(Args)]
-pub(super) struct RulesetFolder {
+pub(in crate::cli) struct RulesetFolder {
     /// Folder of additional rulesets, one file NAME.yaml each
     #[arg(long, value_name = "DIR", value_parser = root::path())]
     rulesets: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub(super) struct RulesetFolder {
 
 impl RulesetFolder {
     /// Returns the built-in rulesets and those in the folder.
-    pub(super) fn library(&self) -> CommandResult<Library> {
+    pub(in crate::cli) fn library(&self) -> CommandResult<Library> {
         self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
     }
 }

@@ -1,4 +1,4 @@
-//! `tot man`: writes manual pages for all commands and help topics.
+//! `tot util man`: writes manual pages for all commands and help topics.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use roff::{Inline, Roff, bold, roman};
 
-use super::print::say;
-use super::topics::{TOPICS, title};
-use super::{CommandResult, command};
+use crate::cli::print::say;
+use crate::cli::topics::{TOPICS, title};
+use crate::cli::{CommandResult, command};
 use crate::text::counted;
 
 /// Write the manual pages into a folder for `man`: tot.1 and a page per command in man1/, and a page per topic of tot help in
@@ -22,8 +22,8 @@ pub(super) struct ManArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot man ~/.local/share/man
-  tot man pages && man -M pages tot-commit";
+  tot util man ~/.local/share/man
+  tot util man pages && man -M pages tot-commit";
 
 pub(super) fn run(ManArguments { dir }: &ManArguments) -> CommandResult {
     let failed = |error: std::io::Error| format!("can't write to {}: {error}", dir.display());
