@@ -126,14 +126,13 @@ pub(super) fn with_plain_usage(command: Command) -> Command {
 
 /// Adds to the help of a command that checks something what the other ones check.
 pub(super) fn with_other_checks(command: Command) -> Command {
-    let is_own = |(names, _): &&HelpRow| names.contains(&command.get_name());
-    if !CHECKS.iter().any(|row| is_own(&row)) {
-        return command;
-    }
-    let others = CHECKS.iter().filter(|row| !is_own(row));
+    let others = CHECKS.iter().filter(|(names, _)| !names.contains(&command.get_name()));
     let others: Vec<String> =
         others.map(|(names, line)| format!("`tot {}` ({line})", names.join(", "))).collect();
-    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    if others.len() == CHECKS.len() {
+        return command;
+    }
+    let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     command.long_about(format!("{about}\n\nOther checks: {}.", others.join(", ")))
 }
 

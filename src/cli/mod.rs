@@ -131,7 +131,9 @@ enum TotCommand {
     Status(status::StatusArguments),
     Sync(sync::SyncArguments),
     Use(choose::UseArguments),
-    Util(util::UtilArguments),
+    /// Print shell completions, write manual pages, or list, show and check rulesets
+    #[command(subcommand, after_long_help = util::EXAMPLES)]
+    Util(util::UtilCommand),
 }
 
 #[derive(Args)]
@@ -198,7 +200,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Status(arguments) => done(status::run(&arguments)),
         TotCommand::Sync(arguments) => sync::run(&arguments),
         TotCommand::Use(arguments) => done(choose::run(&arguments)),
-        TotCommand::Util(arguments) => done(util::run(arguments)),
+        TotCommand::Util(command) => done(util::run(command)),
     };
     worked.unwrap_or_else(|error| finish(&format!("tot{name}"), is_json, error))
 }
@@ -297,20 +299,12 @@ const REMOVED: [(&str, &str, &str); 20] = [
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
     ("--format <FORMAT>", "html", "`tot report --single-file FILE` writes this page"),
-    (
-        "--html",
-        "",
-        "`tot help TOPIC` prints a topic, and `tot util man DIR` writes all of them as manual pages",
-    ),
+    ("--html", "", "`tot help TOPIC`, or `tot util man DIR` for all of them as manual pages"),
     ("--hub", "", "`tot clone URL --root DIR`, then `tot report DIR --out SITE`"),
     ("--index", "", "`tot report` writes an index of all investigations"),
     ("--max-connections-per-address", "", "limit connections per address in the proxy before the server"),
     ("--max-rate", "", "limit requests per client in the proxy before the server"),
-    (
-        "--strategy",
-        "",
-        "`tot next` has one order: what is required, then what would overturn an answer, then what widens",
-    ),
+    ("--strategy", "", "`tot next` first shows what is required, then what would overturn an answer"),
     ("claim", "", "`tot next --claim NODE`, with the same options"),
     ("completions", "", "`tot util completions SHELL`"),
     ("doctor", "", "`tot setup --check`"),

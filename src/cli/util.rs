@@ -3,53 +3,42 @@
 mod man;
 pub(super) mod ruleset;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use clap_complete::Shell;
 
+use super::CommandResult;
 use super::print::say;
-use super::{CommandResult, command};
 
-/// Print shell completions, write manual pages, or list, show and check rulesets.
-#[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct UtilArguments {
-    #[command(subcommand)]
-    command: UtilCommand,
-}
-
-const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   tot util completions bash >~/.local/share/bash-completion/completions/tot
+  tot util completions zsh >~/.zfunc/_tot            with ~/.zfunc in fpath
+  tot util completions fish >~/.config/fish/completions/tot.fish
   tot util man ~/.local/share/man
   tot util ruleset show review";
 
 #[derive(Subcommand)]
-enum UtilCommand {
+pub(super) enum UtilCommand {
     /// Print a completion script for your shell
-    #[command(after_long_help = COMPLETIONS)]
+    #[command(after_long_help = EXAMPLES)]
     Completions {
         /// Shell to print the script for
         shell: Shell,
     },
     Man(man::ManArguments),
     /// List, show and check rulesets, the methods of investigation
-    Ruleset(ruleset::RulesetArguments),
+    #[command(subcommand, after_long_help = ruleset::EXAMPLES)]
+    Ruleset(ruleset::RulesetCommand),
 }
 
-const COMPLETIONS: &str = "\
-Examples:
-  tot util completions bash >~/.local/share/bash-completion/completions/tot
-  tot util completions zsh >~/.zfunc/_tot            with ~/.zfunc in fpath
-  tot util completions fish >~/.config/fish/completions/tot.fish";
-
-pub(super) fn run(arguments: UtilArguments) -> CommandResult {
-    match arguments.command {
+pub(super) fn run(command: UtilCommand) -> CommandResult {
+    match command {
         UtilCommand::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut command(), "tot", &mut script);
+            clap_complete::generate(shell, &mut super::command(), "tot", &mut script);
             say(&String::from_utf8(script)?)
         }
         UtilCommand::Man(arguments) => man::run(&arguments),
-        UtilCommand::Ruleset(arguments) => ruleset::run(arguments),
+        UtilCommand::Ruleset(command) => ruleset::run(command),
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::ExitResult;
 use crate::cli::propose::{fresh, place};
 use crate::cli::work::{self, WorkTarget};
 use crate::decide::commit::{NewVerification, NodeResult};
-use crate::decide::next::{Next, next, states_that_count};
+use crate::decide::next::{Next, states_that_count};
 use crate::decide::propose::NewNode;
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId};
@@ -71,8 +71,6 @@ pub(super) fn commit(
         Some(node) => node.id.clone(),
         None => fresh(subject, &mut Ids::new(investigation), parent.as_ref())?,
     };
-    let (service, caller) = (subject.service(), subject.caller()?);
-    let request = Next::default();
     let result = NodeResult {
         node_id: id.to_string(),
         state,
@@ -82,20 +80,19 @@ pub(super) fn commit(
         verification: NewVerification::new(None, arguments.alternatives.clone()),
         ..NodeResult::default()
     };
-    let parent = parent.as_ref().map(ToString::to_string);
-    let node = NewNode { id: id.to_string(), parent, title: line.clone(), ..NewNode::default() };
+    let (service, caller) = (subject.service(), subject.caller()?);
     if proposed.is_some() {
         let replied = service.commit(&subject.id(), vec![result], &caller);
         return subject.tell(replied.map(|written| stored(&written)), lines);
     }
+    let parent = parent.as_ref().map(ToString::to_string);
+    let node = NewNode { id: id.to_string(), parent, title: line.clone(), ..NewNode::default() };
     // A single call stores either everything or nothing.
-    let replied = service.step(&subject.id(), vec![result], Some(vec![node]), &request, &caller);
-    let replied = replied.and_then(|turn| {
-        let (loaded, warnings) = (&turn.loaded, turn.warnings());
-        let plan = next(loaded.investigation(), &loaded.rules(), &request, service.now()?)?;
-        let shared = ReplyFields::done(loaded, turn.commits.last().copied(), &warnings);
-        let shared = shared.stepping(plan.next_step).after_what_changed(&turn.before, loaded);
-        Ok((shared, turn.decisions.last().map(StoredResults::of).unwrap_or_default()))
+    let replied = service.step(&subject.id(), vec![result], Some(vec![node]), &Next::default(), &caller);
+    let replied = replied.map(|turn| {
+        let shared = ReplyFields::done(&turn.loaded, turn.commits.last().copied(), &turn.warnings());
+        let stored = turn.decisions.last().map(StoredResults::of).unwrap_or_default();
+        (shared.after_what_changed(&turn.before, &turn.loaded), stored)
     });
     subject.tell(replied, lines)
 }

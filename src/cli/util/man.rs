@@ -15,7 +15,7 @@ use crate::text::counted;
 /// man7/.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct ManArguments {
+pub(in crate::cli) struct ManArguments {
     /// Folder listed by `manpath`; created if missing
     dir: PathBuf,
 }

@@ -13,14 +13,7 @@ use crate::ruleset::schema::json_schema;
 use crate::ruleset::{Library, RulesetError, RulesetFile};
 use crate::text::counted;
 
-#[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(super) struct RulesetArguments {
-    #[command(subcommand)]
-    command: RulesetCommand,
-}
-
-const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   tot util ruleset list
   tot util ruleset show review
@@ -28,7 +21,7 @@ Examples:
   tot util ruleset check rulesets/ours.yaml";
 
 #[derive(Subcommand)]
-enum RulesetCommand {
+pub(in crate::cli) enum RulesetCommand {
     /// List the rulesets with their purposes
     List(RulesetFolder),
     /// Show the requirements of a ruleset
@@ -66,8 +59,8 @@ impl RulesetFolder {
     }
 }
 
-pub(super) fn run(arguments: RulesetArguments) -> CommandResult {
-    match arguments.command {
+pub(super) fn run(command: RulesetCommand) -> CommandResult {
+    match command {
         RulesetCommand::List(folder) => say(&listing(&folder.library()?, width())),
         RulesetCommand::Show { name, folder, yaml } => show(&folder.library()?, &name, yaml),
         RulesetCommand::Check { files } => check(&files),
