@@ -17,7 +17,7 @@ use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::fields::NodeField;
 use crate::format::layout::{self, FileRole};
-use crate::store::{HistoryEntry, SIGN_OFFS};
+use crate::store::{CHECKSUM, HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
 
 /// The length of an abbreviated commit id.
@@ -294,6 +294,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistorySta
     let more_files = files.len().saturating_sub(MOST_FILES);
     files.truncate(MOST_FILES);
     let trailer = |(key, value): (&str, &str)| Trailer { key: key.to_owned(), value: value.to_owned() };
+    let trailers = entry.trailers().into_iter().filter(|(key, _)| *key != CHECKSUM);
     CommitEntry {
         short: commit.chars().take(SHORT).collect(),
         commit,
@@ -302,7 +303,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistorySta
             subject => subject.to_owned(),
         },
         body: entry.body().trim().to_owned(),
-        trailers: entry.trailers().into_iter().map(trailer).collect(),
+        trailers: trailers.map(trailer).collect(),
         at: Time::of(entry.at),
         author: entry.author_name.clone(),
         // Anybody can create a tag, so sign-offs are shown only after they are checked.

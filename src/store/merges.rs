@@ -114,7 +114,7 @@ fn remade(
 }
 
 /// Returns whether two versions of a file's text have the same meaning.
-fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
+pub(super) fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     fn parses_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());
         one.is_some() && one == other

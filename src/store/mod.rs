@@ -27,6 +27,7 @@
 mod authors;
 mod calls;
 mod catalog;
+mod checksum;
 mod error;
 pub mod git;
 mod hands;
@@ -50,6 +51,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::{FindError, RootRemoved};
+pub use checksum::{CHECKSUM, CheckedCommit, Checksum};
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain, WorkTree};

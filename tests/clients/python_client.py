@@ -17,9 +17,12 @@ and for `mcp` 1.x the same with another folder and requirements-1.txt.
 """
 
 import asyncio
+import hashlib
 import itertools
 import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
@@ -108,10 +111,33 @@ async def by_client(transport):
         return client.protocol_version, await play(client)
 
 
+def assert_checksums(repository):
+    """Computes each commit's checksum with git and SHA-256 alone. `src/store/checksum.rs` describes it."""
+
+    def git(*arguments):
+        return subprocess.run(["git", "-C", repository, *arguments], check=True, capture_output=True).stdout
+
+    def entry(mode, id):
+        return (mode, bytes.fromhex(id.decode())) if int(mode) else (b"", b"")
+
+    for commit in git("rev-list", "HEAD").decode().split():
+        head, message = git("cat-file", "commit", commit).split(b"\n\n", 1)
+        message, _, checksum = message.rpartition(b"Tot-Checksum: ")
+        fields = [*re.search(rb"^author (.*) <(.*)> (.*)$", head, re.M).groups(), message]
+        first = re.findall(rb"^parent (.*)$", head, re.M)[:1] or ["--root"]
+        changes = git("diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", *first, commit).split(b"\0")
+        for path, change in sorted(zip(changes[1::2], changes[::2])):
+            old_mode, mode, old, new, _ = change[1:].split(b" ")
+            fields += [path, *entry(old_mode, old), *entry(mode, new)]
+        digest = hashlib.sha256(b"".join(len(field).to_bytes(8, "big") + field for field in fields))
+        assert checksum.decode() == f"1-{digest.hexdigest()[:32]}\n", commit
+
+
 async def over_stdio(way, server, home):
     root = os.path.join(home, "investigations")
     parameters = StdioServerParameters(command=server, args=["--root", root, "--ask-before-end"], env=investigation.environment(home))
     protocol, (repository, head) = await way(stdio_client(parameters))
+    assert_checksums(repository)
     with open(os.path.join(repository, "conclusion.yaml")) as file:
         assert "answer: accepted\n  said: Well done.\n" in file.read(), "what the person said is not stored"
     return protocol, (repository, head)

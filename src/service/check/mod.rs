@@ -28,7 +28,9 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::{Code, NodeId};
 use crate::format::layout;
-use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
+use crate::store::{
+    Checksum, CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError,
+};
 use crate::text::{counted, shorten};
 
 /// The input of a check.
@@ -42,6 +44,8 @@ pub struct Subject {
     pub files: BTreeMap<String, String>,
     /// Committed files that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
+    /// Commits whose checksum does not fit.
+    pub rewritten: Vec<CommitId>,
     /// True if the git configuration asks for signed commits.
     pub wants_signatures: bool,
     /// git objects that do not match their ids, each with the reason. Empty if not requested.
@@ -104,10 +108,13 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
     let left_out = store.left_out(path, None, snapshot.head)?;
+    let mut checksums = store.checksums(path, snapshot.head)?;
+    checksums.retain(|it| it.checksum == Checksum::Wrong);
+    let rewritten = checksums.into_iter().map(|it| it.commit).collect();
     let wants_signatures = store.wants_signatures(path)?;
     let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
     let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
-    Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
+    Ok(Subject { snapshot, history, files, left_out, rewritten, wants_signatures, damaged, lost })
 }
 
 /// Returns all findings: those about files, sorted by path and line, followed by those about commits, oldest first.
@@ -134,12 +141,16 @@ fn repository(subject: &Subject) -> Vec<Finding> {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
             .suggest("Restore it from another clone. `git fsck` shows what refers to it.")
     });
+    let rewritten = subject.rewritten.iter().map(|commit| {
+        let message = "Its checksum does not fit: it was amended, squashed, edited, or moved to where its files were different.";
+        Finding::new(Severity::Note, Code::CommitByHand, message).in_commit(*commit)
+    });
     let unsigned = subject.wants_signatures.then(|| {
         let message = "commit.gpgSign is set, but calls do not sign their commits.";
         Finding::new(Severity::Note, Code::NotSigned, message)
     });
     let lost = subject.lost.iter().map(|chain| lost(&subject.snapshot.path, chain));
-    damaged.chain(unsigned).chain(lost).collect()
+    damaged.chain(rewritten).chain(unsigned).chain(lost).collect()
 }
 
 /// Reports commits that are not on any branch, and how to restore them. The suggested merge preserves all commit ids.

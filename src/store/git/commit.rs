@@ -24,7 +24,7 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Git, Head, JOURNAL_FILE};
 use crate::base::platform::check_writable;
 use crate::format::FileChange;
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{StoreError, StoreErrorKind, checksum};
 
 /// The number of retries after a race with git. Such races are short.
 pub(super) const RACE_RETRIES: usize = 5;
@@ -512,7 +512,11 @@ impl Git {
             [] if parent.is_some() => parent_tree,
             changed => self.edit_tree(parent_tree, changed, &mut write)?,
         };
-        let commit = write(&commit(tree))?;
+        let mut commit = commit(tree);
+        let mut unsealed = Vec::new();
+        commit.write_to(&mut unsealed).map_err(io_error("write a commit to", self.objects.path()))?;
+        commit.message = checksum::sealed(&self.raw_commit_of(&unsealed)?).into();
+        let commit = write(&commit)?;
         let (subject, time) = (String::new(), String::new());
         Ok(CommitDraft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
@@ -616,13 +620,18 @@ impl Git {
     }
 }
 
-/// Returns the message as git stores it: with a final line feed and without zero bytes, which `git fsck` rejects.
+/// Returns the message as `git commit --cleanup=whitespace` stores it, so that no git command changes it: without spaces at
+/// the ends of lines, without empty lines at the start and two in a row, and with a final line feed. Zero bytes are
+/// replaced, because `git fsck` rejects them.
 pub(super) fn clean_message(message: &str) -> String {
-    let mut message = message.replace('\0', "\u{fffd}");
-    if !message.ends_with('\n') {
-        message.push('\n');
+    let mut clean = String::new();
+    for line in message.trim_end().lines().map(str::trim_end) {
+        if !(line.is_empty() && (clean.is_empty() || clean.ends_with("\n\n"))) {
+            clean.push_str(&line.replace('\0', "\u{fffd}"));
+            clean.push('\n');
+        }
     }
-    message
+    clean
 }
 
 /// Formats a time for git, which does not support times before 1970.

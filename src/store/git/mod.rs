@@ -99,6 +99,7 @@ use identity::Identity;
 pub use linked::WorkTree;
 pub use paths::FILE_MAX;
 pub use read::{LeftOut, MAX_CHANGES};
+pub(super) use read::{RawChange, RawCommit};
 pub use shared::TrackedRemote;
 pub use tag::{Annotation, TagInfo};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};

@@ -3,14 +3,14 @@
 use std::{fmt, fs, iter};
 
 use gix::ObjectId;
-use gix::bstr::{BStr, ByteSlice};
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter};
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
 use super::error::StoreResult;
 use super::paths::is_safe_name;
-use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
+use super::tree::{Leaf, MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, Head, PathChange, Tree, TreeFile};
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -216,11 +216,51 @@ impl Git {
 
     /// Returns all differing entries except folders, sorted by path.
     pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<EntryChange>> {
-        let before = match before {
-            Some(commit) => self.tree_of(commit.0)?,
-            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
-        };
-        let after = self.tree_of(after.0)?;
+        let [before, after] = [before, Some(after)].map(|commit| self.tree_or_empty(commit));
+        let (before, after) = (before?, after?);
+        let changes = self.changed_leaves(before, after)?;
+        if changes.len() > MAX_CHANGES {
+            let limit = format!("{MAX_CHANGES} files");
+            return Err(self.too_much(&format!("the diff between trees {before} and {after}"), &limit));
+        }
+        Ok(changes.iter().map(LeafChange::entry_change).filter(|it| it.before != it.after).collect())
+    }
+
+    /// Returns the parts of a commit that its checksum covers, as git stores them.
+    pub(in crate::store) fn raw_commit(&self, id: CommitId) -> StoreResult<RawCommit> {
+        self.raw_commit_of(&self.object(id.0, Kind::Commit)?)
+    }
+
+    pub(super) fn raw_commit_of(&self, data: &[u8]) -> StoreResult<RawCommit> {
+        let failed = self.library("read a commit");
+        let commit = gix::objs::CommitRef::from_bytes(data, gix::hash::Kind::Sha1).map_err(&failed)?;
+        let author = commit.author().map_err(&failed)?;
+        let author = [author.name.as_bytes(), author.email.as_bytes(), author.time.as_bytes()];
+        let parents: Vec<CommitId> = commit.parents().map(CommitId).collect();
+        let before = self.tree_or_empty(parents.first().copied())?;
+        let raw = |leaf: Option<Leaf>| leaf.map(|Leaf { kind, id }| (kind.as_octal_str(), id));
+        let entry =
+            |leaf| raw(leaf).map(|(mode, id)| (mode.to_vec(), id.as_bytes().to_vec())).unwrap_or_default();
+        let changes = self.changed_leaves(before, commit.tree())?.into_iter().map(|change| RawChange {
+            path: change.path.into(),
+            before: entry(change.before),
+            after: entry(change.after),
+        });
+        Ok(RawCommit {
+            author: author.map(<[u8]>::to_vec),
+            message: commit.message.to_vec(),
+            parents,
+            changes: changes.collect(),
+        })
+    }
+
+    fn tree_or_empty(&self, commit: Option<CommitId>) -> StoreResult<ObjectId> {
+        let empty = ObjectId::empty_tree(gix::hash::Kind::Sha1);
+        commit.map_or(Ok(empty), |commit| self.tree_of(commit.0))
+    }
+
+    /// Returns all entries except folders that differ between two trees, sorted by path.
+    fn changed_leaves(&self, before: ObjectId, after: ObjectId) -> StoreResult<Vec<LeafChange>> {
         if before == after {
             return Ok(Vec::new());
         }
@@ -237,7 +277,7 @@ impl Git {
         match outcome {
             Ok(()) => {}
             Err(gix::diff::tree::Error::Cancelled) => {
-                let limit = format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels");
+                let limit = format!("{MAX_ENTRIES} entries or {MAX_DEPTH} levels");
                 return Err(self.too_much(&format!("the diff between trees {before} and {after}"), &limit));
             }
             Err(gix::diff::tree::Error::Failure(source)) => {
@@ -332,6 +372,43 @@ impl fmt::Display for LeftOut {
 /// A tree entry that is not a folder.
 type TreeEntry = (BlobId, FileKind);
 
+/// The parts of a commit that its checksum covers, as git stores them.
+pub(in crate::store) struct RawCommit {
+    /// The author's name, address and time.
+    pub(in crate::store) author: [Vec<u8>; 3],
+    pub(in crate::store) message: Vec<u8>,
+    pub(in crate::store) parents: Vec<CommitId>,
+    /// The entries that differ from the first parent, sorted by path.
+    pub(in crate::store) changes: Vec<RawChange>,
+}
+
+/// A change to a path. An entry is its mode in octal digits and the bytes of its id, both empty if it is absent.
+pub(in crate::store) struct RawChange {
+    pub(in crate::store) path: Vec<u8>,
+    pub(in crate::store) before: (Vec<u8>, Vec<u8>),
+    pub(in crate::store) after: (Vec<u8>, Vec<u8>),
+}
+
+/// A difference between two trees, with the bytes of the path.
+struct LeafChange {
+    path: BString,
+    before: Option<Leaf>,
+    after: Option<Leaf>,
+}
+
+impl LeafChange {
+    fn entry_change(&self) -> EntryChange {
+        let is_safe = self.path.split_str("/").all(|part| is_safe_name(BStr::new(part)));
+        let entry =
+            |leaf: Leaf| (BlobId(leaf.id), if is_safe { FileKind::of(leaf.kind) } else { FileKind::Unsafe });
+        EntryChange {
+            path: self.path.to_str_lossy().into_owned(),
+            before: self.before.map(entry),
+            after: self.after.map(entry),
+        }
+    }
+}
+
 /// A difference between two trees.
 pub(super) struct EntryChange {
     /// The path. Invalid UTF-8 is replaced.
@@ -349,7 +426,7 @@ pub(super) struct FileChanges {
     recorder: gix::diff::tree::Recorder,
     seen: usize,
     bytes: usize,
-    found: Vec<EntryChange>,
+    found: Vec<LeafChange>,
 }
 
 impl gix::diff::tree::Visit for FileChanges {
@@ -379,10 +456,8 @@ impl gix::diff::tree::Visit for FileChanges {
         if self.seen > MAX_ENTRIES || self.bytes > MAX_TREE_BYTES || depth > MAX_DEPTH {
             return std::ops::ControlFlow::Break(());
         }
-        let is_safe = path.split_str("/").all(|part| is_safe_name(BStr::new(part)));
         let entry = |mode: gix::objs::tree::EntryMode, id| {
-            let kind = if is_safe { FileKind::of(mode.kind()) } else { FileKind::Unsafe };
-            (!mode.is_tree()).then_some((BlobId(id), kind))
+            (!mode.is_tree()).then_some(Leaf { kind: mode.kind(), id })
         };
         let (before, after) = match change {
             Change::Addition { entry_mode, oid, .. } => (None, entry(entry_mode, oid)),
@@ -392,10 +467,7 @@ impl gix::diff::tree::Visit for FileChanges {
             }
         };
         if before != after {
-            if self.found.len() == MAX_CHANGES {
-                return std::ops::ControlFlow::Break(());
-            }
-            self.found.push(EntryChange { path: path.to_str_lossy().into_owned(), before, after });
+            self.found.push(LeafChange { path: path.to_owned(), before, after });
         }
         std::ops::ControlFlow::Continue(())
     }

@@ -121,7 +121,7 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     assert_eq!(said["files"], json!(["nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml"]));
     assert_eq!(titles(&one, &id), JOINED);
     assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing to resolve.\n");
-    assert_snapshot!(with_a3(&one, &id, &one.git(&id, &["log", "-1", "--format=%B"])), @r"
+    assert_snapshot!(with_a3(&one, &id, &one.git(&id, &["log", "-1", "--format=%s%n%n%(trailers:key=Merged)"])), @r"
     Resolve the conflict in R2.A1, R2.A2
 
     Merged: R2.A2 renamed to R2.A3

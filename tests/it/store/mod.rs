@@ -1,5 +1,6 @@
 //! The store, and what people find in it.
 
+mod checksums;
 mod clones;
 mod cost;
 mod durable;

@@ -1,0 +1,121 @@
+//! What the checksums say of histories that people have changed with git, beside what the history says today.
+
+use std::collections::BTreeSet;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use tree_of_thoughts::format::layout::{self, FileRole};
+use tree_of_thoughts::store::Checksum;
+
+use super::{load, store};
+use crate::support::{Sandbox, Session, node, result};
+
+/// The commands of each case: of git, or `EDIT` for a node's findings. `_` is a space. The last commits are: propose R2.A1 and
+/// R2.A2, a result for each, and R2.A1 is given up.
+const CASES: &str = "\
+as made:
+commit by hand: EDIT R2.A2; commit -qam By_hand
+author of the program: EDIT R2.A2; commit -qam By_hand --author=Tree_of_Thoughts_<tot@localhost>
+amended: EDIT R2.A1; commit -qa --amend --no-edit
+amended in another node: EDIT R2.A2; commit -qa --amend --no-edit
+edited inside a call: reset -q --hard all~1; EDIT R2.A1; commit -qa --amend --no-edit; rebase -q --no-ff --committer-date-is-author-date all~3
+amended mode: update-index --chmod=+x nodes/R2/R2.A2.yaml; commit -q --amend --no-edit
+amended without a change: commit -q --amend --no-edit
+another message: commit -q --amend -m By_hand
+a trailer more: commit -q --amend --no-edit --trailer Seen-By:Ann
+another author: commit -q --amend --no-edit --author=Ann_<ann@localhost>
+squashed by hand: reset -q --soft HEAD~2; commit -qm Both
+squashed into a call: reset -q --soft HEAD~2; commit -q -C all
+reverted: revert --no-edit HEAD
+reverted and picked again: revert --no-edit HEAD; cherry-pick all
+older over newer: cherry-pick -X theirs all~2
+onto a note: reset -q --hard HEAD~2; commit -q --allow-empty -m Note; cherry-pick all~1 all
+onto an edit: reset -q --hard HEAD~1; EDIT R2.A1; commit -qam By_hand; cherry-pick -X theirs all
+rebased from the start: rebase -q --root --no-ff
+dated anew: rebase -q --root --reset-author-date
+merged: branch -f side all~1; reset -q --hard all~2; commit -q --allow-empty -m Note; merge -q --no-edit side
+evil merge: branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-commit side; EDIT R2.A2; commit -qam Merge
+merged as ours: branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-edit -s ours side";
+
+#[test]
+fn a_checksum_tells_what_is_as_made_from_what_is_not() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::begun(&sandbox);
+    let nodes = ["R2.A1", "R2.A2"];
+    session.ok("tot_propose", json!({"nodes": nodes.map(|id| node(id, Some("R1.A")))}));
+    for id in nodes {
+        sandbox.sleep(60);
+        session.ok("tot_commit", json!({"results": [result(id, "EXPLORE")]}));
+    }
+    sandbox.sleep(60);
+    session
+        .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "It does not hold."}));
+    session.git(&["branch", "all"]);
+    let told: Vec<String> = CASES.lines().map(|case| told(&session, case)).collect();
+    // Where they differ the checksum is right: the commit is not as `tot` made it, and today only times, nodes and tools are compared.
+    assert_snapshot!(told.join("\n"), @r"
+        as made: ; ;
+        commit by hand: R2.A2; R2.A2; Missing
+        author of the program: R2.A2; R2.A2; Missing
+        amended: R2.A1; R2.A1; Wrong
+        amended in another node: R2.A1 R2.A2; R2.A1 R2.A2; Wrong
+        edited inside a call: ; R2.A1 R2.A2; Wrong
+        amended mode: ; R2.A1 R2.A2; Wrong
+        amended without a change: ; ;
+        another message: R2.A1; R2.A1; Missing
+        a trailer more: ; R2.A1; Wrong
+        another author: ; R2.A1; Wrong
+        squashed by hand: R2.A1 R2.A2; R2.A1 R2.A2; Missing
+        squashed into a call: R2.A1 R2.A2; R2.A1 R2.A2; Wrong
+        reverted: R2.A1; R2.A1; Missing
+        reverted and picked again: R2.A1; R2.A1; Missing
+        older over newer: R2.A1; R2.A1; Wrong
+        onto a note: ; ; Missing
+        onto an edit: R2.A1; R2.A1; Wrong Missing
+        rebased from the start: ; ;
+        dated anew: ; R1.A R2.A1 R2.A2 investigation.yaml ruleset.yaml; Wrong
+        merged: ; ; Missing
+        evil merge: R2.A2; R2.A2; Missing
+        merged as ours: R2.A1; R2.A1; Missing
+        ");
+    let shallow = sandbox.path("shallow");
+    let from = format!("file://{}", session.repository().display());
+    sandbox.git(&sandbox.root(), &["clone", "-q", "--depth=2", &from, shallow.to_str().unwrap()]);
+    let checked = store(&session).checksums(&shallow, sandbox.head(&shallow).parse().unwrap()).unwrap();
+    assert_eq!(
+        checked.iter().map(|it| it.checksum).collect::<Vec<_>>(),
+        [Checksum::Missing, Checksum::Unchecked, Checksum::Unchecked]
+    );
+}
+
+/// Returns the nodes that were changed by hand in a case, as judged today and by the checksums, and the checksums that are not
+/// valid.
+fn told(session: &Session, case: &str) -> String {
+    let (name, commands) = case.split_once(":").unwrap();
+    session.git(&["reset", "-q", "--hard", "all"]);
+    for command in commands.split(';').map(str::trim).filter(|command| !command.is_empty()) {
+        let words: Vec<String> = command.split(' ').map(|word| word.replace('_', " ")).collect();
+        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["EDIT", id] => {
+                let path = layout::node(&id.parse().unwrap());
+                session.write(&path, &session.text(&path).replace("Findings of", "Never mind"));
+            }
+            git => drop(session.git(git)),
+        }
+    }
+    let snapshot = load(session);
+    let id = |path: &String| match layout::file_role(path) {
+        FileRole::Node(id) => id.to_string(),
+        _ => path.clone(),
+    };
+    let found = snapshot.investigation.by_hand();
+    let today: BTreeSet<String> =
+        found.edits.keys().map(id).chain(found.nodes.iter().map(ToString::to_string)).collect();
+    let checked = store(session).checksums(&session.repository(), snapshot.head).unwrap();
+    let ours: BTreeSet<String> = checked.iter().flat_map(|it| it.by_hand.iter().map(id)).collect();
+    let states = checked.iter().map(|it| it.checksum).filter(|it| *it != Checksum::Valid);
+    let mut states: Vec<String> = states.map(|it| format!("{it:?}")).collect();
+    states.dedup();
+    let [today, ours] = [today, ours].map(|nodes| nodes.into_iter().collect::<Vec<_>>().join(" "));
+    format!("{name}: {today}; {ours}; {}", states.join(" ")).trim_end().to_owned()
+}
