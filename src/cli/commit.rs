@@ -136,14 +136,18 @@ fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node,
     let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
     found.ok_or_else(|| match id {
         Some(id) if !all.is_empty() => {
-            let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
-            format!("{id} is not a pending proposal; pending: {names}")
+            format!("{id} is not a pending proposal; pending: {}", listed(&all))
         }
         _ => {
             "nothing is proposed: propose a node with `tot propose`, or store a finding with `tot commit -m`"
                 .to_owned()
         }
     })
+}
+
+/// Lists the first of these nodes.
+fn listed(nodes: &[&Node]) -> String {
+    nodes.iter().take(8).map(|node| node.id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Opens an editor for a result.

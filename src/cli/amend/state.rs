@@ -53,8 +53,7 @@ pub(super) fn change(
     if let Some(reason) = given(reason)? {
         return subject.tell(call(&reason), lines);
     }
-    let known = subject.investigation().node(node);
-    let title = known.map_or("", |node| node.name());
+    let title = subject.investigation().node(node).map_or("", |node| node.name());
     let help = format!(
         "The reason why {node} becomes {state}. Everything below the line is ignored; to cancel, leave the text empty.\n\n{}",
         one_line(title)

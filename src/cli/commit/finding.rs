@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{lines, state_lines, stored};
+use super::{lines, listed, state_lines, stored};
 use crate::cli::ExitResult;
 use crate::cli::propose::{fresh, place};
 use crate::cli::work::{self, WorkTarget};
@@ -43,15 +43,10 @@ pub(super) fn commit(
     let text = work::text(text)?;
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
-    let proposed = match (&named, pending.as_slice()) {
-        (Some(id), all) => all.iter().find(|node| node.id == *id).copied(),
-        (None, []) => None,
-        (None, [only]) => Some(*only),
-        (None, all) => {
-            let names: Vec<&str> = all.iter().take(8).map(|node| node.id.as_str()).collect();
-            return Err(format!("several nodes are proposed: name one of {}", names.join(", ")).into());
-        }
-    };
+    if named.is_none() && pending.len() > 1 {
+        return Err(format!("several nodes are proposed: name one of {}", listed(&pending)).into());
+    }
+    let proposed = pending.into_iter().find(|node| named.as_ref().is_none_or(|id| node.id == *id));
     let rules = subject.loaded.rules();
     let asked = arguments.state.as_deref().and_then(|state| rules.ruleset().state_meant(state, "").ok());
     let parent = match (proposed, named) {
