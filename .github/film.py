@@ -55,7 +55,7 @@ def placed(commits):
 def film(states, commits, investigation, palette):
     places = placed(commits)
     names = {node["nodeId"]: node.get("headline") or node["title"] for node in investigation["nodes"]}
-    answer = next((it["id"] for it in investigation["restsOn"]), None)
+    answer = next((it["nodeId"] for it in investigation["restsOn"]), None)
     slot = (SECONDS - HOLD) / len(commits)
     start = (SIDE, (TOP + HEIGHT - SIDE) / 2)
     edges, captions, frames, keys = {}, [], [], []

@@ -70,9 +70,10 @@ Examples:
 
 /// The findings in one folder.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct CheckReport {
     path: String,
-    id: Option<String>,
+    session_id: Option<String>,
     title: Option<String>,
     head: Option<String>,
     findings: Vec<Finding>,
@@ -138,7 +139,9 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
     match arguments.common.json {
-        true => say_fields(&json!({"investigations": reports, "errors": errors, "warnings": warnings}))?,
+        true => {
+            say_fields(&json!({"investigations": reports, "totalErrors": errors, "totalWarnings": warnings}))?
+        }
         false => say(&lines(&reports, errors, warnings))?,
     }
     Ok(passed(errors == 0 && !(arguments.strict && is_lost)))
@@ -171,7 +174,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
             let investigation = &subject.snapshot.investigation;
             let meta = investigation.meta();
             CheckReport {
-                id: Some(meta.id.to_string()),
+                session_id: Some(meta.id.to_string()),
                 title: Some(meta.title.clone()),
                 head: Some(subject.snapshot.head.to_string()),
                 findings: check::check(&subject)
@@ -184,7 +187,14 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
         }
         Err(error) => {
             let finding = Finding::new(Severity::Error, Code::Unreadable, sentence(&chain(&error)));
-            CheckReport { path, id: None, title: None, head: None, findings: vec![finding], references: None }
+            CheckReport {
+                path,
+                session_id: None,
+                title: None,
+                head: None,
+                findings: vec![finding],
+                references: None,
+            }
         }
     }
 }
@@ -240,9 +250,11 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
 fn same_id_twice(reports: &mut [CheckReport]) {
     for at in 1..reports.len() {
         let (before, rest) = reports.split_at_mut(at);
-        let Some(this) = rest.first_mut().filter(|this| this.id.is_some()) else { continue };
-        if let Some(other) = before.iter().find(|other| other.id == this.id && other.path != this.path) {
-            let id = this.id.clone().unwrap_or_default();
+        let Some(this) = rest.first_mut().filter(|this| this.session_id.is_some()) else { continue };
+        if let Some(other) =
+            before.iter().find(|other| other.session_id == this.session_id && other.path != this.path)
+        {
+            let id = this.session_id.clone().unwrap_or_default();
             let message =
                 format!("{id} is also in {}, so no server can tell which one is meant.", other.path);
             this.findings.push(Finding::new(Severity::Error, Code::DuplicateId, message));

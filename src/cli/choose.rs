@@ -27,7 +27,7 @@ pub(super) struct UseArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id?, title?}
+With --json: {sessionId?, title?}
 
 Examples:
   tot use         shows the default investigation
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &UseArguments) -> CommandResult {
         replace_file(&file, format!("{}\n", meta.id).as_bytes()).map_err(failed)?;
     }
     match common.json {
-        true => say_json(&json!({"id": meta.id.to_string(), "title": meta.title})),
+        true => say_json(&json!({"sessionId": meta.id, "title": meta.title})),
         false => say(&format!("{} {}\n", meta.id, one_line(&meta.title))),
     }
 }

@@ -9,9 +9,11 @@ use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, secti
 use super::{CommandResult, misused};
 use crate::domain::{AttachmentName, Comment, Happening, NodeId};
 use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
+use crate::json::CommentJson;
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
 use crate::report::{self, NoRange, Range, changes, verb_of};
+use crate::service::reply::Advised;
 use crate::text::{counted, made_visible, one_line};
 
 /// Compare two commits of an investigation: nodes, states, and text word by word.
@@ -31,8 +33,8 @@ pub(super) struct DiffArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, from, to, nodes: [{nodeId, change, title, stateBefore?, stateAfter?, reason?,
-fields: [{name, before, after}]}], answers?: [{nodeId, before, after}], said?: [{nodeId?, what, by, text}],
+With --json: {sessionId, from, to, nodes: [{nodeId, change, title, stateBefore?, stateAfter?, reason?,
+fields: [{name, before, after}]}], answers?: [{nodeId, before, after}], said?: [{what, commentId, nodeId?, kind, author, by, at, text}],
 attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, before, after}],
 facts?: [{name, before, after}], rulesetChanged}, where change is added, changed or gone
 
@@ -83,20 +85,20 @@ fn document(diff: &Diff<'_>) -> Value {
     };
     let answer =
         |it: &AnswerDiff| json!({"nodeId": it.id.to_string(), "before": it.before, "after": it.after});
-    let said = |(comment, what): (&Comment, String)| {
-        let by = comment.author.label();
-        json!({"nodeId": comment.node, "what": what, "by": by, "text": comment.text})
+    let said = |(comment, what): (&Comment, String)| Advised {
+        body: json!({"what": what}),
+        advice: CommentJson::new(comment),
     };
     let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| json!({"nodeId": node.to_string(), "what": what, "name": name.to_string()});
     let conclusion = conclusion(diff).map(|it| json!({"before": it.before, "after": it.after}));
     let list = |entries: Vec<Value>| Some(entries).filter(|entries| !entries.is_empty());
     json!({
-        "id": diff.after.investigation.meta().id.to_string(),
+        "sessionId": diff.after.investigation.meta().id,
         "from": diff.before.head.to_string(),
         "to": diff.after.head.to_string(),
         "nodes": nodes(diff).iter().filter_map(node).collect::<Vec<_>>(),
         "answers": list(diff.answers.iter().map(answer).collect()),
-        "said": list(comments(diff).map(said).collect()),
+        "said": list(comments(diff).map(said).map(|it| json!(it)).collect()),
         "attached": list(attachments(diff).map(attached).collect()),
         "conclusion": conclusion,
         // Changes to the conclusion's fields other than its text.

@@ -109,11 +109,11 @@ fn entry(ImportEntry { file, branch, outcome }: &ImportEntry) -> Value {
     let summary = |it: &Imported| {
         json!({
             "path": it.path.display().to_string(),
-            "id": it.id.to_string(),
+            "sessionId": it.id.to_string(),
             "title": it.title,
             "head": it.head.to_string(),
-            "nodes": it.nodes,
-            "commits": it.commits,
+            "totalNodes": it.nodes,
+            "totalCommits": it.commits,
             "present": it.is_present,
             "findings": it.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })

@@ -35,14 +35,14 @@ pub(super) struct ListArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {investigations: [{id, path, title, ruleset, states, nodes, rounds, startedAt, answers, answer?, owed?,
-openObjections, signOff?, ahead?, behind?, fault?}]}
+With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, totalAnswers, answer?,
+owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
 
 Examples:
   tot list                                  all investigations
   tot list sqlite --open                    open ones about SQLite
   tot list --state contested,self-checked   those that need a second look
-  tot list --json | jq -r '.investigations[] | select(.ahead > 0) | .id'";
+  tot list --json | jq -r '.investigations[] | select(.ahead > 0) | .sessionId'";
 
 /// A state of an investigation. States can be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -79,22 +79,23 @@ enum InvestigationState {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedInvestigation {
-    id: Option<String>,
+    session_id: Option<String>,
     path: String,
     title: Option<String>,
     ruleset: Option<String>,
     /// All states of the investigation.
     states: Vec<InvestigationState>,
-    nodes: usize,
-    rounds: u32,
+    total_nodes: usize,
+    current_round: u32,
     started_at: Option<String>,
     /// The number of unrefuted answers.
-    answers: usize,
+    total_answers: usize,
     /// The most certain answer.
     answer: Option<NodeLine>,
     /// The first step required before the investigation can end.
     owed: Option<String>,
-    open_objections: usize,
+    /// The number of open objections.
+    total_objections: usize,
     /// The newest sign-off and its validity.
     sign_off: Option<String>,
     /// The number of commits to push, as of the last sync.
@@ -137,12 +138,12 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
 fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     let facts = listed.facts.as_ref();
     let entry = ListedInvestigation {
-        id: listed.id.map(|id| id.to_string()),
+        session_id: listed.id.map(|id| id.to_string()),
         path: listed.path.display().to_string(),
         title: facts.map(|facts| facts.title.clone()),
         ruleset: facts.map(|facts| facts.ruleset.clone()),
-        nodes: facts.map_or(0, |facts| facts.nodes),
-        rounds: facts.map_or(0, |facts| facts.round),
+        total_nodes: facts.map_or(0, |facts| facts.nodes),
+        current_round: facts.map_or(0, |facts| facts.round),
         started_at: facts.map(|facts| facts.started_at.to_string()),
         fault: listed.fault.clone(),
         ..ListedInvestigation::default()
@@ -201,10 +202,10 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     });
     ListedInvestigation {
         states,
-        answers: answers.len(),
+        total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
-        open_objections: assessment.open.len(),
+        total_objections: assessment.open.len(),
         sign_off: checked
             .and_then(|found| found.all.first().map(|it| format!("{}, {}", it.decision, it.state))),
         ahead: apart.map(|(ahead, _)| ahead),
@@ -216,16 +217,16 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
 
 /// Formats each investigation in a few lines.
 fn shown(entries: &[ListedInvestigation], screen: Screen) -> String {
-    let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
+    let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.session_id.as_deref()).collect();
     let length = unique(&ids);
     let one = |entry: &ListedInvestigation| {
-        let id = entry.id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
+        let id = entry.session_id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
         let title = screen.rest(entry.title.as_deref().unwrap_or(&entry.path), length + 2);
         let mut text = format!("{}  {}\n", styled(QUIET, &format!("{id:<length$}")), styled(BOLD, &title));
         let indent = " ".repeat(length.min(8) + 2);
         let mut line = |line: String| text.push_str(&format!("{indent}{line}\n"));
         if let Some(answer) = &entry.answer {
-            let more = match entry.answers {
+            let more = match entry.total_answers {
                 0 | 1 => String::new(),
                 several => format!(" (+{})", several - 1),
             };
@@ -265,8 +266,8 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
         };
         marks.push((style, word.to_owned()));
     }
-    if entry.open_objections > 0 {
-        marks.push((DOUBT, counted(entry.open_objections, "open objection")));
+    if entry.total_objections > 0 {
+        marks.push((DOUBT, counted(entry.total_objections, "open objection")));
     }
     if let Some(sign_off) =
         entry.sign_off.as_ref().filter(|_| !entry.states.contains(&InvestigationState::Approved))
@@ -277,7 +278,7 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
         let number = number.filter(|number| *number > 0);
         marks.extend(number.map(|number| (Style::new(), format!("{number} {word}"))));
     }
-    marks.extend((entry.nodes > 0).then(|| (QUIET, counted(entry.nodes, "node"))));
+    marks.extend((entry.total_nodes > 0).then(|| (QUIET, counted(entry.total_nodes, "node"))));
     marks
 }
 

@@ -30,7 +30,7 @@ pub(super) struct LogArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, commits: [{commit, at, author, agentId?, client?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
+With --json: {sessionId, commits: [{commit, at, author, agentId?, client?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
 
 Examples:
   tot log                 all commits of the current investigation
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let commits = history.iter().filter(|entry| fits(entry, &of));
     let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of)).collect();
     match arguments.common.json {
-        true => say_fields(&json!({"id": snapshot.investigation.meta().id.to_string(), "commits": commits})),
+        true => say_fields(&json!({"sessionId": snapshot.investigation.meta().id, "commits": commits})),
         false => page(&shown(&commits, Screen { columns: columns() })),
     }
 }

@@ -186,7 +186,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let shown = chosen.iter().map(|it| words::description(it.run, it.ran, &again.place));
         if arguments.common.json {
             let runs: Vec<Value> = chosen.iter().map(|it| entry(it.run, it.ran, None)).collect();
-            say_fields(&json!({"id": session, "runs": runs}))?;
+            say_fields(&json!({"sessionId": session, "runs": runs}))?;
         } else {
             say(&shown.collect::<String>())?;
         }
@@ -279,7 +279,7 @@ fn print_results(
     if arguments.common.json {
         let id = loaded.investigation().meta().id.to_string();
         let runs: Vec<Value> = repeated.iter().map(|it| entry(it.run, &it.again, Some(it))).collect();
-        return say_fields(&json!({"id": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
+        return say_fields(&json!({"sessionId": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
     }
     let mut text = String::new();
     if !repeated.is_empty() {
@@ -508,14 +508,13 @@ fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
     json!({
         "runId": run.id,
         "nodeId": run.node,
-        "command": ran.command,
-        "verdict": result.map(|it| it.verdict),
-        // The commit at which the command ran.
-        "at": result.and_then(|it| it.at.as_deref()),
-        // An earlier judgment of the same difference: `holds` or `fails`.
-        "judged": result.and_then(|it| it.known).map(|(judgement, _)| judgement.outcome()),
+        "comparison": result.map(|it| it.verdict),
+        // The commit of the project at which the command ran.
+        "projectCommit": result.and_then(|it| it.at.as_deref()),
+        // An earlier judgment of the same difference.
+        "holds": result.and_then(|it| it.known).map(|(_, holds)| holds),
         // The differences from the first run.
         "reasons": differs.map_or_else(Vec::new, words::reasons),
-        "output": result.map(|it| &it.again.output),
+        "ran": ran,
     })
 }

@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let items = look.items();
     if arguments.common.json {
         say_fields(&json!({
-            "id": after.investigation.meta().id.to_string(),
+            "sessionId": after.investigation.meta().id,
             "since": before.as_ref().map(|before| before.head.to_string()),
             "head": after.head.to_string(),
             "verdict": assessed(&after).top().to_string(),

@@ -32,7 +32,7 @@ pub(super) struct SearchArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {matches: [{id, title, nodeId?, state?, field, excerpt}], unreadable: [{path, reason}]}
+With --json: {matches: [{sessionId, title, nodeId?, state?, field, excerpt}], unreadable: [{path, reason}]}
 
 Examples:
   tot search busy_timeout
@@ -56,7 +56,7 @@ impl SearchMatch {
     fn entry(&self) -> Value {
         let (id, title, field, excerpt) = (&self.id, &self.title, self.field, &self.excerpt);
         let (node, state) = self.node.as_ref().map(|node| (&node.node_id, &node.state)).unzip();
-        json!({"id": id, "title": title, "nodeId": node, "state": state, "field": field, "excerpt": excerpt})
+        json!({"sessionId": id, "title": title, "nodeId": node, "state": state, "field": field, "excerpt": excerpt})
     }
 }
 

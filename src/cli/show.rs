@@ -15,8 +15,8 @@ use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section
 use crate::assess::{Answer, Assessment, Verdict};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
-use crate::domain::{BoundAnswer, Diagnostic, Node};
-use crate::json::VerdictJson;
+use crate::domain::{Diagnostic, Node};
+use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson};
 use crate::service::reply::present;
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -40,11 +40,11 @@ pub(super) struct ShowArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
+With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
 conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?, contested, verdict: {words,
 class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
-openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a node: {id, node, comments, runs,
-attachments}, where node has the fields of investigation.json, as in tot_read
+openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
+node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
 
 Examples:
   tot show                  the current or only investigation
@@ -93,12 +93,10 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
         entry["verdict"] = present(&VerdictJson::new(assessment, answer))?;
         Ok(entry)
     };
-    let blocker =
-        |it: &Diagnostic| json!({"code": it.code, "nodeId": it.node, "message": it.message.person()});
-    let bound = assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role });
+    let bound = Some(BoundJson::all(assessment)).filter(|bound| !bound.is_empty());
     let not_covered = end.map(|end| &end.not_covered).filter(|texts| !texts.is_empty());
     let mut document = present(&json!({
-        "id": meta.id.to_string(),
+        "sessionId": meta.id,
         "title": meta.title,
         "query": meta.query,
         "ruleset": meta.ruleset,
@@ -115,12 +113,12 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
         // The results of the commands that the conclusion rests on, or a note on other evidence.
         "evidence": assessment.whole_evidence(),
         // The answers that the conclusion rests on.
-        "restsOn": Some(bound.collect::<Vec<_>>()).filter(|bound| !bound.is_empty()),
+        "restsOn": bound,
         "notCovered": not_covered,
         // The answers that the conclusion rests on, then the other answers, most certain first.
         "answers": assessment.answers.iter().map(answer).collect::<serde_json::Result<Vec<_>>>()?,
-        "openObjections": assessment.open.iter().map(|it| it.message()).collect::<Vec<_>>(),
-        "blockers": blockers(assessment).iter().map(blocker).collect::<Vec<_>>(),
+        "openObjections": ObjectionJson::all(assessment),
+        "blockers": blockers(assessment).iter().map(BlockerJson::from).collect::<Vec<_>>(),
         "nextAction": next.map(|next| next.wording(id).person().to_owned()),
         "faults": snapshot.all_faults().map(ToString::to_string).collect::<Vec<_>>(),
     }))?;

@@ -9,6 +9,7 @@ use super::print::{columns, say, say_fields};
 use super::screen::{BAD, BOLD, Screen, assessed, styled};
 use super::show::blockers;
 use crate::decide::next::outlook;
+use crate::json::{BlockerJson, ObjectionJson};
 use crate::text::counted;
 
 /// Show where an investigation stands, in five lines: the question, the verdict, the open objections, the requirements left, and
@@ -23,7 +24,8 @@ pub(super) struct StatusArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, title, verdict, openObjections, blockers, nextAction?}, where openObjections and blockers are numbers
+With --json: {sessionId, title, verdict, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?,
+message}], nextAction?}
 
 Examples:
   tot status
@@ -36,20 +38,21 @@ pub(super) fn run(StatusArguments { id, common }: &StatusArguments) -> CommandRe
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let verdict = assessment.top().to_string();
-    let (open, required) = (assessment.open.len(), blockers(&assessment).len());
+    let blockers = blockers(&assessment);
     let next = assessment.rules.map(|rules| outlook(investigation, &rules).next_step);
     let next = next.map(|next| next.wording(id.as_deref()).person().to_owned());
     if common.json {
-        return say_fields(&json!({"id": meta.id.to_string(), "title": meta.title, "verdict": verdict,
-            "openObjections": open, "blockers": required, "nextAction": next}));
+        let blockers: Vec<_> = blockers.iter().map(BlockerJson::from).collect();
+        return say_fields(&json!({"sessionId": meta.id, "title": meta.title, "verdict": verdict,
+            "openObjections": ObjectionJson::all(&assessment), "blockers": blockers, "nextAction": next}));
     }
     let screen = Screen { columns: columns() };
-    let objections = format!("{} open", counted(open, "objection"));
+    let objections = format!("{} open", counted(assessment.open.len(), "objection"));
     let lines = [
         styled(BOLD, &screen.rest(&meta.title, 0)),
         screen.rest(&verdict, 0),
-        if open == 0 { objections } else { styled(BAD, &objections) },
-        format!("{} left before the end", counted(required, "requirement")),
+        if assessment.open.is_empty() { objections } else { styled(BAD, &objections) },
+        format!("{} left before the end", counted(blockers.len(), "requirement")),
         screen.rest(
             &format!("Next: {}", next.as_deref().unwrap_or("unknown, because the ruleset can't be read")),
             0,

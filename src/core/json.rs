@@ -1,7 +1,8 @@
 //! Nodes, comments and runs as JSON for programs: in `investigation.json`, in replies, and in the output of commands.
 //!
-//! The domain's types serialize themselves, as in files. [`NodeJson`] adds what is derived from the tree and the rules,
-//! with the verdict on an answer as one object.
+//! The domain's types serialize themselves, as in files, where an id is `id`. The types here name ids as the arguments of
+//! calls do: `nodeId`, `commentId`, `runId`. [`NodeJson`] adds what is derived from the tree and the rules, with the verdict
+//! on an answer as one object.
 //! No JSON contains what only files tell about people: email addresses, and names that git contradicts.
 //!
 //! Pure. [`shorten`] creates a short form.
@@ -10,10 +11,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::assess::{Answer, Assessment, Distance};
-use crate::domain::{Caller, Classification, CommentId, Conclusion, Node, NodeId, RunId};
-use crate::format::record::Record;
+use crate::assess::{Answer, Assessment, CapturedRun, Distance};
+use crate::domain::run::{Ran, RunComparison};
+use crate::domain::{
+    BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
+    Node, NodeId, Run, RunId, RunKind, Timestamp,
+};
+use crate::format::comment_file::{AuthorEntry, ByEntry, author_entry};
 use crate::ruleset::Role;
+use crate::ruleset::rules::objections::Objection;
 use crate::ruleset::rules::verification::Grade;
 use crate::text;
 
@@ -92,6 +98,114 @@ pub struct ConfirmationJson {
     pub caveats: Vec<String>,
 }
 
+/// A node of which only the id is told.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRef {
+    /// The node.
+    pub node_id: NodeId,
+}
+
+/// An answer that the conclusion rests on.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BoundJson {
+    /// The node.
+    pub node_id: NodeId,
+    /// The role of the answer in the conclusion.
+    pub r#as: BoundAs,
+}
+
+/// An open objection.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectionJson {
+    /// The comment that objects.
+    pub comment_id: CommentId,
+    /// The node that it is about. Absent for the whole investigation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// The objection, in a sentence.
+    pub message: String,
+}
+
+/// A requirement that is not met.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockerJson {
+    code: String,
+    /// The node that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    message: String,
+}
+
+/// A comment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentJson {
+    /// The id, which begins with the time.
+    pub comment_id: CommentId,
+    /// The node that the comment is about. Absent for the whole investigation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// The kind of comment.
+    pub kind: CommentKind,
+    /// The comment that this one answers or resolves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<CommentId>,
+    /// Who wrote it, and when.
+    #[serde(flatten)]
+    pub written: WrittenBy,
+    /// The text in Markdown, as written.
+    pub text: String,
+}
+
+/// A command that was run as evidence, a rerun of one, or a judgement on a rerun.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunJson<'a> {
+    /// The id, which begins with the time.
+    run_id: RunId,
+    /// The node that the run is evidence for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<&'a NodeId>,
+    /// The run that this one repeats or judges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<RunId>,
+    /// Only in a rerun: how its result compares with the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<RunComparison>,
+    /// Only in a rerun: the commit of the project at which it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project_commit: Option<&'a str>,
+    /// Only in a judgement: whether the evidence holds despite the difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<bool>,
+    #[serde(flatten)]
+    written: WrittenBy,
+    /// The author's note. In a judgement, the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    /// The command and its outcome. Absent in a judgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran: Option<&'a Ran>,
+    /// Only in a first run: what its reruns gave, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<String>,
+}
+
+/// Who wrote a comment or stored a run, and when.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WrittenBy {
+    /// The author.
+    author: AuthorEntry,
+    /// The client, and whether a person or an agent used it.
+    by: ByEntry,
+    /// The time.
+    at: Timestamp,
+}
+
 impl<'a> NodeJson<'a> {
     /// Creates the JSON of a node of the assessed investigation.
     pub fn new(assessment: &Assessment<'a>, node: &'a Node) -> Self {
@@ -133,6 +247,81 @@ impl VerdictJson {
             runs: answer.runs.clone(),
             differing_runs: answer.differing_runs.clone(),
         }
+    }
+}
+
+impl BoundJson {
+    /// Returns the answers that the conclusion rests on.
+    pub fn all(assessment: &Assessment<'_>) -> Vec<BoundJson> {
+        assessment.bound().map(|bound| BoundJson { node_id: bound.id.clone(), r#as: bound.role }).collect()
+    }
+}
+
+impl ObjectionJson {
+    /// Returns the open objections, oldest first.
+    pub fn all(assessment: &Assessment<'_>) -> Vec<ObjectionJson> {
+        let one = |open: &Objection| ObjectionJson {
+            comment_id: open.comment.id,
+            node_id: open.comment.node.clone(),
+            message: open.message(),
+        };
+        assessment.open.iter().map(one).collect()
+    }
+}
+
+impl From<&Diagnostic> for BlockerJson {
+    fn from(blocker: &Diagnostic) -> Self {
+        BlockerJson {
+            code: blocker.code.to_string(),
+            node_id: blocker.node.clone(),
+            message: blocker.message.person().to_owned(),
+        }
+    }
+}
+
+impl CommentJson {
+    /// Creates the JSON of a comment.
+    pub fn new(comment: &Comment) -> Self {
+        CommentJson {
+            comment_id: comment.id,
+            node_id: comment.node.clone(),
+            kind: comment.kind,
+            reply_to: comment.reply_to,
+            written: WrittenBy::new(&comment.author, comment.at),
+            text: comment.text.clone(),
+        }
+    }
+}
+
+impl<'a> RunJson<'a> {
+    /// Creates the JSON of a run of the assessed investigation.
+    pub fn new(assessment: &Assessment<'_>, run: &'a Run) -> Self {
+        let (comparison, project_commit, holds) = match &run.what {
+            RunKind::Captured(_) => (None, None, None),
+            RunKind::Repeated { verdict, at, .. } => (Some(*verdict), at.as_deref(), None),
+            RunKind::Judged { holds, .. } => (None, None, Some(*holds)),
+        };
+        RunJson {
+            run_id: run.id,
+            node_id: run.node.as_ref(),
+            of: run.of(),
+            comparison,
+            project_commit,
+            holds,
+            written: WrittenBy::new(&run.author, run.at),
+            note: run.note.as_deref(),
+            ran: run.ran(),
+            standing: assessment.run(run.id).map(CapturedRun::words),
+        }
+    }
+}
+
+impl WrittenBy {
+    fn new(author: &Commenter, at: Timestamp) -> Self {
+        let mut author = Commenter { email: None, ..author.clone() };
+        publish(&mut author.caller);
+        let (author, by) = author_entry(author);
+        WrittenBy { author, by, at }
     }
 }
 
@@ -180,20 +369,32 @@ fn name_states(fields: &mut Value, result: &Classification) {
     fields["state"] = Value::from(result.current_state().as_str());
 }
 
-/// Returns the conclusion as it is serialized for programs.
-pub fn conclusion(end: &Conclusion) -> Conclusion {
-    let mut end = end.clone();
+/// Serializes the conclusion for programs. Its schema is that of [`Conclusion`].
+///
+/// # Errors
+///
+/// Returns the serializer's errors.
+pub fn conclusion<S: Serializer>(end: &Option<&Conclusion>, serializer: S) -> Result<S::Ok, S::Error> {
+    let Some(end) = end else { return serializer.serialize_none() };
+    let mut end = Conclusion::clone(end);
     end.visit_callers(|_, caller| publish(caller));
-    end
+    let mut fields = serde_json::to_value(&end).map_err(serde::ser::Error::custom)?;
+    name_answers(&mut fields);
+    fields.serialize(serializer)
 }
 
-/// Returns the comment or run as it is serialized for programs.
-pub fn record<T: Record>(record: &T) -> T {
-    let mut record = record.clone();
-    let author = record.author_mut();
-    author.email = None;
-    publish(&mut author.caller);
-    record
+/// Names the nodes of the answers `nodeId`, where the file has `id`.
+fn name_answers(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(id) = fields.shift_remove("id") {
+                fields.shift_insert(0, "nodeId".to_owned(), id);
+            }
+            fields.values_mut().for_each(name_answers);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(name_answers),
+        _ => {}
+    }
 }
 
 fn publish(caller: &mut Caller) {

@@ -299,8 +299,18 @@ const RUN_ENTRIES: usize = 3;
 
 /// Formats a command run as one line.
 fn ran(run: &RunEntry) -> String {
-    let RunEntry { id, command, ended, by, note, not_stored, output, expectations, standing, repetitions } =
-        run;
+    let RunEntry {
+        run_id,
+        command,
+        ended,
+        captured_by,
+        note,
+        not_stored,
+        output,
+        expectations,
+        standing,
+        repetitions,
+    } = run;
     let expected = expectations.iter().map(|it| format!("expected {it}"));
     let printed = Some(one_line(output)).filter(|output| !output.is_empty());
     let printed = printed.map(|output| format!("it printed: {output}"));
@@ -308,7 +318,7 @@ fn ran(run: &RunEntry) -> String {
     let more =
         note.iter().cloned().chain(lacks).chain(expected).chain(repetitions.iter().cloned()).chain(printed);
     let more: String = more.map(|it| format!("; {it}")).collect();
-    let about = literal(&format!("({ended}): {standing}; captured by {by} as {id}{more}"));
+    let about = literal(&format!("({ended}): {standing}; captured by {captured_by} as {run_id}{more}"));
     format!("{} {about}", code_span(command))
 }
 

@@ -10,12 +10,14 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::history::verb_of;
-use super::references::CitedSource;
 use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
-use crate::domain::{Attached, AttachmentName, BoundAnswer, Comment, Conclusion, Meta, Node, NodeId, Run};
-use crate::json::{self, NodeJson, VerdictJson};
+use crate::decide::references::CitedSource;
+use crate::domain::{Attached, AttachmentName, Conclusion, Node, NodeId, SessionId, Timestamp};
+use crate::json::{
+    self, BlockerJson, BoundJson, CommentJson, NodeJson, NodeRef, ObjectionJson, RunJson, VerdictJson,
+};
 use crate::service::signoff::SignOffView;
 
 /// The version of the file format.
@@ -59,35 +61,38 @@ struct InvestigationJson<'a> {
     meta: MetaJson<'a>,
     /// The text of the ruleset in force, if it can be used.
     ruleset_file: Option<&'a str>,
-    conclusion: Option<Conclusion>,
+    #[serde(serialize_with = "json::conclusion")]
+    #[schemars(with = "Option<Conclusion>")]
+    conclusion: Option<&'a Conclusion>,
     faults: Vec<String>,
     /// The outcome: `running`, `ended`, `stoppedEarly` or `continued`.
     outcome: Outcome,
     /// The verdict on an ended investigation.
     verdict: Option<Cow<'static, str>>,
     /// The answers the conclusion rests on.
-    rests_on: Vec<BoundAnswer>,
+    rests_on: Vec<BoundJson>,
     /// The limits of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
     /// The answers that the conclusion rests on, then the other answers, most certain first.
     answers: Vec<AnswerJson<'a>>,
     refuted: Vec<AnswerJson<'a>>,
-    theories: Vec<String>,
-    dead_ends: Vec<String>,
+    theories: Vec<NodeRef>,
+    dead_ends: Vec<NodeRef>,
     blockers: Vec<BlockerJson>,
     quality: Option<Quality>,
     nodes: Vec<NodeJson<'a>>,
     /// The comments, oldest first.
-    comments: Vec<Comment>,
+    comments: Vec<CommentJson>,
+    /// The runs, their reruns and the judgements on them, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    runs: Vec<Run>,
+    runs: Vec<RunJson<'a>>,
     attachments: Vec<AttachmentJson<'a>>,
     /// The number of omitted attachments.
     #[serde(skip_serializing_if = "is_zero")]
     attachments_left_out: usize,
     /// The unresolved objections.
-    open_objections: Vec<String>,
+    open_objections: Vec<ObjectionJson>,
     references: &'a [CitedSource],
     commits: Vec<CommitJson>,
     /// The sign-offs, with their validity when the file was written.
@@ -108,12 +113,31 @@ impl<'a> AttachmentJson<'a> {
     }
 }
 
+/// The facts fixed by the start, and the state of the repository.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MetaJson<'a> {
-    #[serde(flatten)]
-    meta: &'a Meta,
+    session_id: SessionId,
+    /// A short title for lists and pages.
+    title: &'a str,
+    /// The question.
+    query: &'a str,
+    /// The background that the agent was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'a str>,
+    /// The name of the ruleset.
+    ruleset: &'a str,
+    /// The mode, as defined by the ruleset.
+    mode: &'a str,
+    /// The first round in which the investigation may end.
+    min_rounds: u32,
+    /// The minimum number of roots in round 1.
+    min_roots: u32,
+    /// True if states are stored as requested even where the ruleset does not yet allow them.
+    allow_early_terminal: bool,
+    started_at: Timestamp,
     current_round: u32,
+    /// The newest commit.
     head: String,
     ended: bool,
 }
@@ -124,14 +148,6 @@ struct MetaJson<'a> {
 struct AnswerJson<'a> {
     node_id: &'a NodeId,
     verdict: VerdictJson,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct BlockerJson {
-    code: String,
-    node_id: Option<String>,
-    message: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -158,9 +174,9 @@ struct ChangeOf {
 fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> InvestigationJson<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
-    let rules = snapshot.rules();
+    let (meta, rules) = (investigation.meta(), snapshot.rules());
     let assessment = Assessment::new(investigation, rules);
-    let ids = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| node.id.to_string()).collect();
+    let refs = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| NodeRef { node_id: node.id.clone() }).collect();
     // The citations of a withheld confirmation are unknown.
     let public = |mut verdict: VerdictJson| {
         let withheld = verdict.confirmed_by.iter_mut().filter(|by| input.withheld.contains(&by.node_id));
@@ -179,41 +195,39 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         schema: None,
         version: VERSION,
         meta: MetaJson {
-            meta: investigation.meta(),
+            session_id: meta.id,
+            title: &meta.title,
+            query: &meta.query,
+            context: meta.context.as_deref(),
+            ruleset: &meta.ruleset,
+            mode: &meta.mode,
+            min_rounds: meta.min_rounds,
+            min_roots: meta.min_roots,
+            allow_early_terminal: meta.allow_early_terminal,
+            started_at: meta.started_at,
             current_round: investigation.current_round(),
             head: snapshot.head.to_string(),
             ended: investigation.conclusion().is_some(),
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
-        conclusion: investigation.conclusion().map(json::conclusion),
+        conclusion: investigation.conclusion(),
         faults: strings(snapshot.all_faults()),
         outcome: assessment.outcome,
         verdict: assessment.words(),
-        rests_on: assessment
-            .bound()
-            .map(|bound| BoundAnswer { id: bound.id.clone(), role: bound.role })
-            .collect(),
+        rests_on: BoundJson::all(&assessment),
         limits: strings(assessment.limits()),
         answers: answers(&assessment.answers),
         refuted: answers(&assessment.refuted),
-        theories: ids(&assessment.theories),
-        dead_ends: ids(&assessment.dead_ends),
-        blockers: assessment
-            .owed
-            .iter()
-            .map(|blocker| BlockerJson {
-                code: blocker.code.to_string(),
-                node_id: blocker.node.clone(),
-                message: blocker.message.agent().to_owned(),
-            })
-            .collect(),
+        theories: refs(&assessment.theories),
+        dead_ends: refs(&assessment.dead_ends),
+        blockers: assessment.owed.iter().map(BlockerJson::from).collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
         nodes: nodes.collect(),
-        comments: investigation.comments().map(|comment| json::record(comment.as_ref())).collect(),
-        runs: investigation.runs().map(|run| json::record(run.as_ref())).collect(),
+        comments: investigation.comments().map(|comment| CommentJson::new(comment)).collect(),
+        runs: investigation.runs().map(|run| RunJson::new(&assessment, run)).collect(),
         attachments: input.attachments.iter().map(AttachmentJson::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
-        open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),
+        open_objections: ObjectionJson::all(&assessment),
         references,
         commits: input
             .history

@@ -3,7 +3,7 @@
 //! # How
 //!
 //! 1. `model` turns each [`ReportInput`] into typed data for the pages. `texts` parses the text of each node once,
-//!    `references` collects citations, `history` collects commits, and `json` and `search` build the data files.
+//!    `history` collects commits, and `json` and `search` build the data files.
 //! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
 //!    can replace some of its files.
 //! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. All steps up to this
@@ -54,7 +54,6 @@ mod parts;
 mod pictures;
 mod publish;
 mod read;
-mod references;
 pub mod review;
 mod search;
 pub mod serve;

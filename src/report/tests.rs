@@ -197,7 +197,7 @@ fn the_data_file_has_camel_case_fields() {
     assert_eq!((&node["state"], &node["committedAs"]), (&"EXPLORE".into(), &"EXPLORE".into()));
     assert_eq!(node["reclassified"].as_array().unwrap().len(), 2);
     assert_eq!(node["parent"], "R1.A");
-    assert_eq!(data["references"][0]["citedBy"][0]["node"], "R2.A1");
+    assert_eq!(data["references"][0]["citedBy"][0]["nodeId"], "R2.A1");
     assert_eq!(data["commits"][0]["changes"][0]["what"], "ended");
 }
 

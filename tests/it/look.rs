@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::remote::hub;
 use crate::sessions;
 use crate::specimens::{hostile, payloads::payloads};
-use crate::support::{Said, Sandbox, TOT, some};
+use crate::support::{Said, Sandbox, TOT, assert_ids_are_named, some};
 
 /// Runs `tot` in the sandbox folder, 80 columns wide.
 fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Said {
@@ -47,6 +47,7 @@ fn each_command_prints_one_document() {
         let shown: Vec<&str> = shown.split("\n```").next().unwrap().lines().collect();
         let document: String = shown.iter().copied().filter(is_document).collect();
         let mut document: Value = serde_json::from_str(&document).unwrap_or_else(|_| panic!("{command}"));
+        assert_ids_are_named(&document);
         shorten(&mut document);
         transcript.push_str(&format!("$ {line}\n{document:#}\n"));
         transcript.extend(shown.last().filter(|line| line.starts_with('[')).map(|line| format!("{line}\n")));
@@ -143,7 +144,7 @@ fn no_text_of_an_attacker_commands_a_terminal() {
         if !hides && !number.is_multiple_of(20) {
             continue;
         }
-        let id = entry["id"].as_str().unwrap();
+        let id = entry["sessionId"].as_str().unwrap();
         assert_eq!(check(&format!("show {id} --all")).status, 0, "{id}");
         assert_eq!(check(&format!("show {id} R1.A")).status, 0, "{id}");
         // A command that was run, with its output and a comment on it.

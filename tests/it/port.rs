@@ -40,7 +40,7 @@ fn bundles_come_back_as_they_were() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations");
     for name in ["demo.bundle", "confirmed.bundle"] {
         let entry = imported(&one, &shipped.join(name));
-        let id = entry["imported"]["id"].as_str().unwrap();
+        let id = entry["imported"]["sessionId"].as_str().unwrap();
         one.assert_sound(id);
         let other = Machine::new(&sandbox, &format!("{name} as bundle"));
         let file = sandbox.path("copy.bundle");
@@ -59,7 +59,7 @@ fn the_one_page_needs_no_other_file() {
     let sandbox = Sandbox::new();
     let machine = Machine::new(&sandbox, "one");
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
-    let id = imported(&machine, &demo)["imported"]["id"].as_str().unwrap().to_owned();
+    let id = imported(&machine, &demo)["imported"]["sessionId"].as_str().unwrap().to_owned();
     let file = sandbox.path("one.html");
     machine.ok(&["report", &id, "--single-file", file.to_str().unwrap()]);
     let html = fs::read_to_string(file).unwrap();

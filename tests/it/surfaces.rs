@@ -19,7 +19,7 @@ use tree_of_thoughts::store::Store;
 
 use crate::mcp::table;
 use crate::sessions::masked;
-use crate::support::{Sandbox, Server, Session, TOT, node, result, some};
+use crate::support::{Sandbox, Server, Session, TOT, assert_ids_are_named, node, result, some};
 
 /// Two answers. The first is confirmed and the conclusion names the second; stopped early.
 fn ended(sandbox: &Sandbox) -> Session<'_> {
@@ -189,21 +189,54 @@ fn object(session: &mut Session<'_>) {
 }
 
 #[test]
-fn a_node_and_its_verdict_are_the_same_json_in_replies_commands_and_sites() {
+fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
     let sandbox = Sandbox::new();
-    let mut session = ended(&sandbox);
+    let mut session = Session::begun(&sandbox);
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    session
+        .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))]}));
+    let (mut check, dead) = (result("R3.A1a", "VERIFY"), result("R3.A2a", "DEAD"));
+    check["references"] =
+        json!([{"target": "https://example.org/a", "note": "A page"}, {"target": "b.rs", "lines": "3"}]);
+    check["links"] = json!([{"to": "R2.A2", "kind": "contradicts"}]);
+    session.ok("tot_commit", json!({"results": [check, dead]}));
+    let answers = json!([{"nodeId": "R2.A1", "as": "main"}, {"nodeId": "R2.A2", "as": "rival"}]);
+    let stopped = json!({"reason": "enough"});
+    let end = session.ok("tot_end", json!({"conclusion": "Done.", "answers": answers, "stopped": stopped}));
     object(&mut session);
     let folder = session.repository();
-    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    says(&sandbox, &folder, "report . --out ../site");
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"));
+    for line in ["run R2.A1 -- cat conclusion.yaml", "rerun R2.A1 --yes", "report . --out ../site"] {
+        says(&sandbox, &folder, line);
+    }
     let data = json(&std::fs::read_to_string(folder.join("../site/investigation.json")).unwrap());
     let shown = json(&says(&sandbox, &folder, "show --json"));
+    assert_ids_are_named(&data);
+    assert_eq!(
+        (&end["restsOn"], &end["references"], &end["deadEnds"]),
+        (&answers, &data["references"], &data["deadEnds"])
+    );
+    assert_eq!([&shown["restsOn"], &data["restsOn"], &data["conclusion"]["answers"]], [&answers; 3]);
+    assert_eq!(shown["openObjections"], data["openObjections"]);
     for node in data["nodes"].as_array().unwrap() {
         let id = node["nodeId"].as_str().unwrap();
         let mut read = session.ok("tot_read", json!({"nodeIds": [id]}))["nodes"][0].take();
-        read.as_object_mut().unwrap().remove("comments");
+        let [comments, runs] = ["comments", "runs"].map(|name| read.as_object_mut().unwrap().remove(name));
         assert_eq!(&read, node);
-        assert_eq!(&json(&says(&sandbox, &folder, &format!("show {id} --json")))["node"], node);
+        let of_node = |name: &str| {
+            data[name].as_array().unwrap().iter().filter(|it| it["nodeId"] == id).cloned().collect()
+        };
+        let [said, ran]: [Vec<Value>; 2] = ["comments", "runs"].map(of_node);
+        let document = json(&says(&sandbox, &folder, &format!("show {id} --json")));
+        assert_eq!(
+            (&document["node"], &document["comments"], &document["runs"]),
+            (node, &json!(said), &json!(ran))
+        );
+        assert_eq!((said.len(), ran.len()), if id == "R2.A1" { (1, 2) } else { (0, 0) });
+        assert_eq!(comments.unwrap_or(json!([])), json!(said));
+        // A reply has the first run, with what its reruns gave.
+        let told = |run: &Value| json!([run["runId"], run["standing"]]);
+        assert_eq!(runs.map(|runs| told(&runs[0])), ran.first().map(told));
         let verdict = |document: &Value| {
             let mut answers = document["answers"].as_array().unwrap().iter();
             answers.find(|answer| answer["nodeId"] == id).map(|answer| answer["verdict"].clone())

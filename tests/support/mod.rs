@@ -371,12 +371,24 @@ impl<'a> Session<'a> {
 /// Asserts that the tool's description or the server's instructions list each error and warning code in a reply, and
 /// that each blocker code is one of `tot_end`.
 pub fn assert_codes_are_named(tool: &str, reply: &Value) {
+    assert_ids_are_named(reply);
     for (field, tool) in [("errors", tool), ("warnings", tool), ("owed", "tot_end")] {
         for diagnostic in reply[field].as_array().into_iter().flatten() {
             let code = Code::parse(diagnostic["code"].as_str().unwrap());
             assert!(is_named(tool, &code), "{tool} does not say that it may answer {code}: {diagnostic}");
         }
     }
+}
+
+/// Asserts that each id in a document has the name that the arguments of calls give it.
+pub fn assert_ids_are_named(document: &Value) {
+    for (name, value) in document.as_object().into_iter().flatten() {
+        let is_bare = ["node", "run", "comment"].contains(&name.as_str()) && value.is_string();
+        let is_snake = name.contains('_') && name.contains(|c: char| c.is_ascii_lowercase());
+        assert!(name != "id" && !is_bare && !is_snake, "{name} in {document:#}");
+        assert_ids_are_named(value);
+    }
+    document.as_array().into_iter().flatten().for_each(assert_ids_are_named);
 }
 
 /// Returns all tools, as a server without investigations has them.

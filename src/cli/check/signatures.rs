@@ -36,7 +36,7 @@ pub(super) fn run(id: Option<&str>, allowed: Option<&Path>, common: &Common) -> 
     if common.json {
         let sign_offs: Vec<_> = found.all.iter().map(SignOffView::from).collect();
         say_json(&json!({
-            "id": meta.id.to_string(),
+            "sessionId": meta.id,
             "title": meta.title,
             "head": snapshot.head.to_string(),
             "verdict": verdict,

@@ -1,35 +1,40 @@
 //! Shows one node: everything stored about it, and what other nodes and people say about it.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
-use crate::domain::{Comment, Node};
+use crate::domain::{Comment, Node, RunId, SessionId};
 use crate::fields::{COMMANDS, HEADLINE, OTHER_RESULTS};
-use crate::json::{self, NodeJson};
+use crate::json::{CommentJson, NodeJson, RunJson};
+use crate::service::reply::AttachmentEntry;
 use crate::text::{counted, one_line};
 
 /// The JSON output of `tot show` for a node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeDocument<'a> {
-    /// The investigation's id.
-    id: String,
+    session_id: SessionId,
     node: NodeJson<'a>,
-    comments: Vec<Comment>,
-    /// The runs for the node, and the runs that the node's results name.
-    runs: Vec<RunEntry>,
-    attachments: Vec<&'a str>,
+    comments: Vec<CommentJson>,
+    /// The runs for the node and those that its results name, with their reruns and the judgements on them, oldest first.
+    runs: Vec<RunJson<'a>>,
+    attachments: Vec<AttachmentEntry<'a>>,
 }
 
 pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> NodeDocument<'a> {
     let investigation = assessment.investigation;
+    let captured: HashSet<RunId> = assessment.runs_of(&node.id).map(|run| run.run.id).collect();
+    let repeated = |of: RunId| investigation.run(of).and_then(|run| run.of()).unwrap_or(of);
+    let runs = investigation.runs().filter(|run| captured.contains(&run.of().map_or(run.id, repeated)));
     NodeDocument {
-        id: investigation.meta().id.to_string(),
+        session_id: investigation.meta().id,
         node: NodeJson::new(assessment, node),
-        comments: investigation.comments_on(&node.id).map(|comment| json::record(comment.as_ref())).collect(),
-        runs: assessment.runs_of(&node.id).map(|run| run.entry(usize::MAX, usize::MAX)).collect(),
-        attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
+        comments: investigation.comments_on(&node.id).map(|comment| CommentJson::new(comment)).collect(),
+        runs: runs.map(|run| RunJson::new(assessment, run)).collect(),
+        attachments: AttachmentEntry::all(investigation, &node.id),
     }
 }
 
@@ -109,10 +114,20 @@ const AGAIN: usize = 5;
 
 /// Formats a run, with its result and the beginning of its output.
 fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
-    let RunEntry { command, ended, by, note, not_stored, expectations, standing, repetitions, id, .. } =
-        run.entry(usize::MAX, AGAIN);
+    let RunEntry {
+        command,
+        ended,
+        captured_by,
+        note,
+        not_stored,
+        expectations,
+        standing,
+        repetitions,
+        run_id,
+        ..
+    } = run.entry(usize::MAX, AGAIN);
     let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {command}"), 2)));
-    let facts = [format!("{ended}; captured by {by}"), standing];
+    let facts = [format!("{ended}; captured by {captured_by}"), standing];
     let expected = expectations.into_iter().map(|it| format!("expected {it}"));
     let lacks = not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
     for line in facts.into_iter().chain(note).chain(lacks).chain(expected).chain(repetitions) {
@@ -123,7 +138,7 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     text.push_str(&plain_lines(&first.join("\n"), 6));
     let is_whole = output.end.is_none() && first.len() == output.text.lines().count();
     if !is_whole {
-        let rest = format!("… of {} bytes: runs/{id}.yaml has what was kept", output.bytes);
+        let rest = format!("… of {} bytes: runs/{run_id}.yaml has what was kept", output.bytes);
         text.push_str(&format!("      {}\n", styled(QUIET, &rest)));
     }
     text

@@ -109,13 +109,13 @@ impl RunStanding {
 #[serde(rename_all = "camelCase")]
 pub struct RunEntry {
     /// The id of the run.
-    pub id: RunId,
+    pub run_id: RunId,
     /// The command line, quoted for a shell.
     pub command: String,
     /// How the command ended, and how long it took: `exit 0, 55 s`.
     pub ended: String,
     /// The author and the time of the run.
-    pub by: String,
+    pub captured_by: String,
     /// The author's note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -261,10 +261,10 @@ impl CapturedRun<'_> {
         let cut = |text: &str| shorten(&one_line(text), characters);
         let output = &self.ran.output;
         RunEntry {
-            id: self.run.id,
+            run_id: self.run.id,
             command: cut(&self.ran.line()),
             ended: cut(&format!("{}, {}", self.ran.ended, self.ran.seconds)),
-            by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
+            captured_by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
             note: self.run.note.as_deref().map(cut),
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
             not_stored: self.ran.not_stored().as_deref().map(cut),

@@ -48,6 +48,7 @@ pub enum Bind {
     /// An id with a role.
     As {
         /// The id of the answer.
+        #[serde(rename = "nodeId", alias = "id")]
         id: String,
         /// The role; if absent, it is chosen as for [`Bind::Id`].
         #[serde(rename = "as")]
@@ -62,7 +63,7 @@ pub enum Bind {
 #[expect(dead_code, reason = "it stands for both forms")]
 pub(super) struct BindSchema {
     /// An answer.
-    id: String,
+    node_id: String,
     /// `part`: one of several that form the conclusion together; `rival`: also possible.
     #[schemars(with = "Option<String>", extend("enum" = ["main", "part", "rival", null]))]
     r#as: Option<BoundAs>,

@@ -29,7 +29,7 @@ pub struct Citation {
     /// A note on the source or its relevance.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
-    /// The field that names the source; `None` if the source was given as data.
+    /// The field that names the source; absent if the source was given as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<NamedIn>,
     /// The state of the cited file when the citation was stored, if the file belongs to the project.
@@ -54,7 +54,7 @@ pub struct Pin {
     /// The path relative to the project root, separated by `/`.
     #[serde(serialize_with = "yaml::text")]
     pub path: String,
-    /// The project's HEAD commit; `None` if the repository had no commit yet.
+    /// The project's HEAD commit; absent if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// The git object id of the content.

@@ -11,7 +11,7 @@ use super::{Caller, CommentId, NodeId, Person, Timestamp};
 pub struct Comment {
     /// The id, which begins with the time.
     pub id: CommentId,
-    /// The node that the comment is about; `None` for the whole investigation.
+    /// The node that the comment is about; absent for the whole investigation.
     pub node: Option<NodeId>,
     /// The kind of comment.
     pub kind: CommentKind,

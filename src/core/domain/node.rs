@@ -28,7 +28,7 @@ use crate::yaml;
 pub struct Node {
     /// The id, which contains the round.
     pub id: NodeId,
-    /// The parent; `None` for a root.
+    /// The parent; absent for a root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
     /// The title, on one line.
@@ -48,7 +48,7 @@ pub struct Node {
     /// The claim on a pending proposal, if an agent made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// The result and its later changes; `None` while the node is pending.
+    /// The result and its later changes; absent while the node is pending.
     #[serde(flatten)]
     pub classification: Option<Classification>,
 }
@@ -146,7 +146,7 @@ pub struct Classification {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "stored::StoredCaller", from = "Option<stored::StoredCaller>")]
 pub struct Caller {
-    /// The person, if the call came through a command for people. `None` for a tool call. Agents can run these commands
+    /// The person, if the call came through a command for people. Absent for a tool call. Agents can run these commands
     /// too.
     pub person: Option<Person>,
     /// The person named in the file, if git names another author. The name is kept only in the file, and rules ignore
@@ -265,13 +265,13 @@ pub struct AmendedConclusion {
     /// The reason.
     #[serde(serialize_with = "yaml::text")]
     pub reason: String,
-    /// The previous conclusion; `None` if unchanged.
+    /// The previous conclusion; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
-    /// The answers that the conclusion previously named; `None` if unchanged.
+    /// The answers that the conclusion previously named; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<BoundAnswer>>,
-    /// The points that the conclusion previously listed as not covered; `None` if unchanged.
+    /// The points that the conclusion previously listed as not covered; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub not_covered: Option<Vec<String>>,
 }
@@ -281,6 +281,7 @@ pub struct AmendedConclusion {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoundAnswer {
     /// The node.
+    #[schemars(rename = "nodeId")]
     pub id: NodeId,
     /// The role of the answer in the conclusion.
     #[serde(rename = "as")]
@@ -373,8 +374,7 @@ pub struct Reclassification {
     /// The warnings issued for the state change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// The number of other results when the state was changed. The change decides between these results; see
-    /// [`Classification::is_contested`].
+    /// The number of other results when the state was changed. The change decides between these results.
     #[serde(default, skip_serializing_if = "stored::is_zero")]
     pub settles: usize,
 }

@@ -15,7 +15,7 @@ use crate::yaml;
 pub struct Run {
     /// The id, which begins with the time of the commit.
     pub id: RunId,
-    /// The node that the run supports. `None` if no node was named when the run was recorded; results can still cite
+    /// The node that the run supports. Absent if no node was named when the run was recorded; results can still cite
     /// the run.
     pub node: Option<NodeId>,
     /// The author of the run or judgement.
@@ -37,7 +37,7 @@ pub enum RunKind {
     Repeated {
         /// The captured run that was repeated.
         of: RunId,
-        /// The project's commit at the time of the repetition; `None` outside a repository.
+        /// The project's commit at the time of the repetition; absent outside a repository.
         at: Option<String>,
         /// The result of the comparison with the captured run.
         verdict: RunComparison,
@@ -60,10 +60,10 @@ pub struct Ran {
     /// The program and its arguments.
     #[serde(serialize_with = "yaml::texts")]
     pub command: Vec<String>,
-    /// The working directory relative to the project root, separated by `/`; `None` for the root.
+    /// The working directory relative to the project root, separated by `/`; absent for the root.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub folder: Option<String>,
-    /// The state of the project; `None` outside a repository.
+    /// The state of the project; absent outside a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectState>,
     /// The start time.
@@ -76,7 +76,7 @@ pub struct Ran {
     pub timeout: Option<u64>,
     /// How the command ended.
     pub ended: Ended,
-    /// The expected exit status. If `None`, the actual status is treated as the expected one.
+    /// The expected exit status. If absent, the actual status is treated as the expected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_exit: Option<i32>,
     /// The recorded output.
@@ -95,14 +95,14 @@ pub struct Ran {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectState {
-    /// The commit; `None` if the repository had no commit yet.
+    /// The commit; absent if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// The tracked files that differed from the commit and the untracked files that were named, relative to the project
     /// root.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub changed: Vec<String>,
-    /// The differences from the commit, as a patch for `git apply`. `None` if there are no differences or they are too
+    /// The differences from the commit, as a patch for `git apply`. Absent if there are no differences or they are too
     /// large.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
@@ -154,7 +154,7 @@ pub struct Expectation {
     /// The inclusive range for the number that the first group matches in the last matching line, such as `0..50`.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub range: Option<String>,
-    /// The last matching line, or the number in it; `None` without a match.
+    /// The last matching line, or the number in it; absent without a match.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub found: Option<String>,
     /// True if the expectation was met.
@@ -176,7 +176,7 @@ pub struct System {
 }
 
 /// The result of comparing a repetition with the captured run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RunComparison {
     /// The repetition ended the same way and met all expectations or, without expectations, printed the same output.

@@ -1,14 +1,12 @@
 //! The `comments/<id>.yaml` files.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
 use crate::yaml::{self, YamlError};
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CommentFile {
     id: CommentId,
@@ -24,21 +22,23 @@ struct CommentFile {
     text: String,
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+/// The author of a comment or a run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct AuthorEntry {
+pub(crate) struct AuthorEntry {
     #[serde(serialize_with = "yaml::text")]
     name: String,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[schemars(skip)]
     email: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     agent_id: Option<String>,
 }
 
-/// The origin of a record: the client, and whether a person or an agent used it.
-#[derive(Serialize, Deserialize, JsonSchema)]
+/// The origin of a comment or a run: the client, and whether a person or an agent used it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ByEntry {
+pub(crate) struct ByEntry {
     kind: AuthorKind,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     client: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct ByEntry {
     model: Option<String>,
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum AuthorKind {
     Person,
@@ -71,7 +71,7 @@ fn entry(comment: Comment) -> CommentFile {
 }
 
 /// Converts an author to the keys `author` and `by`.
-pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
+pub(crate) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
     let kind = if author.is_person() { AuthorKind::Person } else { AuthorKind::Agent };
     let Commenter { name, email, agent_id, caller } = author;
     let by = ByEntry { kind, client: caller.client, session: caller.session, model: caller.model };
@@ -101,16 +101,6 @@ pub fn read(text: &str) -> Result<Comment, YamlError> {
 impl Serialize for Comment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
-    }
-}
-
-impl JsonSchema for Comment {
-    fn schema_name() -> Cow<'static, str> {
-        "Comment".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        CommentFile::json_schema(generator)
     }
 }
 

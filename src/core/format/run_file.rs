@@ -1,8 +1,5 @@
 //! The `runs/<id>.yaml` files.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
@@ -10,7 +7,7 @@ use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
 use crate::yaml::{self, YamlError};
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RunFile {
     id: RunId,
@@ -35,7 +32,7 @@ struct RunFile {
 }
 
 /// The verdict in a repetition or a judgement.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum WrittenResult {
     Same,
@@ -66,16 +63,6 @@ pub fn read(text: &str) -> Result<Run, YamlError> {
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
-    }
-}
-
-impl JsonSchema for Run {
-    fn schema_name() -> Cow<'static, str> {
-        "Run".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        RunFile::json_schema(generator)
     }
 }
 

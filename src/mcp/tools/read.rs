@@ -13,12 +13,11 @@ use serde_json::{Map, Value, json};
 use super::super::tool::About;
 use super::ToolOutcome;
 use crate::assess::{Assessment, newest_runs};
-use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
-use crate::format::layout;
-use crate::json::{self, NodeJson};
+use crate::domain::{Caller, Code, Diagnostic, Investigation, Node, NodeId};
+use crate::json::{self, CommentJson, NodeJson};
 use crate::ruleset::EffectiveRules;
 use crate::service::address::ResourceAddress;
-use crate::service::reply::{ReplyFields, ReplyMessage};
+use crate::service::reply::{AttachmentEntry, ReplyFields, ReplyMessage};
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
 
@@ -237,16 +236,15 @@ fn fields(
     let comments: Vec<_> = investigation.comments_on(id).collect();
     // The newest comments are kept because they include most of the open ones.
     let more_comments = comments.len().saturating_sub(entries);
-    let comments = comments[more_comments..].iter().map(|comment| Comment {
-        text: shorten(&comment.text, characters),
-        ..json::record(comment.as_ref())
-    });
+    let comments = comments[more_comments..]
+        .iter()
+        .map(|comment| CommentJson { text: shorten(&comment.text, characters), ..CommentJson::new(comment) });
     let (runs, more_runs) = newest_runs(assessment.runs_of(id), entries);
     let shown = runs.iter().map(|run| run.entry(characters, entries));
     let address = ResourceAddress::Node(investigation.meta().id.to_string(), id.to_string());
     fields.extend(nonempty_fields(json!({
         "comments": comments.collect::<Vec<_>>(),
-        "attachments": attachments(investigation, id),
+        "attachments": AttachmentEntry::all(investigation, id),
         "runs": shown.collect::<Vec<_>>(),
         "moreRuns": (more_runs > 0).then_some(more_runs),
         "moreComments": (more_comments > 0).then_some(more_comments),
@@ -255,13 +253,6 @@ fn fields(
         "resource": (!cut.is_empty()).then(|| address.to_string()),
     })));
     fields
-}
-
-/// Returns a node's attachments.
-fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
-    let files = investigation.attachments_of(node).iter();
-    let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
-    files.map(file).collect()
 }
 
 /// Returns the fields of an object, without `null` fields and empty lists at any depth.

@@ -59,11 +59,11 @@ struct ReportBody {
     /// The path to the first page.
     index: String,
     /// The number of nodes on the site.
-    nodes: usize,
+    total_nodes: usize,
     /// The number of commits on the site.
-    commits: usize,
+    total_commits: usize,
     /// The number of files on the site.
-    files: usize,
+    total_files: usize,
 }
 
 /// Returns the tool.
@@ -156,11 +156,11 @@ fn write(service: &Service, id: SessionId, writing: Writing) -> Result<WrittenRe
         ReportError::Read(ReportReadError::Withheld(error)) => withheld_error(error),
         error => report_error(&error),
     })?;
-    let (nodes, commits) = published.told();
+    let (total_nodes, total_commits) = published.told();
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
     shared.message = ReplyMessage::note(format!("Report written: open {index} in a browser."));
-    let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
+    let reply = (shared, ReportBody { index, total_nodes, total_commits, total_files: published.files() });
     Ok(WrittenReport { began, reply })
 }
 
@@ -275,7 +275,7 @@ mod tests {
         let site = fixture.site();
         let _held = blocking(move || Writing::begin(&site, &())).await.unwrap();
         for call in calls {
-            assert_eq!(call.await.unwrap()["nodes"], 0);
+            assert_eq!(call.await.unwrap()["totalNodes"], 0);
         }
     }
 
@@ -291,8 +291,8 @@ mod tests {
         first.await.unwrap();
         fixture.propose().await;
         let report = fixture.begin().await.unwrap();
-        assert_eq!(report["nodes"], 1, "{report}");
-        assert_eq!(queue.lock().await.as_ref().unwrap().reply.1.nodes, 1);
+        assert_eq!(report["totalNodes"], 1, "{report}");
+        assert_eq!(queue.lock().await.as_ref().unwrap().reply.1.total_nodes, 1);
     }
 
     #[tokio::test]
@@ -304,6 +304,6 @@ mod tests {
         fixture.propose().await;
         assert!(!call.is_finished());
         drop(places);
-        assert_eq!(call.await.unwrap()["nodes"], 1, "it is read when it is its turn");
+        assert_eq!(call.await.unwrap()["totalNodes"], 1, "it is read when it is its turn");
     }
 }

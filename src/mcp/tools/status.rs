@@ -15,6 +15,7 @@ use crate::decide::blockers::at_odds;
 use crate::decide::next::{NextRound, outlook};
 use crate::decide::quality::quality;
 use crate::domain::{Caller, Node};
+use crate::json::BoundJson;
 use crate::markdown;
 use crate::ruleset::rules::children::children;
 use crate::service::reply::sent;
@@ -125,7 +126,7 @@ pub(super) struct StatusFacts {
     conclusion: Option<String>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rests_on: Vec<String>,
+    rests_on: Vec<BoundJson>,
     /// The number of committed nodes in each of the method's states.
     active_by_state: BTreeMap<String, usize>,
     /// The number of committed nodes.
@@ -189,7 +190,7 @@ fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: us
     let mut facts = facts(service, &loaded.snapshot, input, start);
     facts.outcome = Some(assessment.outcome);
     facts.verdict = assessment.words();
-    facts.rests_on = assessment.bound().map(|bound| bound.id.to_string()).collect();
+    facts.rests_on = BoundJson::all(&assessment);
     let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
     let counted = std::mem::take(&mut facts.active_by_state);
     facts.active_by_state = states.chain(counted).collect();

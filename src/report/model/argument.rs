@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::CitedSource;
 use super::cards::{Card, Cards, Time};
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
 use super::references;
 use crate::assess::{Answer, CapturedRun, Verdict};
+use crate::decide::references::CitedSource;
 use crate::domain::{Comment, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
@@ -436,7 +436,7 @@ impl Cards<'_> {
     fn shared(&self, reference: &CitedSource, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
         let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
         // Thousands of nodes may cite a source, so only some are examined.
-        let others = reference.cited_by.iter().map(|citing| &citing.node).take(here.len() + MOST_CITING);
+        let others = reference.cited_by.iter().map(|citing| &citing.node_id).take(here.len() + MOST_CITING);
         let elsewhere: Vec<SharedValue<Card>> =
             self.in_order(others.filter(|id| !is_here(id)).take(MOST_CITING));
         SharedSource {

@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::CitedSource;
 use crate::assess::{Assessment, Verdict};
+use crate::decide::references::{CitedSource, CitingLines};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::{BarKind, REFUTATION, role_class};
-use crate::report::references::CitingLines;
 use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
@@ -101,8 +100,8 @@ impl<'a> Cards<'a> {
     ) -> Self {
         let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
         for (at, reference) in references.iter().enumerate() {
-            for CitingLines { node, .. } in &reference.cited_by {
-                cited.entry(node.clone()).or_default().push(at);
+            for CitingLines { node_id, .. } in &reference.cited_by {
+                cited.entry(node_id.clone()).or_default().push(at);
             }
         }
         let assessment = Assessment::new(investigation, rules);

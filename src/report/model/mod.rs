@@ -37,10 +37,10 @@ pub(super) use tree::OutlineRow;
 use super::ReportInput;
 use super::attachments::AttachmentViews;
 use super::history::{self, History};
-use super::references::{self as cited, CitedSource};
 use super::templates::SharedValue;
 use super::texts;
 use crate::decide::quality::quality;
+use crate::decide::references::{CitedSource, cited};
 use crate::domain::{Node, NodeId};
 
 /// All pages of one investigation.
@@ -83,7 +83,9 @@ impl Report {
         let investigation = input.snapshot.investigation.as_ref();
         let (file, rules) = (input.snapshot.ruleset.as_ref().ok(), input.snapshot.rules());
         let texts = texts::read(investigation);
-        let references = cited::collect(investigation, &texts);
+        let references = cited(investigation, |node| {
+            texts.get(&node.id).map_or_else(Vec::new, |texts| texts.mentions.clone())
+        });
         let excerpt =
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
         let cards = Cards::new(investigation, rules, &references, &input.withheld, excerpt);

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::CitedSource;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
 use super::comments::{CommentThreads, Thread};
 use super::judged::NodeWarning;
 use super::references;
 use super::runs::{RunView, RunViews};
 use crate::assess::{NEWEST_RUNS, newest_runs};
-use crate::decide::references::is_web;
+use crate::decide::references::{CitedSource, is_web};
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };

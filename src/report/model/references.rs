@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::CitedSource;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
+use crate::decide::references::CitedSource;
 use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
 use crate::service::project::{Drift, ProjectEvidence};
@@ -137,7 +137,9 @@ impl Cards<'_> {
         let cited_by: Vec<CitingNode> = reference
             .cited_by
             .iter()
-            .filter_map(|it| Some(CitingNode { card: self.get(&it.node)?.clone(), lines: it.lines.clone() }))
+            .filter_map(|it| {
+                Some(CitingNode { card: self.get(&it.node_id)?.clone(), lines: it.lines.clone() })
+            })
             .collect();
         let drifts = reference.pins.iter().filter_map(|pin| evidence.drift.get(pin));
         let confirmed = cited_by.iter().filter(|citation| is_confirmed(&citation.card));

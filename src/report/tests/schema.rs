@@ -9,6 +9,8 @@ pub fn assert_valid(files: &Files) {
         let data: Value = serde_json::from_slice(data).unwrap();
         let schema = path.replace("investigation.json", data["$schema"].as_str().unwrap());
         let schema: Value = serde_json::from_slice(&files[&schema]).unwrap();
+        let of_rust = ["`None`", "Some(", "[`", "::"].into_iter().find(|it| schema.to_string().contains(it));
+        assert_eq!(of_rust, None, "{schema:#}");
         let faults = faults(&data, &schema, &schema);
         assert!(faults.is_empty(), "{path}: {faults:#?}");
     }

@@ -14,7 +14,10 @@ use serde_json::{Map, Value};
 use crate::decide::blockers::{Weakened, first_blockers, weakened};
 use crate::decide::next::{NextStep, Outlook, outlook};
 use crate::decide::quality::Quality;
-use crate::domain::{Code, Diagnostic, Investigation, Node, SessionId, Transition, Wording};
+use crate::domain::{
+    AttachmentName, Code, Diagnostic, Investigation, Node, NodeId, SessionId, Transition, Wording,
+};
+use crate::format::layout;
 use crate::markdown;
 use crate::ruleset::rules::shortened;
 use crate::service::{Loaded, Refusal, Service, WithoutRules, Written};
@@ -207,6 +210,29 @@ impl GraphNode {
             state: node.state().map(ToString::to_string),
             title: node.title.clone(),
         }
+    }
+}
+
+/// A file attached to a node.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttachmentEntry<'a> {
+    name: &'a AttachmentName,
+    bytes: u64,
+    /// The path in the repository.
+    path: String,
+}
+
+impl<'a> AttachmentEntry<'a> {
+    /// Returns the files attached to a node.
+    pub fn all(investigation: &'a Investigation, node: &NodeId) -> Vec<Self> {
+        let files = investigation.attachments_of(node).iter();
+        files
+            .map(|(name, bytes)| AttachmentEntry {
+                name,
+                bytes: *bytes,
+                path: layout::attachment(node, name),
+            })
+            .collect()
     }
 }
 

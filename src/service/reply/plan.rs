@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::{ReplyFields, sent};
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{LegalCall, Next, ObjectionReply, Plan, Task, next, number_of_tasks};
-use crate::domain::{Caller, CommentKind, Investigation};
+use crate::domain::{BoundAnswer, Caller, CommentKind, Investigation};
+use crate::json::BoundJson;
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shorten};
 
@@ -89,6 +90,7 @@ pub(crate) struct NextBody {
 
 /// The advice that accompanies a plan.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct NextAdvice {
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,9 +121,10 @@ pub(crate) struct NextCallEntry {
 
 /// A node to research.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct TaskEntry {
     /// The node's id.
-    pub(crate) id: String,
+    pub(crate) node_id: String,
     /// The ids and titles of the nodes from the root to this node.
     pub(crate) path: String,
     /// The task.
@@ -259,7 +262,8 @@ pub(crate) fn next_call(
         LegalCall::End(answers) => {
             let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
             if !answers.is_empty() {
-                arguments["answers"] = json!(answers);
+                let bound = |it: &BoundAnswer| BoundJson { node_id: it.id.clone(), r#as: it.role };
+                arguments["answers"] = json!(answers.iter().map(bound).collect::<Vec<_>>());
             }
             arguments
         }
@@ -276,7 +280,7 @@ impl TaskEntry {
         let counts = shorten(&task.counts, length / 4);
         let left = length.saturating_sub(ask.chars().count() + counts.chars().count());
         TaskEntry {
-            id: task.id.to_string(),
+            node_id: task.id.to_string(),
             path: path(task, left),
             ask,
             counts,

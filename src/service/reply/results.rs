@@ -9,11 +9,12 @@ use super::{Replied, ReplyFields, TransitionEntry, figures, pending, summary};
 use crate::assess::{self, Assessment};
 use crate::decide::Decision;
 use crate::decide::quality::quality;
-use crate::decide::references::{Reference, references};
+use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
-use crate::domain::{BoundAnswer, Caller, Code, Event, Node, NodeId, PersonsAnswer};
+use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer};
 use crate::fields::NO_SIGN_OFF;
-use crate::json::VerdictJson;
+use crate::json::{BoundJson, NodeRef, VerdictJson};
+use crate::markdown;
 use crate::ruleset::instructions::instructions;
 use crate::service::{Loaded, Service, Written};
 use crate::text::shorten;
@@ -253,9 +254,7 @@ pub struct EndBody {
     pub verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rests_on: Vec<BoundAnswer>,
-    /// The number of nodes that were ruled out.
-    pub dead_ends: usize,
+    pub rests_on: Vec<BoundJson>,
     /// The reply from the person at the client.
     pub asked: Option<PersonsReply>,
 }
@@ -285,8 +284,10 @@ pub struct EndAdvice {
     pub refuted: Vec<EndAnswer>,
     /// The answers that cannot be tested here.
     pub theories: Vec<NodeSummary>,
+    /// The nodes that were ruled out.
+    pub dead_ends: Vec<NodeRef>,
     /// The sources cited in the findings, in order of first mention.
-    pub references: Vec<Reference>,
+    pub references: Vec<CitedSource>,
     /// The quality metrics.
     pub quality: Value,
 }
@@ -321,14 +322,17 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
     let loaded = &written.loaded;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let assessment = loaded.assessment();
+    let mentions = |node: &Node| {
+        let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
+        markdown::references(findings)
+    };
     let asked = investigation.conclusion().and_then(|end| end.asked.clone());
     let asked = asked.map(|asked| PersonsReply { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
     let body = EndBody {
         tag: written.tag.clone(),
         outcome: assessment.outcome,
         verdict: assessment.words(),
-        rests_on: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
-        dead_ends: assessment.dead_ends.len(),
+        rests_on: BoundJson::all(&assessment),
         asked,
     };
     let advice = EndAdvice {
@@ -336,17 +340,18 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
         solutions: assessment.answers.iter().map(|it| it.node.id.clone()).collect(),
         refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
         theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
-        references: references(investigation).into_iter().map(shortened_reference).collect(),
+        dead_ends: assessment.dead_ends.iter().map(|node| NodeRef { node_id: node.id.clone() }).collect(),
+        references: cited(investigation, mentions).into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
     };
     (ReplyFields::written(written), body, advice)
 }
 
-fn shortened_reference(reference: Reference) -> Reference {
-    Reference {
-        target: shorten(&reference.target, TARGET),
-        title: reference.title.map(|title| shorten(&title, TITLE)),
-        ..reference
+fn shortened(source: CitedSource) -> CitedSource {
+    CitedSource {
+        target: shorten(&source.target, TARGET),
+        title: source.title.map(|title| shorten(&title, TITLE)),
+        ..source
     }
 }
 

@@ -15,7 +15,7 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     assert!(taken["commit"].is_string(), "{taken}");
     assert_eq!(taken["nextCall"]["arguments"]["results"], json!([{"nodeId": "R2.A1"}]));
     let other = session.ok("tot_next", claim("b"));
-    assert_eq!(other["tasks"][0]["id"], "R2.A2");
+    assert_eq!(other["tasks"][0]["nodeId"], "R2.A2");
     assert_eq!(other["claimed"][0]["nodeId"], "R2.A1");
     assert_eq!(other["claimed"][0]["agentId"], "a");
     let idle = session.ok("tot_next", json!({}));

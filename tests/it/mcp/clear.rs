@@ -142,7 +142,7 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
     let mut session = answered(&sandbox);
     let comment = session.ok("tot_comment", objection("R1.A"))["commentId"].clone();
     let plan = session.ok("tot_next", json!({"agentId": "b"}));
-    let told = (&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]);
+    let told = (&plan["nextCall"]["tool"], &plan["tasks"][0]["nodeId"]);
     assert_eq!(told, (&json!("tot_comment"), &json!("R2.A1")));
     check(&mut session, "R2.A1", "CONFIRMED");
     let plan = session.ok("tot_next", json!({"agentId": "critic"}));
@@ -178,7 +178,10 @@ fn where_the_last_answer_is_refuted_nobody_is_asked_to_end() {
     assert_eq!(status["canEnd"], true);
     assert!(message(&status).starts_with("No answer remains; refuted: R1.A."), "{status:#}");
     let plan = session.ok("tot_next", json!({}));
-    assert_eq!((&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]), (&json!("tot_step"), &json!("R1.B")));
+    assert_eq!(
+        (&plan["nextCall"]["tool"], &plan["tasks"][0]["nodeId"]),
+        (&json!("tot_step"), &json!("R1.B"))
+    );
     // After another approach was tried, the agent may choose to end.
     session.ok("tot_step", json!({}));
     sandbox.sleep(60);

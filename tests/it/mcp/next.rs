@@ -87,17 +87,18 @@ fn a_plan_is_small_and_complete() {
     assert_eq!(tasks.len(), 5);
     // The call makes the same plan again and proposes it: it need not repeat the tasks.
     assert_eq!(plan["nextCall"]["tool"], "tot_step");
-    for field in ["id", "path", "ask", "counts"] {
+    for field in ["nodeId", "path", "ask", "counts"] {
         assert!(tasks[0][field].is_string(), "{field}");
     }
     assert!(tasks[0]["path"].as_str().unwrap().starts_with("R1.A Title of R1.A > R2.A1 "), "{}", tasks[0]);
     assert!(tasks[0]["prompt"].is_null());
-    let ids: Vec<&Value> = tasks.iter().map(|task| &task["id"]).collect();
+    let ids: Vec<&Value> = tasks.iter().map(|task| &task["nodeId"]).collect();
     let full = session.ok("tot_next", json!({"brief": "full"}));
     assert!(full["tasks"][0]["prompt"].as_str().unwrap().contains("Report in Markdown"), "{full:#}");
     let turn = session.ok("tot_step", plan["nextCall"]["arguments"].clone());
     assert_eq!(turn["approvedNodes"].as_array().unwrap().iter().collect::<Vec<_>>(), ids);
-    let proposed: Vec<&Value> = turn["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    let proposed: Vec<&Value> =
+        turn["tasks"].as_array().unwrap().iter().map(|task| &task["nodeId"]).collect();
     assert_eq!(proposed, ids);
     // The whole brief of one of them.
     let asked = json!({"name": "research", "arguments": {"sessionId": session.id, "nodeId": ids[0]}});
@@ -139,7 +140,7 @@ fn a_step_is_a_whole_turn() {
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
     let first = session.ok("tot_step", json!({}));
     assert_eq!(first["approvedNodes"], json!(["R1.A"]));
-    assert_eq!(first["tasks"][0]["id"], "R1.A");
+    assert_eq!(first["tasks"][0]["nodeId"], "R1.A");
     assert_eq!(first["nextCall"]["tool"], "tot_commit");
     assert_eq!(first["commits"].as_array().unwrap().len(), 1);
     assert!(first["committed"].is_null());

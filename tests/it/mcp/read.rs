@@ -128,7 +128,10 @@ fn investigations_are_listed_looked_for_and_come_in_pages() {
     }
     let sky = server.ok("tot_list", json!({"text": "sky"}))["investigations"][0].clone();
     assert_eq!(sky["sessionId"], json!(session.id));
-    assert_eq!((&sky["nodes"], &sky["round"], &sky["ended"]), (&json!(2), &json!(2), &json!(true)));
+    assert_eq!(
+        (&sky["totalNodes"], &sky["currentRound"], &sky["ended"]),
+        (&json!(2), &json!(2), &json!(true))
+    );
 
     let mut titles = Vec::new();
     let mut cursor = json!(null);

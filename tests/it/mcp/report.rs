@@ -14,13 +14,13 @@ fn the_report_goes_to_the_folder_of_the_server() {
     let reply = session.ok("tot_report", json!({}));
     let index = sandbox.root().join("site").join(&session.id).join("index.html");
     assert_eq!(reply["index"], json!(index.display().to_string()));
-    assert_eq!((&reply["nodes"], &reply["commits"]), (&json!(1), &json!(3)));
+    assert_eq!((&reply["totalNodes"], &reply["totalCommits"]), (&json!(1), &json!(3)));
     assert!(std::fs::read_to_string(&index).unwrap().contains("Why is the sky blue?"));
     // It is not taken for an investigation.
     assert_eq!(session.server.ok("tot_list", json!({}))["total"], 1);
     // What is new is in the next one.
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    assert_eq!(session.ok("tot_report", json!({}))["nodes"], 2);
+    assert_eq!(session.ok("tot_report", json!({}))["totalNodes"], 2);
     assert!(index.parent().unwrap().join("nodes/R2.A1.html").exists());
     // The operator can choose another folder, and a client can't.
     assert_eq!(session.refused("tot_report", json!({"site": "/tmp/x"})), ["INVALID_ARGUMENT"]);

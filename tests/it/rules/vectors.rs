@@ -105,7 +105,9 @@ impl Told {
             "current_round" => self.value("currentRound") == Some(wanted),
             "total_nodes" => self.value("totalNodes") == Some(wanted),
             "nodes_required" => self.value("nodesRequired") == Some(wanted),
-            "dead_ends" => self.reply["deadEnds"] == *wanted,
+            "dead_ends" => {
+                self.reply["deadEnds"].as_array().map(Vec::len) == wanted.as_u64().map(|it| it as usize)
+            }
             "pending" => all(&|id| is_owed(id)),
             "not_pending" => all(&|id| !is_owed(id)),
             "reason_contains" => all(&|words| text(&self.reply).contains(&words.to_lowercase())),

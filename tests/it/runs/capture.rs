@@ -171,7 +171,7 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
     );
     assert!(shown.contains("… and 1 more: tot show R1.A --json lists them all\n"), "{shown}");
     let json: serde_json::Value = serde_json::from_str(&world.tot(&["show", "R1.A", "--json"]).out).unwrap();
-    assert_eq!(json["runs"].as_array().unwrap().len(), 21);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 22);
     let report = ["investigations", "--out", "site"];
     assert_eq!(world.sandbox.run(TOT_REPORT, &report).status, 0);
     let page = |path: &str| fs::read_to_string(world.sandbox.path("site").join(path)).unwrap();

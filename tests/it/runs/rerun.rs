@@ -158,9 +158,9 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     assert_eq!(said.status, 1);
     let document: Value = serde_json::from_str(&said.out).unwrap();
     let run = &document["runs"][0];
-    let [verdict, at, output] = [&run["verdict"], &run["at"], &run["output"]["text"]];
+    let [verdict, at, output] = [&run["comparison"], &run["projectCommit"], &run["ran"]["output"]["text"]];
     assert_eq!([verdict, at, output], [&json!("differs"), &json!(breaks), &json!("value 3\n")], "{run:#}");
-    assert_eq!((&run["nodeId"], &run["command"][0]), (&json!("R2.A1"), &json!("sh")));
+    assert_eq!((&run["nodeId"], &run["ran"]["command"][0]), (&json!("R2.A1"), &json!("sh")));
     assert_eq!(document["noLonger"], "The conclusion no longer holds: The value is *one*.");
     assert_eq!(document["commit"], world.head());
     // In place, including uncommitted changes.
@@ -289,7 +289,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     for program in ["../sub/tool", tool.as_str()] {
         world.edit(|ran| ran.command[0] = program.to_owned());
         let run = again("HEAD");
-        assert!(run["output"]["text"].as_str().unwrap().starts_with("2\n2\n2\nA  "), "{run}");
+        assert!(run["ran"]["output"]["text"].as_str().unwrap().starts_with("2\n2\n2\nA  "), "{run}");
     }
     world.assert_tidy(&before);
     world.write_program("untracked", "cat value");
@@ -300,7 +300,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     world.edit(|ran| {
         (ran.command, ran.folder) = (["sh", "-c", "echo $PWD"].map(str::to_owned).to_vec(), None)
     });
-    assert_eq!(again("here")["output"]["text"], format!("{root}\n"));
+    assert_eq!(again("here")["ran"]["output"]["text"], format!("{root}\n"));
 }
 
 #[test]
