@@ -193,9 +193,10 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    session.grow(&[("R2.A3", Some("R1.A"))], "EXPLORE");
     session
-        .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))]}));
-    let (mut check, dead) = (result("R3.A1a", "VERIFY"), result("R3.A2a", "DEAD"));
+        .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A3a", Some("R2.A3"))]}));
+    let (mut check, dead) = (result("R3.A1a", "VERIFY"), result("R3.A3a", "DEAD"));
     check["references"] =
         json!([{"target": "https://example.org/a", "note": "A page"}, {"target": "b.rs", "lines": "3"}]);
     check["links"] = json!([{"to": "R2.A2", "kind": "contradicts"}]);

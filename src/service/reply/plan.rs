@@ -18,7 +18,7 @@ const ROOM: usize = 2_700;
 
 /// The task lengths to try, in characters. The first length at which all tasks fit is used, or the last length if the
 /// tasks never fit.
-const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
+const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 50];
 
 /// The maximum number of other agents' claims to list, and the maximum length of an agent's name.
 const CLAIMED: usize = 10;
