@@ -154,7 +154,7 @@ pub struct CommentJson {
     /// The comment that this one answers or resolves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<CommentId>,
-    /// Who wrote it, and when.
+    /// The author, and the time.
     #[serde(flatten)]
     pub written: WrittenBy,
     /// The text in Markdown, as written.
@@ -195,7 +195,7 @@ pub struct RunJson<'a> {
     standing: Option<String>,
 }
 
-/// Who wrote a comment or stored a run, and when.
+/// The author of a comment or a run, and the time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WrittenBy {
     /// The author.

@@ -263,8 +263,8 @@ fn the_reply_of_an_end_is_short_too() {
         closed.push(committed("R5.A1aa1a", Some("R4.A1aa1"), "VERIFY"));
         grown.write(&closed);
         let end = grown.ok("tot_end", json!({"conclusion": "It scatters. ".repeat(2_000)}));
-        let dead_ends =
-            end["deadEnds"].as_array().unwrap().len() as u64 + end["omitted"]["deadEnds"].as_u64().unwrap_or(0);
+        let dead_ends = end["deadEnds"].as_array().unwrap().len() as u64
+            + end["omitted"]["deadEnds"].as_u64().unwrap_or(0);
         assert_eq!(dead_ends, shape.iter().product::<usize>() as u64 - 1);
         assert_eq!(end["answers"][0]["verdict"]["confirmedBy"][0]["nodeId"], "R5.A1aa1a");
         assert_eq!(end["references"][0]["target"], "https://example.org/all");
