@@ -8,8 +8,8 @@ use state::StateArguments;
 
 use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped};
-use super::{ExitResult, misused, place};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
+use super::{ExitResult, misused};
 use crate::decide::amend::Amend;
 use crate::domain::{Caller, NodeId};
 use crate::service::reply::{self, AmendBody, Replied};
@@ -20,10 +20,9 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AmendArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the node to change in your editor, or a file;
-    /// - for standard input
-    #[arg(value_names = ["ID", "NODE|FILE"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// Node to change in your editor, or a file; - for standard input
+    #[arg(value_name = "NODE|FILE")]
+    what: Option<String>,
     /// Change the conclusion of an ended investigation: in your editor, or from a file or standard input
     #[arg(long)]
     conclusion: bool,
@@ -45,7 +44,7 @@ Examples:
   tot amend --conclusion
   tot amend --conclusion whole.md -m 'The figure was from another disk'
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
-  tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
+  tot amend - -m 'A typo in the figure' <R3.A1a.md
 
 A file is Markdown with a head of fields. Fields that are left out do not change:
 
@@ -63,29 +62,26 @@ After `Reason:`, state what was wrong and correct the text. Fields that you leav
 Everything below this line is ignored. If unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
-    let (id, rest) = id_and_rest(&arguments.what)?;
-    let subject = LocalTools::new("tot amend", &arguments.work)?.subject(id)?;
+    let subject = LocalTools::new("tot amend", &arguments.work)?.subject()?;
     if let Some(state) = &arguments.state.state {
-        let [node] = rest else { return Err(misused("with --state, name a node")) };
-        let changed = (&place::node(node)?, state.as_str());
+        let node = arguments.what.as_ref().ok_or_else(|| misused("with --state, name a node"))?;
+        let changed = (&subject.node_id(node)?, state.as_str());
         return state::change(&subject, &arguments.state, changed, arguments.message.as_deref());
     }
-    let call = match rest {
-        [] if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
-        [] if arguments.conclusion => match piped()? {
+    let node = arguments.what.as_ref().and_then(|what| what.parse::<NodeId>().ok());
+    let call = match (&arguments.what, node) {
+        (None, _) if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
+        (None, _) if arguments.conclusion => match piped()? {
             Some(text) => of_conclusion(&text)?,
             None => return edit(&subject, None, arguments),
         },
-        [file] if arguments.conclusion && file.parse::<NodeId>().is_err() => {
-            of_conclusion(&work::read(file)?)?
-        }
-        [node] if node.parse::<NodeId>().is_ok() => return edit(&subject, Some(&node.parse()?), arguments),
-        [file] => of_text(&work::read(file)?)?,
-        [] => match piped()? {
+        (None, _) => match piped()? {
             Some(text) => of_text(&text)?,
             None => return Err(misused("name a node, or --conclusion")),
         },
-        _ => return Err(misused("give one node, or one file")),
+        (Some(_), Some(node)) => return edit(&subject, Some(&node), arguments),
+        (Some(file), None) if arguments.conclusion => of_conclusion(&work::read(file)?)?,
+        (Some(file), None) => of_text(&subject.read(file)?)?,
     };
     subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines)
 }

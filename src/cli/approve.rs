@@ -23,8 +23,6 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ApproveArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
     /// Comment stored with the sign-off
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
@@ -40,7 +38,7 @@ pub(super) struct ApproveArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot approve 0196 -m \"Tried R3.A1a myself\"
+  tot approve -m \"Tried R3.A1a myself\"
   tot approve --reject -m \"R2.B rests on one blog post\"
   tot sync                                  sends it to the others
 
@@ -61,7 +59,7 @@ pub(super) struct ApproveDocument {
 
 pub(super) fn run(arguments: &ApproveArguments) -> CommandResult {
     let place = arguments.common.place()?;
-    let path = place.folder(arguments.id.as_deref())?;
+    let path = place.folder()?;
     let decision = if arguments.reject { SignOffDecision::Rejected } else { SignOffDecision::Approved };
     let text = arguments.message.as_deref().unwrap_or_default();
     let snapshot = place.store.load(&path)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::caller::caller;
-use super::place::{Common, is_node, node as node_id, split_id};
+use super::place::Common;
 use super::print::{say_json, stored, warn};
 use super::{CommandResult, misused, refused, say};
 use crate::base::world::World;
@@ -28,9 +28,11 @@ pub(super) const MOST: u64 = 8 << 20;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AttachArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), the node, then the files; - for standard input
-    #[arg(value_names = ["NODE", "FILE"], required = true, num_args = 2..)]
-    what: Vec<String>,
+    /// Node
+    node: String,
+    /// Files; - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
     /// Name for the attachment of a single file; default: the file's own name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -44,22 +46,18 @@ pub(super) struct AttachArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot attach R2.A1 timings.csv plot.png
-  cargo bench 2>&1 | tot attach 0196 R2.A1 - --name bench.log";
+  cargo bench 2>&1 | tot attach R2.A1 - --name bench.log";
 
 pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
-    let (id, rest) = split_id(&arguments.what, is_node);
-    let (node, files) = match rest {
-        [node, files @ ..] if !files.is_empty() => (node, files),
-        _ => return Err(misused("name a node and files")),
-    };
-    let node = node_id(node)?;
+    let files = &arguments.files;
     if arguments.name.is_some() && files.len() > 1 {
         return Err(misused("--name is for one file"));
     }
     let files = files.iter().map(|file| read(file, arguments.name.as_deref(), arguments.max_bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.common.place()?;
-    let path = place.folder(id)?;
+    let path = place.folder()?;
+    let node = place.node_id(&path, &arguments.node)?;
     let session = place.store.id(&path)?.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)
         .with_attachment_max(arguments.max_bytes);

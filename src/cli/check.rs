@@ -8,9 +8,9 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::place::{Common, EVERYWHERE, Location, origin};
+use super::place::{Common, EVERYWHERE, origin};
 use super::print::say_fields;
-use super::{CommandResult, ExitResult, chain, is_repository, misused, passed, say};
+use super::{ExitResult, chain, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
 use crate::service::check::{self, Finding, Objects, Severity};
@@ -22,10 +22,10 @@ use crate::text::{counted, one_line, sentence};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
-    /// Investigations: folders (also bare clones), folders that contain several, or ids, prefixes or suffixes; default: the
-    /// current one, or all in the root
-    #[arg(value_name = "INVESTIGATION")]
-    investigations: Vec<PathBuf>,
+    /// Folders of investigations (also bare clones), or folders that contain several; default: the current investigation, or all
+    /// in the root
+    #[arg(value_name = "FOLDER", conflicts_with = "signatures")]
+    folders: Vec<PathBuf>,
     /// Also verify the hash of every object in the repository
     #[arg(long)]
     full: bool,
@@ -63,7 +63,7 @@ States of a sign-off:
 
 Examples:
   tot check                       all investigations, or the current one
-  tot check 0196 --full --lost    one investigation, with every object and lost commits
+  tot check -i 0196 --full --lost one investigation, with every object and lost commits
   tot check --references --strict in the CI of the cited project
   tot check --signatures --allowed-signers team/allowed_signers
   tot check --signatures --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
@@ -101,12 +101,7 @@ struct CheckedReference {
 
 pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     if arguments.signatures {
-        let id = match arguments.investigations.as_slice() {
-            [] => None,
-            [one] => Some(one.to_string_lossy()),
-            _ => return Err(misused("--signatures takes one investigation")),
-        };
-        return signatures::run(id.as_deref(), arguments.allowed_signers.as_deref(), &arguments.common);
+        return signatures::run(arguments.allowed_signers.as_deref(), &arguments.common);
     }
     let project = match &arguments.project {
         _ if !arguments.references => None,
@@ -116,14 +111,9 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
             Some(Project::here().ok_or_else(|| misused(reason))?)
         }
     };
-    let place = arguments.common.place()?;
-    let all = match arguments.investigations.as_slice() {
-        [] => vec![place.here()?.to_owned()],
-        named => named.to_vec(),
-    };
     let mut reports = Vec::new();
-    for path in &all {
-        let folders = folders(&place, path)?;
+    for path in &arguments.common.paths(&arguments.folders)? {
+        let folders = folders(path)?;
         if folders.is_empty() {
             let reason = "contains no investigation: give an investigation's folder, or a folder that contains several";
             return Err(format!("{} {reason}", path.display()).into());
@@ -147,15 +137,13 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     Ok(passed(errors == 0 && !(arguments.strict && is_lost)))
 }
 
-/// Returns the repositories that a path or an id refers to, including unreadable ones, which must be reported.
-fn folders(place: &Location, path: &Path) -> CommandResult<Vec<PathBuf>> {
+/// Returns the repositories in a folder, including unreadable ones, which must be reported.
+fn folders(path: &Path) -> Result<Vec<PathBuf>, String> {
     if is_repository(path) {
         return Ok(vec![origin(path)]);
     }
-    match path.to_str() {
-        _ if path.exists() => {}
-        Some(id) if path.components().count() == 1 => return Ok(vec![place.folder(Some(id))?]),
-        _ => return Err(format!("{} does not exist", path.display()).into()),
+    if !path.exists() {
+        return Err(format!("{} does not exist", path.display()));
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));

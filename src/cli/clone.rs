@@ -20,25 +20,22 @@ pub(super) struct CloneArguments {
     /// Address of the repository, as for git clone
     #[arg(value_parser = remote_address)]
     url: String,
-    /// Investigations to clone from a repository with several: ids, prefixes or suffixes; default: all
-    #[arg(value_name = "ID")]
-    ids: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot clone git@example.org:team/research.git       all investigations of a team
-  tot clone git@example.org:team/research.git 0196  one of them
-  tot clone https://example.org/me/sky.git          a repository with a single investigation";
+  tot clone git@example.org:team/research.git          all investigations of a team
+  tot clone git@example.org:team/research.git -i 0196  one of them
+  tot clone https://example.org/me/sky.git             a repository with a single investigation";
 
 pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     let place = arguments.common.place()?;
     let git = GitProgram::find(super::is_person())?;
     let progress = Progress::new();
     let show = |what: &str| progress.show(what);
-    let cloned = clone(&place.store, &git, &arguments.url, &arguments.ids, &show);
+    let cloned = clone(&place.store, &git, &arguments.url, &place.ids, &show);
     progress.clear();
     let cloned = cloned.map_err(|error| shown(&error))?;
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();

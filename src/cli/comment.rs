@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::caller::caller;
 use super::editor::{self, Edited};
-use super::place::{Common, Location, id_and_node};
+use super::place::{Common, Location};
 use super::print::{say_fields, stored, warn};
 use super::work::given;
 use super::{CommandResult, refused, say};
@@ -23,9 +23,8 @@ use crate::text::{one_line, shorten};
 #[derive(Args)]
 #[command(after_long_help = COMMENT_EXAMPLES)]
 pub(super) struct CommentArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), and the node
-    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// Node; default: the whole investigation
+    node: Option<String>,
     /// Reply to another comment: its id, or a part of the id
     #[arg(long, value_name = "COMMENT")]
     reply_to: Option<String>,
@@ -43,9 +42,8 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = OBJECT_EXAMPLES)]
 pub(super) struct ObjectArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the node
-    #[arg(value_names = ["NODE"], required = true, num_args = 1..=2)]
-    what: Vec<String>,
+    /// Node
+    node: String,
     #[command(flatten)]
     how: CommentOptions,
 }
@@ -53,16 +51,14 @@ pub(super) struct ObjectArguments {
 const OBJECT_EXAMPLES: &str = "\
 Examples:
   tot object R2.A1 -m 'The cache was warm: rerun it after a restart.'
-  tot object 0196 R2.A1                  in your editor";
+  tot object R2.A1                       in your editor";
 
 /// Resolve an objection, and say how. The node's author cannot do this.
 #[derive(Args)]
 #[command(after_long_help = RESOLVE_EXAMPLES)]
 pub(super) struct ResolveArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the objection: its id, a part of the id, or
-    /// its node if that has only one objection
-    #[arg(value_names = ["COMMENT"], required = true, num_args = 1..=2)]
-    what: Vec<String>,
+    /// Objection: its id, a part of the id, or its node if that has only one objection
+    comment: String,
     #[command(flatten)]
     how: CommentOptions,
 }
@@ -82,27 +78,28 @@ struct CommentOptions {
 }
 
 pub(super) fn comment(arguments: &CommentArguments) -> CommandResult {
-    let CommentArguments { what, reply_to, how } = arguments;
+    let CommentArguments { node, reply_to, how } = arguments;
     let kind = if reply_to.is_some() { CommentKind::Answer } else { CommentKind::Comment };
-    talk(kind, what, reply_to.as_deref(), how)
+    talk(kind, node.as_deref(), reply_to.as_deref(), how)
 }
 
 pub(super) fn object(arguments: &ObjectArguments) -> CommandResult {
-    talk(CommentKind::Objection, &arguments.what, None, &arguments.how)
+    talk(CommentKind::Objection, Some(&arguments.node), None, &arguments.how)
 }
 
 pub(super) fn resolve(arguments: &ResolveArguments) -> CommandResult {
-    let (what, named) = match arguments.what.split_last() {
-        Some((named, rest)) => (rest, Some(named.as_str())),
-        None => (&[][..], None),
-    };
-    talk(CommentKind::Resolution, what, named, &arguments.how)
+    talk(CommentKind::Resolution, None, Some(&arguments.comment), &arguments.how)
 }
 
-fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &CommentOptions) -> CommandResult {
-    let (id, node) = id_and_node(what)?;
+fn talk(
+    kind: CommentKind,
+    node: Option<&str>,
+    reply_to: Option<&str>,
+    how: &CommentOptions,
+) -> CommandResult {
     let place = how.common.place()?;
-    let path = place.folder(id)?;
+    let path = place.folder()?;
+    let node = node.map(|word| place.node_id(&path, word)).transpose()?;
     let words = CommentRequest { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
     let said = tell(&written, how);
@@ -154,7 +151,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     let (text, kept) = match given(message)? {
         Some(text) => (text, None),
         None => {
-            let edited = edited(path, investigation, kind, node, reply_to.as_ref())?;
+            let edited = edited(place, path, investigation, kind, node, reply_to.as_ref())?;
             (edited.text.clone(), Some(edited))
         }
     };
@@ -210,6 +207,7 @@ fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> Command
 
 /// Opens an editor for the comment.
 fn edited(
+    place: &Location,
     path: &Path,
     investigation: &Investigation,
     kind: CommentKind,
@@ -230,13 +228,13 @@ fn edited(
     if let Some(comment) = reply_to {
         help.push_str(&format!("\n{} wrote:\n{}\n", one_line(comment.author.label()), comment.text));
     }
-    let id = investigation.meta().id;
     let again = match (kind, reply_to, about) {
-        (CommentKind::Resolution, Some(objection), _) => format!("tot resolve {id} {} <", objection.id),
-        (_, Some(comment), _) => format!("tot comment {id} --reply-to {} <", comment.id),
-        (CommentKind::Objection, None, Some(node)) => format!("tot object {id} {node} <"),
-        (_, None, Some(node)) => format!("tot comment {id} {node} <"),
-        (_, None, None) => format!("tot comment {id} <"),
+        (CommentKind::Resolution, Some(objection), _) => ("tot resolve", format!("{} <", objection.id)),
+        (_, Some(comment), _) => ("tot comment", format!("--reply-to {} <", comment.id)),
+        (CommentKind::Objection, None, Some(node)) => ("tot object", format!("{node} <")),
+        (_, None, Some(node)) => ("tot comment", format!("{node} <")),
+        (_, None, None) => ("tot comment", "<".to_owned()),
     };
+    let again = place.command(again.0, &again.1);
     editor::write(&path.join(".git"), "TOT_COMMENT.md", "", &help, again)
 }

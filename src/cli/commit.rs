@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::draft::{self, DraftFields, plain_text};
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped, transition_lines};
-use super::{ExitResult, misused};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped, transition_lines};
+use super::{CommandResult, ExitResult, misused};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{needs, states_that_count};
 use crate::domain::{Caller, Node, NodeId};
@@ -24,10 +24,9 @@ use finding::FindingArguments;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then a pending node to describe in your editor, or
-    /// files with one result each; - for standard input. Default: the first pending node, or standard input unless it is a
-    /// terminal
-    #[arg(value_names = ["ID", "NODE|FILE"])]
+    /// Pending node to describe in your editor, or files with one result each; - for standard input. Default: the first pending
+    /// node, or standard input unless it is a terminal
+    #[arg(value_name = "NODE|FILE")]
     what: Vec<String>,
     #[command(flatten)]
     finding: FindingArguments,
@@ -40,7 +39,7 @@ Examples:
   tot commit R2.A1                  in your editor
   tot commit R2.A1 found.md         from a file that need not name the node
   tot commit R2.A1.md R2.A2.md      two results in one commit
-  tot commit 0196 - <result.md
+  tot commit - <result.md
   tot commit -m 'The planner picks another index after the upgrade'
   tot commit R1.A -m 'The disk is as fast as before' --state DEAD
 
@@ -61,21 +60,24 @@ confirmation did not try), refutes, commands, references, links, attachments, st
 tot_commit is also accepted, and can contain several results.";
 
 pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
-    let (id, rest) = id_and_rest(&arguments.what)?;
-    let subject = LocalTools::new("tot commit", &arguments.work)?.subject(id)?;
-    let (named, files) = match rest.split_first() {
-        Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
-        _ => (None, rest),
-    };
-    match &arguments.finding.message {
-        Some(text) if files.is_empty() => return finding::commit(&subject, &arguments.finding, text, named),
-        Some(_) => return Err(misused("with -m, give only a node")),
-        None => {}
+    let subject = LocalTools::new("tot commit", &arguments.work)?.subject()?;
+    let what = arguments.what.as_slice();
+    if let Some(text) = &arguments.finding.message {
+        let named = match what {
+            [] => None,
+            [node] => Some(subject.node_id(node)?),
+            _ => return Err(misused("with -m, give only a node")),
+        };
+        return finding::commit(&subject, &arguments.finding, text, named);
     }
-    let piped = if rest.is_empty() { piped()? } else { None };
+    let (named, files) = match what.split_first() {
+        Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
+        _ => (None, what),
+    };
+    let piped = if what.is_empty() { piped()? } else { None };
     let call = match (files, piped) {
         (_, Some(text)) => of_text(&text)?,
-        ([_, ..], None) => of_files(files, named.as_ref())?,
+        ([_, ..], None) => of_files(&subject, files, named.as_ref())?,
         _ => return edit(&subject, pending(&subject, named.as_ref())?),
     };
     subject.tell(committed(&subject, call, &subject.caller()?), lines)
@@ -104,11 +106,11 @@ fn of_text(text: &str) -> Result<DraftFields, draft::DraftError> {
 }
 
 /// Reads the results in all files into one call. A result that names no node belongs to the node on the command line.
-fn of_files(files: &[String], node: Option<&NodeId>) -> Result<DraftFields, String> {
+fn of_files(subject: &WorkTarget, files: &[String], node: Option<&NodeId>) -> CommandResult<DraftFields> {
     let mut results = Vec::new();
     for file in files {
         let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
-        let mut call = of_text(&work::read(file)?).map_err(|error| format!("{named}{error}"))?;
+        let mut call = of_text(&subject.read(file)?).map_err(|error| format!("{named}{error}"))?;
         match call.remove("results") {
             Some(Value::Array(more)) => results.extend(more),
             other => results.extend(other),
@@ -119,13 +121,13 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<DraftFields, Stri
         (Some(node), [Value::Object(result)]) => {
             let own = result.entry("nodeId").or_insert_with(|| node.to_string().into());
             if *own != node.to_string() {
-                return Err(format!(
-                    "{node} was named, but the file is about {}",
-                    one_line(own.as_str().unwrap_or_default())
-                ));
+                let other = one_line(own.as_str().unwrap_or_default());
+                return Err(format!("{node} was named, but the file is about {other}").into());
             }
         }
-        (Some(node), _) => return Err(format!("{node} was named, but the files contain several results")),
+        (Some(node), _) => {
+            return Err(format!("{node} was named, but the files contain several results").into());
+        }
     }
     Ok(DraftFields::from_iter([("results".to_owned(), Value::Array(results))]))
 }

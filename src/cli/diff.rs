@@ -3,16 +3,16 @@
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::CommandResult;
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
-use super::{CommandResult, misused};
 use crate::domain::{AttachmentName, Comment, Happening, NodeId};
 use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 use crate::json::CommentJson;
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
-use crate::report::{self, NoRange, Range, changes, verb_of};
+use crate::report::{self, Range, changes, verb_of};
 use crate::service::reply::Advised;
 use crate::text::{counted, made_visible, one_line};
 
@@ -20,9 +20,9 @@ use crate::text::{counted, made_visible, one_line};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DiffArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the two commits
-    #[arg(value_names = ["A..B"], required = true, num_args = 1..=2)]
-    what: Vec<String>,
+    /// The two commits
+    #[arg(value_name = "A..B")]
+    range: Range,
     /// Print a short Markdown summary, for a pull request, a mail or a chat
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -40,30 +40,25 @@ facts?: [{name, before, after}], rulesetChanged}, where change is added, changed
 
 Examples:
   tot diff ended/1..               what has changed since it ended
-  tot diff 0196 HEAD~10..HEAD
-  tot diff --markdown 0196 main..  a summary to post
+  tot diff HEAD~10..HEAD
+  tot diff --markdown main..       a summary to post
   tot-report investigations/ID --compare A.. --out site    a page with more detail";
 
 pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
-    let (id, range) = match arguments.what.as_slice() {
-        [range] => (None, range),
-        [id, range] => (Some(id.as_str()), range),
-        _ => return Err(misused(NoRange)),
-    };
-    let Range { from, to } = range.parse().map_err(misused)?;
+    let Range { from, to } = &arguments.range;
     let place = arguments.common.place()?;
-    let path = place.folder(id)?;
-    let (mut before, mut after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
+    let path = place.folder()?;
+    let (mut before, mut after) = (place.store.load_at(&path, from)?, place.store.load_at(&path, to)?);
     let withheld = report::withheld(&place.store, &path, arguments.withhold.ignore_uncommitted)?;
     withheld.hide(&mut before);
     withheld.hide(&mut after);
     if arguments.markdown {
-        return page(&changes::markdown(&Diff::new(&before, &after), [&from, &to]));
+        return page(&changes::markdown(&Diff::new(&before, &after), [from, to]));
     }
     let diff = Diff::new(&before, &after);
     match arguments.common.json {
         true => say_fields(&document(&diff)),
-        false => page(&shown(&diff, [&from, &to], Screen { columns: columns() })),
+        false => page(&shown(&diff, [from, to], Screen { columns: columns() })),
     }
 }
 

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use clap::{Args, ValueEnum};
 
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, piped};
-use super::{CommandResult, ExitResult, misused, value_name};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
+use super::{CommandResult, ExitResult, value_name};
 use crate::decide::end::{Bind, EarlyStop, End};
 use crate::decide::{Rejection, blockers};
 use crate::domain::{BoundAs, StopReason};
@@ -17,10 +17,9 @@ use crate::text::{counted, one_line, shorten};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct EndArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then a file with the conclusion; - for standard
-    /// input
-    #[arg(value_names = ["ID", "FILE"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// File with the conclusion; - for standard input
+    #[arg(conflicts_with = "message")]
+    file: Option<String>,
     /// Conclusion in Markdown; default: the file, standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
@@ -39,7 +38,7 @@ pub(super) struct EndArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot end                          in your editor, with the answers listed
-  tot end 0196 conclusion.md
+  tot end conclusion.md
   tot end --answer R4.A1a1 --rival R3.B conclusion.md
   tot end --stopped budget -m 'So far: the planner is the likely cause.'";
 
@@ -98,8 +97,7 @@ impl From<ReasonArgument> for StopReason {
 }
 
 pub(super) fn run(arguments: &EndArguments) -> ExitResult {
-    let (id, files) = id_and_rest(&arguments.what)?;
-    let subject = LocalTools::new("tot end", &arguments.work)?.subject(id)?;
+    let subject = LocalTools::new("tot end", &arguments.work)?.subject()?;
     let stopped =
         arguments.stopped.map(|reason| EarlyStop { reason: reason.into(), note: arguments.note.clone() });
     let caller = subject.caller()?;
@@ -116,10 +114,10 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
         let (shared, body, advice) = reply::ended(&written);
         Ok((shared, Advised { body, advice }))
     };
-    let conclusion = match (&arguments.message, files) {
-        (Some(text), []) => text.clone(),
-        (None, [file]) => work::read(file)?,
-        (None, []) => match piped()? {
+    let conclusion = match (&arguments.message, &arguments.file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(file)) => work::read(file)?,
+        (None, None) => match piped()? {
             Some(text) => text,
             None => {
                 may_end(&subject, arguments.stopped.is_some())?;
@@ -129,7 +127,6 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
                 return subject.call_edited(edited, |text| Ok::<_, Infallible>(call(text)), lines);
             }
         },
-        _ => return Err(misused("give one file, or --message")),
     };
     subject.tell(call(&conclusion), lines)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::place::{RootArgument, WithholdArgument};
+use super::place::{PlaceArguments, WithholdArgument};
 use super::{CommandResult, say};
 use crate::base::temporary::replace_file;
 use crate::report::{ReadOptions, ReportInput, document, export};
@@ -20,8 +20,6 @@ use crate::text::made_visible;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ExportArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
     /// Output format
     #[arg(long, short, value_name = "FORMAT")]
     format: ExportFormat,
@@ -31,13 +29,13 @@ pub(super) struct ExportArguments {
     #[command(flatten)]
     withhold: WithholdArgument,
     #[command(flatten)]
-    root: RootArgument,
+    place: PlaceArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot export 0196 --format bundle -o sky.bundle   everything with its history, for tot import
-  tot export --format mermaid                     for a README";
+  tot export -i 0196 --format bundle -o sky.bundle   everything with its history, for tot import
+  tot export --format mermaid                        for a README";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
@@ -59,8 +57,8 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
     if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
         return Err("a bundle is not text for a terminal: name a file with -o, or redirect it with >".into());
     }
-    let place = arguments.root.place()?;
-    let folder = place.folder(arguments.id.as_deref())?;
+    let place = arguments.place.place()?;
+    let folder = place.folder()?;
     let bytes = match arguments.format {
         ExportFormat::Bundle => bundle(&folder)?,
         format => {

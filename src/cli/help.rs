@@ -2,9 +2,8 @@
 //! test checks that the list is complete.
 
 use anstyle::Style;
-use clap::builder::Str;
+use clap::Command;
 use clap::builder::styling::Styles;
-use clap::{Arg, Command};
 
 /// Commands with the line that describes them.
 type HelpRow = (&'static [&'static str], &'static str);
@@ -22,8 +21,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
     (
         "Look",
         &[
-            (&["list", "use"], "list investigations; choose the default one"),
-            (&["status"], "show the verdict and the next step in five lines"),
+            (&["list", "status"], "list investigations; sum up one in five lines"),
             (&["show"], "show an investigation or a node"),
             (&["log", "diff"], "show the history; compare two commits"),
             (&["search"], "search the text of all investigations"),
@@ -67,6 +65,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
 
 /// Options accepted before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
+    ("-i, --investigation", "an id, or a part of one; also TOT_INVESTIGATION"),
     ("--root DIR", "investigations folder; also TOT_ROOT"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
     ("--help, --version", "show this help; show the version"),
@@ -95,35 +94,6 @@ pub(super) fn template() -> String {
             commands print one JSON document: `tot help scripts`."
 }
 
-/// Replaces the usage line with the one that people expect, such as `[ID] NODE`, since clap does not know that the first value in
-/// a list is optional. Every list that may begin with an investigation is an argument named `what`.
-pub(super) fn with_plain_usage(command: Command) -> Command {
-    let given = |arg: &Arg| {
-        let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
-        // The number of values that a required list has after the investigation.
-        let least = arg.get_num_args().filter(|_| arg.is_required_set()).map(|number| number.min_values());
-        let first = least.map(|_| "[ID]".to_owned());
-        let name = |(number, name): (usize, &Str)| match least.is_some_and(|least| number < least) {
-            true => name.to_string(),
-            false => format!("[{name}]"),
-        };
-        let names: Vec<String> = first.into_iter().chain(names.iter().enumerate().map(name)).collect();
-        let names = names.join(" ");
-        let is_open = arg.get_num_args().is_none_or(|number| number.max_values() == usize::MAX);
-        Some(names + if is_open { "..." } else { "" })
-    };
-    let Some(mut given) = command.get_positionals().find_map(given) else { return command };
-    for last in command.get_positionals().filter(|arg| arg.is_last_set()) {
-        let names = last.get_value_names().into_iter().flatten().map(|name| format!(" {name}"));
-        given = format!("{given} --{}...", names.collect::<String>());
-    }
-    let styles = Styles::styled();
-    let (literal, placeholder) = (styles.get_literal(), styles.get_placeholder());
-    let name = command.get_name();
-    let usage = format!("{literal}tot {name}{literal:#} {placeholder}[OPTIONS] {given}{placeholder:#}");
-    command.override_usage(usage)
-}
-
 /// Adds to the help of a command that checks something what the other ones check.
 pub(super) fn with_other_checks(command: Command) -> Command {
     let others = CHECKS.iter().filter(|(names, _)| !names.contains(&command.get_name()));
@@ -138,6 +108,8 @@ pub(super) fn with_other_checks(command: Command) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use clap::Arg;
+
     use super::*;
     use crate::cli::place::EVERYWHERE;
     use crate::cli::topics::TOPICS;
@@ -177,38 +149,6 @@ mod tests {
         let help = command().render_long_help().to_string();
         assert!(help.lines().count() <= 40, "{help}");
         help.lines().for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
-    }
-
-    #[test]
-    fn a_command_line_reads_as_people_write_it() {
-        let mut all = command();
-        all.build();
-        let lines = all.get_subcommands_mut().map(|it| it.render_usage().to_string());
-        let lines: Vec<String> = lines.filter(|line| line.contains("[ID]")).collect();
-        insta::assert_snapshot!(lines.join("\n"), @"
-            Usage: tot amend [OPTIONS] [ID] [NODE|FILE]
-            Usage: tot approve [OPTIONS] [ID]
-            Usage: tot attach [OPTIONS] [ID] NODE FILE...
-            Usage: tot clone [OPTIONS] <URL> [ID]...
-            Usage: tot comment [OPTIONS] [ID] [NODE]
-            Usage: tot commit [OPTIONS] [ID] [NODE|FILE]...
-            Usage: tot diff [OPTIONS] [ID] A..B
-            Usage: tot end [OPTIONS] [ID] [FILE]
-            Usage: tot export [OPTIONS] --format <FORMAT> [ID]
-            Usage: tot log [OPTIONS] [ID] [NODE|BRANCH]
-            Usage: tot merge [OPTIONS] --resolve [ID]
-            Usage: tot next [OPTIONS] [ID] [NODE]...
-            Usage: tot object [OPTIONS] [ID] NODE
-            Usage: tot propose [OPTIONS] [ID] [TITLE|FILE]...
-            Usage: tot rerun [OPTIONS] [ID] [NODE]...
-            Usage: tot resolve [OPTIONS] [ID] COMMENT
-            Usage: tot review [OPTIONS] [ID]
-            Usage: tot run [OPTIONS] [ID] [NODE] -- COMMAND...
-            Usage: tot show [OPTIONS] [ID] [NODE]
-            Usage: tot status [OPTIONS] [ID]
-            Usage: tot sync [OPTIONS] [ID]...
-            Usage: tot use [OPTIONS] [ID]
-            ");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::place::{Common, Location};
+use super::place::{EVERYWHERE, Location, RootArgument};
 use super::print::{say, say_fields, tell};
 use super::{ExitResult, Progress, chain, passed};
 use crate::service::remote::GitProgram;
@@ -31,7 +31,10 @@ pub(super) struct ImportArguments {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    common: Common,
+    root: RootArgument,
+    /// Print one JSON document
+    #[arg(long, help_heading = EVERYWHERE)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -65,7 +68,7 @@ impl From<SyncError> for FileError {
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
-    let place = arguments.common.place()?;
+    let place = arguments.root.place()?;
     let progress = Progress::new();
     let mut files = Vec::new();
     for file in &arguments.files {
@@ -80,7 +83,7 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
     }
     progress.clear();
     let failed = files.iter().filter(|entry| entry.outcome.is_err()).count();
-    if arguments.common.json {
+    if arguments.json {
         let files: Vec<Value> = files.iter().map(entry).collect();
         say_fields(&json!({"dryRun": arguments.dry_run, "files": files, "failed": failed}))?;
     } else {

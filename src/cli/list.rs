@@ -22,8 +22,7 @@ use crate::text::{columns as width, counted, one_line};
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArguments {
     /// Words that must all occur in the id, the title, the question or the ruleset's name
-    #[arg(value_name = "TEXT")]
-    words: Vec<String>,
+    text: Vec<String>,
     /// Only investigations that have not ended; same as --state open
     #[arg(long)]
     open: bool,
@@ -107,12 +106,15 @@ struct ListedInvestigation {
 
 pub(super) fn run(arguments: &ListArguments) -> CommandResult {
     let place = arguments.common.place()?;
-    let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
+    let words = Some(arguments.text.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
     if let Some(note) = place.note.as_ref().filter(|_| place.existing().is_ok()) {
         tell(&format!("tot list: {note}"));
     }
-    let listed = place.existing()?.list(&filter)?.entries;
+    let mut listed = place.existing()?.list(&filter)?.entries;
+    if let Some(given) = place.given()? {
+        listed.retain(|entry| given.contains(&entry.path));
+    }
     let found = parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, entry));
     let mut wanted = arguments.state.clone();
     wanted.extend(arguments.open.then_some(InvestigationState::Open));

@@ -4,12 +4,12 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::CommandResult;
-use super::place::Common;
+use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
+use super::{CommandResult, Misused};
 use crate::domain::node::program_of;
-use crate::domain::{Happening, NodeId};
+use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::one_line;
@@ -18,10 +18,9 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct LogArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then a node such as R2.A1, or a branch: A1 means
-    /// R2.A1 and all nodes below it
-    #[arg(value_names = ["ID", "NODE|BRANCH"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// Node, such as R2.A1, or words of its title; or a branch: A1 means R2.A1 and all nodes below it
+    #[arg(value_name = "NODE|BRANCH")]
+    subject: Vec<String>,
     /// Maximum number of commits
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
@@ -34,8 +33,8 @@ With --json: {sessionId, commits: [{commit, at, author, agentId?, client?, subje
 
 Examples:
   tot log                 all commits of the current investigation
-  tot log 0196 R2.A1      those of one node
-  tot log 0196 A1 -n 20   the 20 newest of R2.A1 and the nodes below it
+  tot log R2.A1           those of one node
+  tot log A1 -n 20        the 20 newest of R2.A1 and the nodes below it
   git log -p              in the investigation's folder: every changed line";
 
 #[derive(Serialize)]
@@ -69,9 +68,10 @@ enum LogSubject {
 }
 
 pub(super) fn run(arguments: &LogArguments) -> CommandResult {
-    let (id, of) = parse_subject(&arguments.what);
     let place = arguments.common.place()?;
-    let snapshot = place.store.load(&place.folder(id)?)?;
+    let snapshot = place.store.load(&place.folder()?)?;
+    let investigation = &snapshot.investigation;
+    let of = subject(investigation, &arguments.subject)?;
     // Reading stops once there are enough commits.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
         left == Some(0)
     })?;
     let is_known = |fits: &dyn Fn(&NodeId) -> bool| {
-        let there = snapshot.investigation.nodes().any(|node| fits(&node.id));
+        let there = investigation.nodes().any(|node| fits(&node.id));
         there || history.iter().flat_map(|entry| &entry.happenings).filter_map(Happening::node_id).any(fits)
     };
     match &of {
@@ -87,30 +87,33 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
             return Err(format!("there was never a node {node}").into());
         }
         LogSubject::Branch(branch) if !is_known(&|id| is_in(id, branch)) => {
-            return Err(format!("there was never a branch {}", one_line(branch)).into());
+            named_node(investigation, &arguments.subject)?;
         }
         _ => {}
     }
     let commits = history.iter().filter(|entry| fits(entry, &of));
     let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of)).collect();
     match arguments.common.json {
-        true => say_fields(&json!({"sessionId": snapshot.investigation.meta().id, "commits": commits})),
+        true => say_fields(&json!({"sessionId": investigation.meta().id, "commits": commits})),
         false => page(&shown(&commits, Screen { columns: columns() })),
     }
 }
 
-/// Parses the arguments: an id, then a node or a branch.
-fn parse_subject(what: &[String]) -> (Option<&str>, LogSubject) {
-    let of = |text: &str| match text.parse() {
-        Ok(node) => LogSubject::Node(node),
-        Err(_) => LogSubject::Branch(text.to_owned()),
+/// Returns what the words name: a branch, a node, or everything. What has no node today may have been in the history.
+fn subject(investigation: &Investigation, words: &[String]) -> CommandResult<LogSubject> {
+    let branch = match words {
+        [] => return Ok(LogSubject::All),
+        [word] => Some(word).filter(|word| !word.contains(char::is_whitespace)),
+        _ => None,
     };
-    match what {
-        [] => (None, LogSubject::All),
-        // Investigation ids are in lower case; node ids begin with a capital letter.
-        [one] if one.starts_with(|c: char| c.is_ascii_uppercase()) => (None, of(one)),
-        [one] => (Some(one), LogSubject::All),
-        [id, one, ..] => (Some(id), of(one)),
+    match (named_node(investigation, words), branch) {
+        (_, Some(word)) if word.parse::<NodeId>().is_ok() => Ok(LogSubject::Node(word.parse()?)),
+        (_, Some(word)) if investigation.nodes().any(|node| is_in(&node.id, word)) => {
+            Ok(LogSubject::Branch(word.clone()))
+        }
+        (Ok(node), _) => Ok(LogSubject::Node(node.id.clone())),
+        (Err(error), Some(word)) if !error.is::<Misused>() => Ok(LogSubject::Branch(word.clone())),
+        (Err(error), _) => Err(error),
     }
 }
 
@@ -212,18 +215,5 @@ mod tests {
         ] {
             assert_eq!(is_in(&node.parse().unwrap(), branch), is, "{node} {branch}");
         }
-    }
-
-    #[test]
-    fn an_id_a_node_and_a_branch_are_told_apart() {
-        let of = |what: &[&str]| {
-            let what: Vec<String> = what.iter().map(ToString::to_string).collect();
-            let (id, of) = parse_subject(&what);
-            (id.map(str::to_owned), of)
-        };
-        assert_eq!(of(&[]), (None, LogSubject::All));
-        assert_eq!(of(&["0196"]), (Some("0196".into()), LogSubject::All));
-        assert_eq!(of(&["A1"]), (None, LogSubject::Branch("A1".into())));
-        assert_eq!(of(&["0196", "R2.A1"]), (Some("0196".into()), LogSubject::Node("R2.A1".parse().unwrap())));
     }
 }

@@ -22,9 +22,6 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct MergeArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    #[arg(value_name = "ID")]
-    id: Option<String>,
     /// Resolve the conflicts left by git
     #[arg(long, required = true)]
     resolve: bool,
@@ -35,7 +32,7 @@ pub(super) struct MergeArguments {
 const EXAMPLES: &str = "\
 Examples:
   git pull; tot merge --resolve     in an investigation's folder, after git reported CONFLICT
-  tot merge --resolve 0196          after `tot check` reported conflict markers";
+  tot merge --resolve -i 0196       after `tot check` reported conflict markers";
 
 /// The JSON output of `tot merge`.
 #[derive(Default, Serialize)]
@@ -52,7 +49,7 @@ struct MergeDocument {
 
 pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     let place = arguments.common.place()?;
-    let path = place.folder(arguments.id.as_deref())?;
+    let path = place.folder()?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = MergeDocument::default();
     // Checked first: if the merge is impossible, the user's work tree stays unchanged.

@@ -13,7 +13,6 @@ mod approve;
 mod attach;
 mod caller;
 mod check;
-mod choose;
 pub mod client_config;
 mod clone;
 mod comment;
@@ -30,6 +29,7 @@ mod interrupt;
 mod list;
 mod log;
 mod merge;
+mod misplaced;
 mod next;
 mod place;
 mod print;
@@ -64,6 +64,7 @@ use std::time::{Duration, Instant};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use misplaced::Misplaced;
 use print::say;
 use serde_json::json;
 
@@ -81,9 +82,12 @@ use crate::text::{causes, counted, made_visible, one_line, shorten};
 #[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
     /// Investigations folder; also accepted after the command
-    // Not global: only the commands that use this option accept it.
+    // Not global, as -i: only the commands that use these options accept them.
     #[arg(long, value_name = "DIR", value_parser = root::path())]
     root: Option<PathBuf>,
+    /// Investigation; also accepted after the command
+    #[arg(short, long, value_name = "ID")]
+    investigation: Vec<String>,
     /// When to print in color. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true, help_heading = place::EVERYWHERE)]
     color: ColorChoice,
@@ -130,7 +134,6 @@ enum TotCommand {
     Start(start::StartArguments),
     Status(status::StatusArguments),
     Sync(sync::SyncArguments),
-    Use(choose::UseArguments),
     /// Print shell completions, write manual pages, or list, show and check rulesets
     #[command(subcommand, after_long_help = util::EXAMPLES)]
     Util(util::UtilCommand),
@@ -162,11 +165,36 @@ struct McpCommand {
 
 /// Runs the command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let (name, tot, is_json) = match parse_tot(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let misplaced = Misplaced::find(command(), &arguments);
+    let (name, tot, is_json) = match parse_tot(arguments, misplaced.as_ref()) {
         Ok(parsed) => parsed,
         Err(status) => return status,
     };
-    let worked = match tot.command {
+    let worked = unless_misplaced(misplaced, tot.root.as_deref(), || run(tot.command));
+    worked.unwrap_or_else(|error| finish(&format!("tot{name}"), is_json, error))
+}
+
+/// Runs a command, unless one of its arguments is an investigation's id. Any part of an id counts if the argument turned out to
+/// be nothing else.
+fn unless_misplaced(
+    misplaced: Option<Misplaced>,
+    root: Option<&Path>,
+    run: impl FnOnce() -> ExitResult,
+) -> ExitResult {
+    let refused =
+        |is_any| misplaced.as_ref().filter(|it| it.is_id(root, is_any)).map(|it| misused(it.advice()));
+    match refused(false) {
+        Some(error) => Err(error),
+        None => run().map_err(|error| match error.is::<Misused>() {
+            true => error,
+            false => refused(true).unwrap_or(error),
+        }),
+    }
+}
+
+fn run(command: TotCommand) -> ExitResult {
+    match command {
         TotCommand::Amend(arguments) => amend::run(&arguments),
         TotCommand::Approve(arguments) => done(approve::run(&arguments)),
         TotCommand::Attach(arguments) => done(attach::run(&arguments)),
@@ -199,15 +227,13 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         TotCommand::Start(arguments) => start::run(&arguments),
         TotCommand::Status(arguments) => done(status::run(&arguments)),
         TotCommand::Sync(arguments) => sync::run(&arguments),
-        TotCommand::Use(arguments) => done(choose::run(&arguments)),
         TotCommand::Util(command) => done(util::run(command)),
-    };
-    worked.unwrap_or_else(|error| finish(&format!("tot{name}"), is_json, error))
+    }
 }
 
 /// Runs the command `tot-mcp`.
 pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse::<McpCommand>(arguments) {
+    match parse::<McpCommand>(arguments, None) {
         Ok(command) => {
             done(serving::run(command.arguments)).unwrap_or_else(|error| finish("tot-mcp", false, error))
         }
@@ -217,8 +243,11 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Runs the command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse::<report::ReportCommand>(arguments) {
-        Ok(command) => report::run(&command).unwrap_or_else(|error| finish("tot-report", false, error)),
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let misplaced = Misplaced::find(report::ReportCommand::command(), &arguments);
+    match parse::<report::ReportCommand>(arguments, misplaced.as_ref()) {
+        Ok(command) => unless_misplaced(misplaced, command.root(), || report::run(&command))
+            .unwrap_or_else(|error| finish("tot-report", false, error)),
         Err(status) => status,
     }
 }
@@ -246,11 +275,7 @@ fn passed(is_ok: bool) -> ExitCode {
 
 /// Returns the clap command for `tot`, with the help text from [`help`].
 fn command() -> clap::Command {
-    on_screen(
-        Tot::command()
-            .help_template(help::template())
-            .mut_subcommands(|it| help::with_other_checks(help::with_plain_usage(it))),
-    )
+    on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_other_checks))
 }
 
 /// Sets the help width to the terminal width. In a pipe, each paragraph is one line.
@@ -260,18 +285,25 @@ fn on_screen(command: clap::Command) -> clap::Command {
 
 /// Parses the arguments and sets the color mode. Returns the names of the command and its subcommands, the parsed arguments, and
 /// whether `--json` was given.
-fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot, bool), ExitCode> {
+fn parse_tot(
+    arguments: Vec<OsString>,
+    misplaced: Option<&Misplaced>,
+) -> Result<(String, Tot, bool), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
         let name = matches.subcommand_name().unwrap_or_default();
-        let takes_root = |command: &clap::Command| command.get_arguments().any(|it| it.get_id() == "root");
-        if tot.root.is_some() && !command().find_subcommand(name).is_some_and(takes_root) {
-            let reason = format!("`tot {name}` does not accept --root");
+        let takes = |option: &str| {
+            let is_taken = |of: &clap::Command| of.get_arguments().any(|it| it.get_long() == Some(option));
+            command().find_subcommand(name).is_some_and(is_taken)
+        };
+        let given = [("root", tot.root.is_some()), ("investigation", !tot.investigation.is_empty())];
+        if let Some((option, _)) = given.into_iter().find(|(option, given)| *given && !takes(option)) {
+            let reason = format!("`tot {name}` does not accept --{option}");
             return Err(command().error(ErrorKind::UnknownArgument, reason));
         }
         Ok((names(&matches), tot, wants_json(&matches)))
     });
-    let parsed = parsed.map_err(explained)?;
+    let parsed = parsed.map_err(|error| advised(error, misplaced))?;
     print::set_colour(parsed.1.color);
     Ok(parsed)
 }
@@ -288,13 +320,22 @@ fn wants_json(matches: &clap::ArgMatches) -> bool {
     of_command.try_get_one::<bool>("json").ok().flatten() == Some(&true) || wants_json(of_command)
 }
 
-fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, ExitCode> {
+fn parse<T: Parser>(
+    arguments: impl IntoIterator<Item = OsString>,
+    misplaced: Option<&Misplaced>,
+) -> Result<T, ExitCode> {
     let parsed = on_screen(T::command()).try_get_matches_from(arguments);
-    parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
+    parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| advised(error, misplaced))
+}
+
+/// Prints clap's message, with advice if an argument is misplaced, and returns the exit status.
+fn advised(mut error: clap::Error, misplaced: Option<&Misplaced>) -> ExitCode {
+    misplaced.into_iter().for_each(|it| it.advise(&mut error));
+    explained(error)
 }
 
 /// Commands, options and values of earlier versions, each with what to use instead.
-const REMOVED: [(&str, &str, &str); 20] = [
+const REMOVED: [(&str, &str, &str); 21] = [
     ("--as-new", "", "bundles keep their ids, and `tot import` reads only bundles"),
     ("--dimension", "", "name the combinations in the titles of what you propose"),
     ("--format <FORMAT>", "csv", "`--format json` has the same data"),
@@ -314,6 +355,7 @@ const REMOVED: [(&str, &str, &str); 20] = [
     ("reclassify", "", "`tot amend NODE --state STATE`, with the same options"),
     ("release", "", "`tot next --release NODE`"),
     ("ruleset", "", "`tot util ruleset`, with the same subcommands and options"),
+    ("use", "", "`-i ID` with any command, or TOT_INVESTIGATION"),
     ("verify", "", "`tot check --signatures`, with the same options"),
 ];
 
@@ -421,22 +463,12 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 /// Returns a hint on how to fix the error, if there is one.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
-    let hint = hint.or_else(|| error.downcast_ref().and_then(find_hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportReadError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     hint.or_else(|| error.downcast_ref().and_then(SyncError::hint))
-}
-
-/// Returns a hint for an investigation that was not found. A sentence given instead of an id was probably meant for `-m`.
-fn find_hint(error: &FindError) -> Option<String> {
-    match error {
-        FindError::NotFound { id, .. } if id.contains(' ') => {
-            Some("An id has no spaces: pass text with -m".to_owned())
-        }
-        other => other.hint(),
-    }
 }
 
 fn remote_address(text: &str) -> Result<String, RemoteError> {

@@ -4,7 +4,6 @@ mod claim;
 
 use clap::Args;
 
-use super::place::id_and_nodes;
 use super::work::{LocalTools, WorkArguments};
 use super::{ExitResult, done, misused};
 use crate::service::reply::Advised;
@@ -15,9 +14,9 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct NextArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes for --claim or --release
-    #[arg(value_names = ["ID", "NODE"])]
-    what: Vec<String>,
+    /// Nodes for --claim or --release
+    #[arg(value_name = "NODE")]
+    nodes: Vec<String>,
     /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
     max_tasks: u32,
@@ -44,7 +43,7 @@ pub(super) struct NextArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot next
-  tot next 0196 --max-tasks 3 --full
+  tot next --max-tasks 3 --full
   tot next --claim
   tot next --claim R2.A1 R2.A2          for an hour
   tot next --claim R2.A1 --for 240 --as reviewer-2
@@ -54,17 +53,16 @@ Examples:
 const UNNAMED: &str = "git does not know your name: name the claimant with --as";
 
 pub(super) fn run(arguments: &NextArguments) -> ExitResult {
-    let NextArguments { what, agent, minutes, work, .. } = arguments;
-    let (id, nodes) = id_and_nodes(what)?;
+    let NextArguments { nodes, agent, minutes, work, .. } = arguments;
     match nodes.is_empty() {
-        _ if arguments.release => return done(claim::release(what, &work.common)),
+        _ if arguments.release => return done(claim::release(nodes, &work.common)),
         true => {}
         false if arguments.claim => {
-            return done(claim::claim(what, agent.as_deref(), *minutes, &work.common));
+            return done(claim::claim(nodes, agent.as_deref(), *minutes, &work.common));
         }
         false => return Err(misused("nodes are for --claim and --release")),
     }
-    let subject = LocalTools::new("tot next", work)?.subject(id)?;
+    let subject = LocalTools::new("tot next", work)?.subject()?;
     let agent = match agent {
         None if arguments.claim => Some(subject.author()?.ok_or(UNNAMED)?),
         agent => agent.clone(),

@@ -1,18 +1,24 @@
-//! Finds the root and the investigations that a command works on.
+//! Finds the root, the investigations and the node that a command works on. None of them is guessed from the position of an
+//! argument: `-i` names an investigation, and what stands without an option is what the command is about.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::print::tell;
 use super::root::{self, Root};
-use super::{CommandResult, Misused};
-use crate::domain::{IdError, NodeId, SessionId};
-use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store, WorkTree};
-use crate::text::{one_line, shorten};
+use super::{CommandResult, chain, misused};
+use crate::domain::wording::command;
+use crate::domain::{Investigation, Node, NodeId};
+use crate::store::{FindError, ListFilter, ListState, Store, WorkTree};
+use crate::text::{one_line, shorten, without_case};
 
 /// The heading of the options that most commands have.
 pub(super) const EVERYWHERE: &str = "Options of all commands";
+
+/// The variable that names the investigation without `-i`.
+const VARIABLE: &str = "TOT_INVESTIGATION";
 
 /// The option `--root`.
 #[derive(Args)]
@@ -22,16 +28,28 @@ pub(super) struct RootArgument {
     root: Option<PathBuf>,
 }
 
-/// The maximum number of investigations listed when one must be chosen.
+/// The options of all commands that work on investigations.
+#[derive(Args)]
+pub(super) struct PlaceArguments {
+    #[command(flatten)]
+    root: RootArgument,
+    /// Investigation: its id, or the beginning or end of it; repeat the option to name several. Default: TOT_INVESTIGATION, the one
+    /// around the current folder, the only one, or the only open one
+    #[arg(short, long, value_name = "ID", global = true, help_heading = EVERYWHERE)]
+    pub investigation: Vec<String>,
+}
+
+/// The maximum number of investigations or nodes listed when one must be chosen.
 const NAMED: usize = 5;
+const NODES: usize = 10;
 /// The minimum number of characters shown of an id.
 const LEAST: usize = 4;
 
-/// The options of all commands that read investigations and print.
+/// The options of the commands that work on investigations and print.
 #[derive(Args)]
 pub(super) struct Common {
     #[command(flatten)]
-    root: RootArgument,
+    place: PlaceArguments,
     /// Print one JSON document
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
@@ -39,7 +57,34 @@ pub(super) struct Common {
 
 impl Common {
     pub(super) fn place(&self) -> CommandResult<Location> {
-        self.root.place()
+        self.place.place()
+    }
+
+    pub(super) fn paths(&self, folders: &[PathBuf]) -> CommandResult<Vec<PathBuf>> {
+        self.place.paths(folders)
+    }
+}
+
+impl PlaceArguments {
+    pub(super) fn root(&self) -> Option<&Path> {
+        self.root.root.as_deref()
+    }
+
+    pub(super) fn place(&self) -> CommandResult<Location> {
+        Ok(Location { ids: self.investigation.clone(), ..self.root.place()? })
+    }
+
+    /// Returns the investigations that a command reads: these folders and those named by `-i`. Without both, returns the current
+    /// investigation, or the root. A folder may contain several.
+    pub(super) fn paths(&self, folders: &[PathBuf]) -> CommandResult<Vec<PathBuf>> {
+        let mut paths = folders.to_vec();
+        let place = self.place();
+        // Folders need no root.
+        if folders.is_empty() || !self.investigation.is_empty() {
+            let place = place?;
+            paths.extend(place.chosen()?.unwrap_or_else(|| vec![place.store.root().to_owned()]));
+        }
+        Ok(paths)
     }
 }
 
@@ -49,6 +94,8 @@ pub(super) struct Location {
     pub store: Store,
     /// The investigation around the current folder.
     inside: Option<PathBuf>,
+    /// The investigations named by `-i`.
+    pub ids: Vec<String>,
     /// What users and agents should know about this root when they start or list investigations.
     pub note: Option<String>,
 }
@@ -62,7 +109,7 @@ impl RootArgument {
         let Root { folder, inside, note } = root::root(self.root.as_deref())?;
         let (told, note) = if inside.is_some() { (note, None) } else { (None, note) };
         told.iter().for_each(|note| tell(&format!("tot: {note}")));
-        Ok(Location { store: Store::new(folder), inside, note })
+        Ok(Location { store: Store::new(folder), inside, ids: Vec::new(), note })
     }
 }
 
@@ -75,18 +122,13 @@ pub(super) struct WithholdArgument {
 }
 
 impl Location {
-    /// Returns the folder for an id or part of one. Without an id, returns the investigation around the current folder, the one
-    /// chosen by `tot use`, the only one, or the only open one.
-    pub(super) fn folder(&self, id: Option<&str>) -> CommandResult<PathBuf> {
-        let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
-        let (folders, is_all) = self.folders(&ids)?;
-        // The choice is ignored if that investigation was removed.
-        let chosen = || self.store.find(std::fs::read_to_string(self.chosen_file()).ok()?.trim()).ok();
-        if is_all && let Some(folder) = chosen() {
-            return Ok(folder);
-        }
+    /// Returns the folder of the investigation to work on. If none is named and the current folder is in none, returns the only
+    /// one, or the only open one.
+    pub(super) fn folder(&self) -> CommandResult<PathBuf> {
+        let (folders, is_all) = self.folders()?;
         match folders.as_slice() {
             [folder] => Ok(folder.clone()),
+            _ if !is_all => Err(misused("this command works on one investigation: give one -i")),
             [] => Err(format!("no investigations in {}", self.store.root().display()).into()),
             several => {
                 let open = ListFilter { state: ListState::Open, text: None, after: None, limit: 2 };
@@ -98,11 +140,6 @@ impl Location {
         }
     }
 
-    /// Returns the path of the file that names the chosen investigation.
-    pub(super) fn chosen_file(&self) -> PathBuf {
-        self.store.root().join(CHOSEN)
-    }
-
     /// Formats the request to choose an investigation: lists the newest ones, each by a unique part of its id.
     fn which(&self, folders: &[PathBuf]) -> String {
         let names = |folder: &PathBuf| {
@@ -110,7 +147,7 @@ impl Location {
             Some((meta.id.to_string(), meta.title))
         };
         let mut text = format!(
-            "{} investigations found: name one by the beginning or end of its id, or choose a default with `tot use ID`",
+            "{} investigations found: name one with -i ID or {VARIABLE}, by the beginning or end of its id",
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {
@@ -128,24 +165,14 @@ impl Location {
         (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
     }
 
-    /// Returns whether the first of several words is an investigation's id where it could also be `what`, such as a title: the
-    /// whole id, or a part that has a digit and is long enough to be no number.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error for a word that could be either.
-    pub(super) fn names_one(&self, word: &str, what: &str) -> Result<bool, Misused> {
-        let is_part = word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
-        let is_found = is_part && !matches!(self.store.find(word), Err(FindError::NotFound { .. }));
-        let is_certain = is_found && has_digit && word.len() >= LEAST && !Path::new(word).is_file();
-        match is_part && (is_found || has_digit) && !is_certain && word.parse::<SessionId>().is_err() {
-            true => Err(Misused(format!(
-                "`{word}` could be an id or {what}: `tot list` shows the ids, of which to give at least {LEAST} characters; to be \
-                 {what}, it needs another word"
-            ))),
-            false => Ok(is_certain || word.parse::<SessionId>().is_ok()),
-        }
+    /// Returns the investigation as the user named it with `-i`, for the commands that messages suggest.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.ids.first().map(String::as_str)
+    }
+
+    /// Formats a command as the user would type it here.
+    pub(super) fn command(&self, name: &str, rest: &str) -> String {
+        command(name, self.named(), rest)
     }
 
     /// Returns the store if the root exists. A missing root indicates a mistyped name or the wrong current folder.
@@ -166,29 +193,43 @@ impl Location {
         }
     }
 
-    /// Returns the investigation around the current folder, or the root.
-    pub(super) fn here(&self) -> Result<&Path, String> {
-        match &self.inside {
-            Some(folder) => Ok(folder),
-            None => Ok(self.existing()?.root()),
-        }
+    /// Returns the folders named by `-i`, if it was given.
+    pub(super) fn given(&self) -> CommandResult<Option<Vec<PathBuf>>> {
+        self.existing()?;
+        let found: Result<Vec<PathBuf>, FindError> = self.ids.iter().map(|id| self.store.find(id)).collect();
+        let mut folders = found?;
+        folders.sort();
+        folders.dedup();
+        Ok(Some(folders).filter(|folders| !folders.is_empty()))
     }
 
-    /// Returns the folders for these ids or parts of ids. Without ids, returns the investigation around the current folder, or
-    /// all in the root if there is none. The second value is true in the latter case.
-    pub(super) fn folders(&self, ids: &[String]) -> CommandResult<(Vec<PathBuf>, bool)> {
-        self.existing()?;
-        if !ids.is_empty() {
-            let found: Result<Vec<PathBuf>, FindError> = ids.iter().map(|id| self.store.find(id)).collect();
-            let mut folders = found?;
-            folders.sort();
-            folders.dedup();
-            return Ok((folders, false));
+    /// Returns the folders named by `-i` or TOT_INVESTIGATION, or the investigation around the current folder.
+    fn chosen(&self) -> CommandResult<Option<Vec<PathBuf>>> {
+        let variable = std::env::var(VARIABLE).ok().filter(|id| !id.is_empty());
+        Ok(match (self.given()?, variable) {
+            (Some(given), _) => Some(given),
+            (None, Some(id)) => {
+                let found = self.store.find(&id);
+                Some(vec![found.map_err(|error| format!("{VARIABLE}: {}", chain(&error)))?])
+            }
+            (None, None) => self.inside.clone().map(|folder| vec![folder]),
+        })
+    }
+
+    /// Returns the folders that are named, the investigation around the current folder, or all in the root. The second value is
+    /// true in the latter case.
+    pub(super) fn folders(&self) -> CommandResult<(Vec<PathBuf>, bool)> {
+        Ok(self.chosen()?.map_or_else(|| (self.store.folders(), true), |folders| (folders, false)))
+    }
+
+    /// Returns the id of the node that a command writes about. Words of a title are not enough: the error names the nodes that
+    /// have them.
+    pub(super) fn node_id(&self, folder: &Path, word: &str) -> CommandResult<NodeId> {
+        if let Ok(id) = word.parse() {
+            return Ok(id);
         }
-        match &self.inside {
-            Some(folder) => Ok((vec![folder.clone()], false)),
-            None => Ok((self.store.folders(), true)),
-        }
+        let snapshot = self.store.load(folder)?;
+        Err(unnamed(word, &with_words(&snapshot.investigation, word)))
     }
 }
 
@@ -197,33 +238,42 @@ pub(super) fn origin(folder: &Path) -> PathBuf {
     WorkTree::origin(folder).unwrap_or_else(|| folder.to_owned())
 }
 
-/// Separates an investigation's id from the rest: it is the first argument, unless `is_other` accepts that argument.
-pub(super) fn split_id(what: &[String], is_other: impl Fn(&str) -> bool) -> (Option<&str>, &[String]) {
-    match what.split_first() {
-        Some((first, rest)) if !is_other(first) => (Some(first), rest),
-        _ => (None, what),
+/// Returns the node with this id, or the only one with these words in its title or headline.
+pub(super) fn node<'a>(investigation: &'a Investigation, words: &[String]) -> CommandResult<&'a Arc<Node>> {
+    let text = words.join(" ");
+    if let Ok(id) = text.parse::<NodeId>() {
+        return Ok(investigation.node(&id).ok_or_else(|| format!("there is no node {id}"))?);
+    }
+    match with_words(investigation, &text).as_slice() {
+        [only] => Ok(only),
+        others => Err(unnamed(&text, others)),
     }
 }
 
-/// Returns whether a word is a node id.
-pub(super) fn is_node(word: &str) -> bool {
-    word.parse::<NodeId>().is_ok()
+/// Returns the nodes with all these words in the title or the headline. Case and order are ignored.
+pub(super) fn with_words<'a>(investigation: &'a Investigation, text: &str) -> Vec<&'a Arc<Node>> {
+    let words: Vec<String> = text.split_whitespace().map(without_case).collect();
+    let has_all = |node: &&Arc<Node>| {
+        let title = without_case(&format!("{} {}", node.title, node.name()));
+        !words.is_empty() && words.iter().all(|word| title.contains(word))
+    };
+    investigation.preorder().into_iter().filter(has_all).collect()
 }
 
-/// Splits the arguments into an investigation's id and node ids.
-pub(super) fn id_and_nodes(what: &[String]) -> Result<(Option<&str>, Vec<NodeId>), Misused> {
-    let (id, nodes) = split_id(what, is_node);
-    Ok((id, nodes.iter().map(|word| node(word)).collect::<Result<_, _>>()?))
-}
-
-/// Splits the arguments into an investigation's id and at most one node id.
-pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), Misused> {
-    let (id, mut nodes) = id_and_nodes(what)?;
-    let node = nodes.pop();
-    if nodes.is_empty() { Ok((id, node)) } else { Err(Misused("name only one node".to_owned())) }
-}
-
-/// Parses a node id. An invalid id is a usage error.
-pub(super) fn node(word: &str) -> Result<NodeId, Misused> {
-    word.parse().map_err(|error: IdError| Misused(error.to_string()))
+/// Returns the error for text that names no node. With nodes that have it in their titles, it is a usage error that lists them.
+pub(super) fn unnamed(text: &str, nodes: &[&Arc<Node>]) -> Box<dyn std::error::Error> {
+    let text = shorten(&one_line(text), 60);
+    if nodes.is_empty() {
+        return format!(
+            "`{text}` is neither the id of a node, such as R2.A1, nor in a title: `tot show` shows the nodes, and `tot search WORDS` \
+             looks in all texts"
+        )
+        .into();
+    }
+    let line = |node: &&Arc<Node>| format!("\n  {}  {}", node.id, shorten(&one_line(node.name()), 70));
+    let mut lines: String = nodes.iter().take(NODES).map(line).collect();
+    if let Some(more @ 1..) = nodes.len().checked_sub(NODES) {
+        lines.push_str(&format!("\n  and {more} more"));
+    }
+    misused(format!("`{text}` is in these titles: name the node by its id{lines}"))
 }

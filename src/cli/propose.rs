@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::draft;
 use super::editor::Unchanged;
-use super::place::is_node;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
 use super::{CommandResult, ExitResult, Misused, misused};
 use crate::decide::next::{Next, Task, next, place_of_next};
@@ -26,10 +25,10 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ProposeArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then titles, or a file; - for standard input.
-    /// Default: standard input, or your editor at a terminal, with the required nodes filled in
-    #[arg(value_names = ["ID", "TITLE|FILE"])]
-    what: Vec<String>,
+    /// Titles, or a file; - for standard input. Default: standard input, or your editor at a terminal, with the required nodes
+    /// filled in
+    #[arg(value_name = "TITLE|FILE", conflicts_with = "next")]
+    titles: Vec<String>,
     /// Parent of the new nodes; default: the node that `tot next` names
     #[arg(long, value_name = "NODE")]
     below: Option<NodeId>,
@@ -50,7 +49,7 @@ Examples:
   tot propose                       in your editor
   tot propose --next                the required nodes
   tot propose --withdraw R2.A1 R2.A2
-  tot propose 0196 nodes.yaml
+  tot propose nodes.yaml
 
 A file is YAML, or JSON as for the tool tot_propose:
 
@@ -64,18 +63,11 @@ One node per line, ID optional; its task is indented below. R1.A is a root, R2.A
 a child of R2.A1. Everything below this line is ignored. If unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
-    let tools = LocalTools::new("tot propose", &arguments.work)?;
-    let (id, rest) = match arguments.what.split_first() {
-        Some((first, rest)) if arguments.next || tools.place.names_one(first, "a title")? => {
-            (Some(first.as_str()), rest)
-        }
-        _ => (None, arguments.what.as_slice()),
-    };
-    let files = rest.iter().map(|word| is_draft(word)).collect::<Result<Vec<bool>, _>>()?;
-    let subject = tools.subject(id)?;
+    let titles = arguments.titles.as_slice();
+    let files = titles.iter().map(|word| is_draft(word)).collect::<Result<Vec<bool>, _>>()?;
+    let subject = LocalTools::new("tot propose", &arguments.work)?.subject()?;
     let caller = subject.caller()?;
-    let mut call = match rest {
-        [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
+    let mut call = match titles {
         [file] if files == [true] => match of_text(&work::read(file)?)? {
             Ok(call) => call,
             Err(refusal) => return subject.tell(Err(refusal), lines),
@@ -83,7 +75,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
         [_, ..] if files.contains(&true) => return Err(misused("give titles, or one file")),
         [_, ..] => {
             let node = |title: &String| NewNode { title: title.clone(), ..NewNode::default() };
-            Propose { nodes: rest.iter().map(node).collect(), withdraw: Vec::new() }
+            Propose { nodes: titles.iter().map(node).collect(), withdraw: Vec::new() }
         }
         [] if arguments.next => {
             let nodes: Vec<NewNode> = planned(&subject)?.into_iter().map(node_of).collect();
@@ -128,7 +120,7 @@ fn is_draft(word: &str) -> Result<bool, Misused> {
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let is_named =
         ending.is_some_and(|ending| ["yaml", "yml", "json", "md", "txt"].iter().any(|it| ending == *it));
-    if is_node(word) {
+    if word.parse::<NodeId>().is_ok() {
         return Err(Misused(format!(
             "`{word}` is a node id, not a title: `--below {word}` proposes below it; a file or your editor gives the new node this id"
         )));
@@ -169,7 +161,7 @@ fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
 }
 
 fn of_text(text: &str) -> Result<Result<Propose, Refusal>, draft::DraftError> {
-    if text.split_whitespace().next().is_some_and(is_node) {
+    if text.split_whitespace().next().is_some_and(|word| word.parse::<NodeId>().is_ok()) {
         return Ok(Ok(Propose { nodes: draft::titles(text), withdraw: Vec::new() }));
     }
     let mut fields = draft::batch(text, "nodes", "plannedAction")?;

@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot remote add origin git@example.org:team/research.git
       All investigations, in one repository, each on its own branch tot/<id>; in a git project, new ones too
-  tot remote add origin https://example.org/me/sky.git 0196 --own
+  tot remote add origin https://example.org/me/sky.git -i 0196 --own
       One investigation, in a repository of its own, on the branch main
   tot remote add backup /mnt/backup/research.git
       A second remote, which `tot sync` does not use: run `git push backup` in the folder
@@ -37,7 +37,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum RemoteCommand {
-    /// Add a remote to investigations; without ids, to all in the root and, in a git project, to new ones too
+    /// Add a remote to investigations; without -i, to all in the root and, in a git project, to new ones too
     Add(AddArguments),
 }
 
@@ -48,9 +48,6 @@ struct AddArguments {
     /// Address of the repository, as for git remote
     #[arg(value_parser = remote_address)]
     url: String,
-    /// Investigations: ids, prefixes or suffixes; default: all
-    #[arg(value_name = "ID")]
-    ids: Vec<String>,
     /// Prefix of the branches in a repository of many investigations
     #[arg(long, default_value = sync::DEFAULT_PREFIX)]
     prefix: String,
@@ -81,7 +78,7 @@ pub(super) fn run(arguments: &RemoteArguments) -> CommandResult {
 fn list(arguments: &RemoteArguments) -> CommandResult {
     let place = arguments.common.place()?;
     let git = GitProgram::find(true)?;
-    let (folders, _) = place.folders(&[])?;
+    let (folders, _) = place.folders()?;
     let remotes = remotes(&git, &folders)?;
     if arguments.common.json {
         return say_json(&json!({"remotes": remotes}));
@@ -129,12 +126,12 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
         false => say(text),
     };
     // A missing root is created, because new investigations will be shared.
-    let (folders, all) = match add.ids.is_empty() && place.existing().is_err() {
+    let (folders, all) = match place.ids.is_empty() && place.existing().is_err() {
         true => (Vec::new(), true),
-        false => place.folders(&add.ids)?,
+        false => place.folders()?,
     };
     if add.own && folders.len() != 1 {
-        return Err(misused("--own is for one investigation: give its id"));
+        return Err(misused("--own is for one investigation: name it with -i"));
     }
     let added = sync::at_once(&folders, |path| add_to(&place.store, &git, path, add));
     added.into_iter().collect::<Result<Vec<()>, _>>()?;

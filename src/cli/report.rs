@@ -9,7 +9,7 @@ use clap::{Args, Parser};
 
 use super::check::signatures::signers;
 use super::interrupt::Interrupt;
-use super::place::{EVERYWHERE, Location, RootArgument, WithholdArgument, origin};
+use super::place::{EVERYWHERE, PlaceArguments, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
 use super::{CommandResult, ExitResult, Progress, done, is_repository, passed, say};
@@ -21,7 +21,7 @@ use crate::report::{
     Waiting, Writing, export, publish_into,
 };
 use crate::service::project::{Forge, Project};
-use crate::store::{FindError, Store};
+use crate::store::Store;
 use crate::text::counted;
 
 /// The memory limit for custom templates. A stranger's template could double a string until memory is exhausted, and minijinja
@@ -43,15 +43,15 @@ pub(super) struct ReportCommand {
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 pub(super) struct InRootArguments {
-    /// Investigations: ids, prefixes or suffixes, folders (also bare clones), or folders that contain several
-    #[arg(value_name = "INVESTIGATION")]
-    investigations: Vec<PathBuf>,
+    /// Folders of investigations (also bare clones), or folders that contain several; with --open, a node or words of its title
+    #[arg(value_name = "FOLDER|NODE")]
+    folders: Vec<PathBuf>,
     /// Render or update the site of one investigation in `site` in the root, where tot_report writes it, and open it in your
     /// browser: `tot report --open R2.A1` opens the page of a node. In a pipe or without a display, only the path is printed
     #[arg(long, conflicts_with_all = ["out", "serve", "single_file", "dump_template", "compare", "rev"])]
     open: bool,
     #[command(flatten)]
-    root: RootArgument,
+    place: PlaceArguments,
     #[command(flatten)]
     arguments: ReportArguments,
 }
@@ -136,11 +136,17 @@ with its caches.
 
 Examples:
   tot-report investigations --out site                   all investigations, with an index
-  tot report 0196 --out site                             one investigation, by its id
+  tot report -i 0196 --out site                          one investigation, by its id
   tot-report investigations/ID --compare ended/1.. --out site
   tot-report investigations/ID --single-file sky.html    one page, to mail
   tot-report investigations --serve                      on this machine, with new commits as they arrive
   BROWSER=firefox tot report --open R2.A1                in this browser, the page of a node";
+
+impl ReportCommand {
+    pub(super) fn root(&self) -> Option<&Path> {
+        self.arguments.place.root()
+    }
+}
 
 /// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> ExitResult {
@@ -149,35 +155,17 @@ pub(super) fn run(command: &ReportCommand) -> ExitResult {
 
 /// Runs the command `tot report`.
 pub(super) fn run_in_root(command: &InRootArguments) -> ExitResult {
-    let InRootArguments { investigations, open, root, arguments } = command;
+    let InRootArguments { folders, open, place, arguments } = command;
     if *open {
-        let what: Vec<String> =
-            investigations.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        return done(open::run(&what, root));
+        let node: Vec<String> = folders.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        return done(open::run(&node, place));
     }
-    let paths = match investigations.as_slice() {
-        [] if arguments.dump_template.is_some() => Vec::new(),
-        // Folders that exist need no root.
-        given if !given.is_empty() && given.iter().all(|path| path.exists()) => given.to_vec(),
-        given => {
-            let place = root.place()?;
-            match given {
-                [] => vec![place.here()?.to_owned()],
-                given => given.iter().map(|path| path_or_id(&place, path)).collect::<Result<_, _>>()?,
-            }
-        }
+    let is_named = !(folders.is_empty() && place.investigation.is_empty());
+    let paths = match is_named || arguments.dump_template.is_none() {
+        true => place.paths(folders)?,
+        false => Vec::new(),
     };
     write(&paths, arguments)
-}
-
-/// Returns the path if it exists. Otherwise returns the folder of the investigation with this id or part of an id.
-fn path_or_id(place: &Location, given: &Path) -> Result<PathBuf, FindError> {
-    let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
-    match place.store.find(id) {
-        // An unknown name is reported as a path.
-        Err(FindError::NotFound { .. }) => Ok(given.to_owned()),
-        found => found,
-    }
 }
 
 fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> ExitResult {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{Common, id_and_nodes};
+use super::place::Common;
 use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
@@ -29,7 +29,7 @@ use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
-use crate::domain::{Event, Run, RunId, RunKind};
+use crate::domain::{Event, NodeId, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
@@ -59,9 +59,9 @@ const INTERRUPTED: u8 = 130;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RerunArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes whose commands to rerun
-    #[arg(value_names = ["ID", "NODE"], num_args = 0..)]
-    what: Vec<String>,
+    /// Nodes whose commands to rerun
+    #[arg(value_name = "NODE", conflicts_with_all = ["all", "answers"])]
+    nodes: Vec<String>,
     /// Where to run: recorded, here (in place, with the files as they are now), or a commit, branch or tag of the project, such as
     /// HEAD
     #[arg(long, value_name = "WHERE", default_value = "recorded", hide_default_value = true)]
@@ -131,12 +131,11 @@ struct RerunResult<'a> {
 }
 
 pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
-    let (id, nodes) = id_and_nodes(&arguments.what)?;
-    if !nodes.is_empty() && (arguments.all || arguments.answers) {
-        return Err(misused("give nodes, --all or --answers"));
-    }
     let place = arguments.common.place()?;
-    let path = place.folder(id)?;
+    let path = place.folder()?;
+    let nodes: CommandResult<Vec<NodeId>> =
+        arguments.nodes.iter().map(|word| place.node_id(&path, word)).collect();
+    let nodes = nodes?;
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);

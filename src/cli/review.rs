@@ -30,8 +30,6 @@ use crate::text::{counted, made_visible, one_line, visible};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ReviewArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
     /// Show what is new since this commit, branch or tag; default: since you last marked the investigation as seen
     #[arg(long, value_name = "REV")]
     since: Option<String>,
@@ -53,12 +51,12 @@ Keys: n next, p previous, o open the node, c comment, j object, a approve, m mar
 
 Examples:
   tot review                        the current investigation
-  tot review 0196 --since ended/1   what is new since it first ended
-  tot review 0196 --mark --print    print what is new, and mark it as seen";
+  tot review --since ended/1        what is new since it first ended
+  tot review --mark --print         print what is new, and mark it as seen";
 
 pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let place = arguments.common.place()?;
-    let path = place.folder(arguments.id.as_deref())?;
+    let path = place.folder()?;
     let after = place.store.load(&path)?;
     let before = match &arguments.since {
         Some(rev) => Some(place.store.load_at(&path, rev)?),

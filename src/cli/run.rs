@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{RootArgument, id_and_node};
+use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
 use crate::base::platform::private_folder;
@@ -20,6 +20,7 @@ use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
+use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Event, NodeId, RunKind, Timestamp};
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::project::Project;
@@ -51,10 +52,8 @@ const KEPT: &str = "tot-run-";
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RunArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), then the node that the run is evidence for; without
-    /// a node, it belongs to the whole investigation until a result names it
-    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// Node that the run is evidence for; without a node, it belongs to the whole investigation until a result names it
+    node: Option<String>,
     /// Program and its arguments, after --
     #[arg(value_name = "COMMAND", last = true, required = true)]
     command: Vec<String>,
@@ -73,7 +72,7 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     include: Vec<String>,
     /// File to attach to the node after the command has ended, such as a plot that it writes
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "node")]
     attach: Vec<String>,
     /// Note on the run
     #[arg(short, long, value_name = "NOTE")]
@@ -82,14 +81,14 @@ pub(super) struct RunArguments {
     #[arg(long)]
     reject_secrets: bool,
     #[command(flatten)]
-    root: RootArgument,
+    place: PlaceArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   tot run R2.A1 -- python3 load.py --seconds 55
   tot run R2.A1 --expect 'p99 ([0-9.]+) ms in 0..50' -- ./bench
-  tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
+  tot run R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run R2.A1 --include data.csv -- python3 plot.py data.csv
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
 
@@ -147,14 +146,11 @@ struct Prepared {
 
 /// Prepares the run. All errors are reported before the command starts, because it may run for a long time.
 fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)> {
-    let (id, node) = id_and_node(&arguments.what)?;
-    if !arguments.attach.is_empty() && node.is_none() {
-        return Err(misused("--attach needs a node: name it before --"));
-    }
     let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
-    let place = arguments.root.place()?;
-    let path = place.folder(id)?;
+    let place = arguments.place.place()?;
+    let path = place.folder()?;
+    let node = arguments.node.as_ref().map(|word| place.node_id(&path, word)).transpose()?;
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let started_at = world.now()?;
@@ -307,7 +303,8 @@ impl Prepared {
                 let node = self.node.as_ref().map_or("NODE", NodeId::as_str);
                 let file = file.display();
                 tell(&format!("tot run: the run is kept in {file}"));
-                tell(&format!("tot run: attach it later: tot attach {} {node} '{file}'", self.session));
+                let later = command("tot attach", Some(&self.session), &format!("{node} '{file}'"));
+                tell(&format!("tot run: attach it later: {later}"));
             }
             None => tell(&format!("tot run: the run, which could not be kept either:\n{text}")),
         }

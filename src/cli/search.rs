@@ -25,8 +25,8 @@ const AROUND: usize = 160;
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SearchArguments {
     /// Words that must all occur in the same text, in any order; case is ignored
-    #[arg(value_name = "TEXT", required = true)]
-    words: Vec<String>,
+    #[arg(required = true)]
+    text: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -62,12 +62,12 @@ impl SearchMatch {
 
 pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
     let words: Vec<String> =
-        arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
+        arguments.text.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     if words.is_empty() {
         return Err(misused("give a word to search for"));
     }
     let place = arguments.common.place()?;
-    let mut folders = place.existing()?.folders();
+    let mut folders = place.given()?.unwrap_or_else(|| place.store.folders());
     folders.sort_by(|one, other| other.cmp(one));
     let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));
     let (mut matches, mut unreadable) = (Vec::new(), Vec::new());

@@ -18,6 +18,7 @@ use crate::cli::client_config::{
     CLIENTS, Client, ConfigFile, Edit, OwnCommand, ServerEntry, add_paragraph, is_of_one_version, new_file,
     put_skill,
 };
+use crate::text::shell_line;
 
 /// The server's default name in clients.
 const NAME: &str = "tot";
@@ -192,15 +193,8 @@ impl SetupPlan {
     /// Returns the command line, or the name of the file.
     fn how(&self) -> String {
         let Some((_, own)) = &self.own else { return self.file.display().to_string() };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=".contains(c);
-        let quoted = |word: String| {
-            if word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-        };
-        let words = own.filled(own.add, &self.entry).into_iter().map(quoted);
-        std::iter::once(self.client.program.unwrap_or_default().to_owned())
-            .chain(words)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let words = own.filled(own.add, &self.entry);
+        format!("{} {}", self.client.program.unwrap_or_default(), shell_line(&words))
     }
 
     /// Describes how a person adds the server.

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::CommandResult;
-use super::place::{Common, id_and_node};
+use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
 use crate::assess::{Answer, Assessment, Verdict};
@@ -26,9 +26,8 @@ use crate::text::{counted, one_line};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ShowArguments {
-    /// Investigation (id, prefix or suffix; optional when there is only one), and the node
-    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
-    what: Vec<String>,
+    /// Node, such as R2.A1, or words of its title
+    node: Vec<String>,
     /// Show every node of the tree. By default, only answers, the paths to them, their checks, and open questions are shown
     #[arg(long)]
     all: bool,
@@ -48,8 +47,10 @@ node: {sessionId, node, comments, runs, attachments}, where all have the fields 
 
 Examples:
   tot show                  the current or only investigation
-  tot show 0196 --all       with every node of its tree
-  tot show 0196 R2.A1       one node
+  tot show --all            with every node of its tree
+  tot show R2.A1            one node
+  tot show lock wait        the node with these words in its title
+  tot show -i 0196 R2.A1    a node of another investigation
   tot show --json | jq -r '.answers[].title'";
 
 /// The maximum number of answers shown on the terminal.
@@ -58,20 +59,19 @@ const ANSWERS: usize = 20;
 const LISTED: usize = 10;
 
 pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
-    let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place()?;
-    let snapshot = place.store.load(&place.folder(id)?)?;
+    let snapshot = place.store.load(&place.folder()?)?;
     let assessment = assessed(&snapshot);
     let screen = Screen { columns: columns() };
-    if let Some(node) = node {
-        let found = assessment.investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
+    if !arguments.node.is_empty() {
+        let found = named_node(assessment.investigation, &arguments.node)?;
         return match arguments.common.json {
             true => say_json(&node::document(&assessment, found)),
             false => page(&node::shown(&assessment, found, screen)),
         };
     }
     if arguments.common.json {
-        return say_json(&document(&assessment, &snapshot, id)?);
+        return say_json(&document(&assessment, &snapshot, place.named())?);
     }
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(

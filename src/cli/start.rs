@@ -2,9 +2,10 @@
 
 use clap::Args;
 
+use super::place::{EVERYWHERE, RootArgument};
 use super::print::{ask, tell};
 use super::util::ruleset::RulesetFolder;
-use super::work::{self, LocalTools, WorkArguments, piped};
+use super::work::{self, LocalTools, ProjectArgument, piped};
 use super::{CommandResult, ExitResult, editor};
 use crate::decide::start::Start;
 use crate::domain::Caller;
@@ -42,7 +43,12 @@ pub(super) struct StartArguments {
     #[arg(long)]
     allow_early_terminal: bool,
     #[command(flatten)]
-    work: WorkArguments,
+    project: ProjectArgument,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document
+    #[arg(long, help_heading = EVERYWHERE)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -62,7 +68,8 @@ const METHODS: [(&str, &str, Option<&str>); 2] = [
 ];
 
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {
-    let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
+    let StartArguments { root, project, json, rulesets, .. } = arguments;
+    let work = LocalTools::starting(root.place()?, project, *json, rulesets.library()?);
     let ruleset = match &arguments.ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,
         ruleset => ruleset.clone(),
@@ -94,7 +101,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     };
     let replied = reply::start(&work.service, ruleset.as_deref(), request, &Caller::default());
     let id = replied.as_ref().map(|(_, body)| body.session_id.clone()).unwrap_or_default();
-    let is_default = work.place.folder(None).is_ok_and(|path| path.ends_with(&id));
+    let is_default = work.place.folder().is_ok_and(|path| path.ends_with(&id));
     work.tell(replied, edited.as_ref(), (!is_default).then(|| work.place.short(&id)), lines)
 }
 

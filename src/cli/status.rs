@@ -17,8 +17,6 @@ use crate::text::counted;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StatusArguments {
-    /// Investigation: id, prefix or suffix; optional when there is only one
-    id: Option<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -29,18 +27,18 @@ message}], nextAction?}
 
 Examples:
   tot status
-  tot status 0196 --json | jq -r .nextAction";
+  tot status -i 0196 --json | jq -r .nextAction";
 
-pub(super) fn run(StatusArguments { id, common }: &StatusArguments) -> CommandResult {
+pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult {
     let place = common.place()?;
-    let snapshot = place.store.load(&place.folder(id.as_deref())?)?;
+    let snapshot = place.store.load(&place.folder()?)?;
     let assessment = assessed(&snapshot);
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let verdict = assessment.top().to_string();
     let blockers = blockers(&assessment);
     let next = assessment.rules.map(|rules| outlook(investigation, &rules).next_step);
-    let next = next.map(|next| next.wording(id.as_deref()).person().to_owned());
+    let next = next.map(|next| next.wording(place.named()).person().to_owned());
     if common.json {
         let blockers: Vec<_> = blockers.iter().map(BlockerJson::from).collect();
         return say_fields(&json!({"sessionId": meta.id, "title": meta.title, "verdict": verdict,

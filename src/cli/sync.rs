@@ -18,9 +18,6 @@ use crate::text::{counted, one_line};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SyncArguments {
-    /// Investigations: ids, prefixes or suffixes; default: all in the root with a remote
-    #[arg(value_name = "ID")]
-    ids: Vec<String>,
     /// Show what would be done, as far as can be determined without fetching
     #[arg(long)]
     dry_run: bool,
@@ -36,13 +33,13 @@ pub(super) struct SyncArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot sync                 all investigations with a remote
-  tot sync 0196 --dry-run  what would be received and sent for one of them
-  tot sync --rejoin        after someone rewrote the remote, and you know why";
+  tot sync                    all investigations with a remote
+  tot sync -i 0196 --dry-run  what would be received and sent for one of them
+  tot sync --rejoin           after someone rewrote the remote, and you know why";
 
 pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     let place = arguments.common.place()?;
-    let (folders, all) = place.folders(&arguments.ids)?;
+    let (folders, all) = place.folders()?;
     let git = GitProgram::find(super::is_person())?;
     let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;
     let options = SyncOptions { dry_run, rejoin, allow_secrets };

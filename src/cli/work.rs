@@ -19,14 +19,13 @@ use serde_json::Value;
 use super::caller::caller;
 use super::draft::DraftFields;
 use super::editor::{self, Edited, Unchanged};
-use super::place::{Common, EVERYWHERE, Location, is_node, split_id};
+use super::place::{Common, EVERYWHERE, Location, unnamed, with_words};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
-use super::util::ruleset::RulesetFolder;
-use super::{CommandResult, ExitResult, Misused, misused, passed};
+use super::{CommandResult, ExitResult, misused, passed};
 use crate::base::world::World;
-use crate::domain::wording::command;
-use crate::domain::{Caller, Code, Diagnostic, Investigation, Wording};
+use crate::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Wording};
 use crate::format::layout;
+use crate::ruleset::Library;
 use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
 use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
@@ -39,6 +38,13 @@ use crate::text::one_line;
 pub(super) struct WorkArguments {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    project: ProjectArgument,
+}
+
+/// The option `--no-project`.
+#[derive(Args)]
+pub(super) struct ProjectArgument {
     /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long, help_heading = EVERYWHERE)]
     no_project: bool,
@@ -59,44 +65,48 @@ pub(super) struct WorkTarget {
     /// The investigation's folder.
     pub path: PathBuf,
     pub loaded: Loaded,
-    /// The id as the user gave it, for suggested commands.
-    named: Option<String>,
 }
 
 impl LocalTools {
     pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> CommandResult<LocalTools> {
-        LocalTools::on(name, arguments, |service, _| service)
+        let place = arguments.common.place()?;
+        Ok(LocalTools::on(name, place, &arguments.project, arguments.common.json, |service, _| service))
     }
 
     /// Opens the root with additional rulesets. New investigations are shared as configured in git.
-    pub(super) fn starting(arguments: &WorkArguments, rulesets: &RulesetFolder) -> CommandResult<LocalTools> {
-        let rulesets = rulesets.library()?;
-        LocalTools::on("tot start", arguments, |service, note| {
+    pub(super) fn starting(
+        place: Location,
+        project: &ProjectArgument,
+        json: bool,
+        rulesets: Library,
+    ) -> LocalTools {
+        LocalTools::on("tot start", place, project, json, |service, note| {
             service.with_rulesets(rulesets).with_sharing(Sharing::to(None)).with_root_note(note)
         })
     }
 
     fn on(
         name: &'static str,
-        arguments: &WorkArguments,
+        place: Location,
+        project: &ProjectArgument,
+        json: bool,
         with: impl FnOnce(Service, Option<String>) -> Service,
-    ) -> CommandResult<LocalTools> {
-        let place = arguments.common.place()?;
+    ) -> LocalTools {
         let service = Service::new(place.store.root().to_owned(), World::here(), None);
         let service = with(service, place.note.clone());
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
-        let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
+        let project = if project.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
-        Ok(LocalTools { name, place, service, json: arguments.common.json })
+        LocalTools { name, place, service, json }
     }
 
-    /// Returns the investigation with this id or part of an id. Without an id, returns the default investigation.
-    pub(super) fn subject(self, id: Option<&str>) -> CommandResult<WorkTarget> {
-        let path = self.place.folder(id)?;
+    /// Returns the investigation to work on.
+    pub(super) fn subject(self) -> CommandResult<WorkTarget> {
+        let path = self.place.folder()?;
         let session = self.place.store.id(&path)?.to_string();
         let loaded = self.service.read(&session).map_err(super::refused)?;
-        Ok(WorkTarget { work: self, path, loaded, named: id.map(str::to_owned) })
+        Ok(WorkTarget { work: self, path, loaded })
     }
 
     /// Returns whether a person can be asked.
@@ -179,13 +189,26 @@ impl WorkTarget {
         Ok(caller(&self.work.place.store, &self.path)?)
     }
 
+    /// Returns the id of the node that the call is about.
+    pub(super) fn node_id(&self, word: &str) -> CommandResult<NodeId> {
+        self.work.place.node_id(&self.path, word)
+    }
+
+    /// Reads a draft. If there is no such file, but its name is in titles, the error names the nodes.
+    pub(super) fn read(&self, file: &str) -> CommandResult<String> {
+        read(file).map_err(|error| match with_words(self.investigation(), file).as_slice() {
+            [] => error.into(),
+            nodes => unnamed(file, nodes),
+        })
+    }
+
     /// Prints the reply to a call. `lines` formats its beginning without `--json`.
     pub(super) fn tell<B: Serialize>(
         &self,
         replied: Replied<B>,
         lines: impl FnOnce(&B) -> String,
     ) -> ExitResult {
-        self.work.tell(replied, None, self.named.as_deref(), lines)
+        self.work.tell(replied, None, self.work.place.named(), lines)
     }
 
     /// Makes a call with text from the editor, and prints its reply. After a refusal, the editor reopens with the reason above
@@ -207,7 +230,7 @@ impl WorkTarget {
                 Some(reason) if tries_left > 0 && edited.again(&reason)? => {}
                 _ => {
                     let replied = edited.understood(replied)?;
-                    return self.work.tell(replied, Some(&edited), self.named.as_deref(), lines);
+                    return self.work.tell(replied, Some(&edited), self.work.place.named(), lines);
                 }
             }
         }
@@ -226,31 +249,10 @@ impl WorkTarget {
         editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
     }
 
-    /// Formats a command as the user would type it here, with the investigation's id if one was given.
+    /// Formats a command as the user would type it here.
     pub(super) fn command(&self, name: &str, rest: &str) -> String {
-        command(name, self.named.as_deref(), rest)
+        self.work.place.command(name, rest)
     }
-}
-
-/// Splits the arguments into an investigation's id and the rest, a node or files.
-///
-/// # Errors
-///
-/// Returns an error if the first could be an id or a file.
-pub(super) fn id_and_rest(what: &[String]) -> Result<(Option<&str>, &[String]), Misused> {
-    let is_both = |word: &&String| word.bytes().all(|byte| byte.is_ascii_hexdigit()) && is_file(word);
-    match what.first().filter(is_both) {
-        Some(word) => Err(Misused(format!(
-            "`{word}` could be an id or the file of that name: write ./{word} for the file, or more of the id"
-        ))),
-        None => Ok(split_id(what, |word| is_node(word) || is_file(word))),
-    }
-}
-
-/// Returns whether a word names a file, existing or not. A sentence such as "It was fast." does not.
-fn is_file(word: &str) -> bool {
-    let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
-    word == "-" || is_path || Path::new(word).is_file()
 }
 
 /// Returns a text from the command line, or standard input for `-`.
@@ -274,8 +276,10 @@ pub(super) fn read(file: &str) -> Result<String, String> {
         }
         _ => fs::read_to_string(file),
     };
+    // A sentence was probably meant for `-m`.
+    let hint = if file.contains(' ') { ". Pass text with -m" } else { "" };
     let read = read.map(|text| text.replace("\r\n", "\n"));
-    read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
+    read.map_err(|error| format!("cannot read {}: {error}{hint}", one_line(file)))
 }
 
 /// Returns the message, or standard input without one. Returns `None` if standard input is a terminal, where an editor can
@@ -337,7 +341,6 @@ mod tests {
 
     use super::*;
     use crate::decide::next::{LegalCall, NextCall, NextStep};
-    use crate::domain::NodeId;
     use crate::service::reply::{CallStatus, ReplyMessage};
 
     #[test]
@@ -362,7 +365,7 @@ mod tests {
         let call = NextCall { call: LegalCall::Withdraw(vec![id]), reason: "It is lost.".into() };
         let shared =
             ReplyFields { message: ReplyMessage::next(NextStep::Call(call)), ..ReplyFields::default() };
-        assert_snapshot!(outcome(&shared, Some("0196")), @"Next: `tot propose 0196 --withdraw R2.A1`. It is lost.");
+        assert_snapshot!(outcome(&shared, Some("0196")), @"Next: `tot propose -i 0196 --withdraw R2.A1`. It is lost.");
         let error = Diagnostic::new(Code::StateLocked, "R1.A can't be FOUND yet.").about("R1.A");
         let how = Wording::both("Use tot_next.", "Use `tot next`.");
         let shared = ReplyFields { message, errors: vec![error.suggest(how)], ..ReplyFields::default() };

@@ -96,6 +96,18 @@ pub fn without_case(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
+/// Formats a command on one line, quoted for a shell.
+pub fn shell_line(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Puts the text on one line: collapses whitespace and makes hidden characters visible.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

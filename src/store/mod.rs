@@ -70,9 +70,6 @@ use crate::format::withheld_file::is_misnamed;
 use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 
-/// The hidden file in the root that names the default investigation.
-pub const CHOSEN: &str = ".tot-use";
-
 /// The prefix of the tags for conclusions.
 const ENDED: &str = "ended/";
 
@@ -732,13 +729,12 @@ impl Store {
         let io = io_error("write", &path);
         fs::create_dir_all(&self.root).map_err(&io)?;
         let is_there = || fs::symlink_metadata(&path).is_ok();
-        let before =
-            "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
-        // Don't overwrite a file that the user has changed.
-        if is_there() && fs::read_to_string(&path).ok().as_deref() != Some(before) {
+        // The user may have changed the file.
+        if is_there() {
             return Ok(());
         }
-        let text = format!("{before}/{}\n", CHOSEN);
+        let text =
+            "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
         // Rename the file into place, so that a process killed here does not leave an empty file that would count as
         // the user's own.
         let aside = self.root.join(".gitignore.new");

@@ -72,7 +72,7 @@ def main():
             by_git, root = folder / "by-git", folder / "root"
             clone = ["git", "clone", "-q", "--branch", f"tot/{session}", f"file://{hub}", by_git]
             found["git clone"].append(timed(clone, env)[0])
-            found["tot clone"].append(timed([tot, "clone", f"file://{hub}", session, "--root", root], env)[0])
+            found["tot clone"].append(timed([tot, "clone", f"file://{hub}", "-i", session, "--root", root], env)[0])
             found["git status"].append(timed(["git", "-C", by_git, "status", "--short"], env)[0])
             took, answer = timed([server, "--root", root], env, status(session))
             told = json.loads(json.loads(answer.splitlines()[-1])["result"]["content"][0]["text"])

@@ -57,33 +57,32 @@ fn each_command_prints_one_document() {
 
 /// Commands that read an investigation, with `ID` for its id.
 const READERS: &str = "\
-amend ID amended.md
-approve ID --unsigned
-attach ID R4.A1a1 timings.csv
-check ID
-next --claim ID R9.Z --as ada
-comment ID -m Yes.
-commit ID R1.A.md
-diff ID HEAD~1..
-end ID -m Yes.
-export ID --format json
-log ID
-merge ID --resolve
-next ID
-commit ID -m Yes.
-object ID R4.A1a1 -m No.
-report --open ID
-propose ID --next
-amend ID R2.A1 --state DEAD -m No.
-next --release ID R9.Z
-remote add origin HUB ID
-resolve ID R4.A1a1 -m Yes.
-review ID
-show ID
-status ID
-sync ID
-use ID
-check --signatures ID";
+amend -i ID amended.md
+approve -i ID --unsigned
+attach -i ID R4.A1a1 timings.csv
+check -i ID
+next --claim -i ID R9.Z --as ada
+comment -i ID -m Yes.
+commit -i ID R1.A.md
+diff -i ID HEAD~1..
+end -i ID -m Yes.
+export -i ID --format json
+log -i ID
+merge -i ID --resolve
+next -i ID
+commit -i ID -m Yes.
+object -i ID R4.A1a1 -m No.
+report --open -i ID
+propose -i ID --next
+amend -i ID R2.A1 --state DEAD -m No.
+next --release -i ID R9.Z
+remote add origin HUB -i ID
+resolve -i ID R4.A1a1 -m Yes.
+review -i ID
+show -i ID
+status -i ID
+sync -i ID
+check --signatures -i ID";
 
 #[test]
 fn each_reader_refuses_what_is_not_there_or_broken() {
@@ -145,16 +144,16 @@ fn no_text_of_an_attacker_commands_a_terminal() {
             continue;
         }
         let id = entry["sessionId"].as_str().unwrap();
-        assert_eq!(check(&format!("show {id} --all")).status, 0, "{id}");
-        assert_eq!(check(&format!("show {id} R1.A")).status, 0, "{id}");
+        assert_eq!(check(&format!("show -i {id} --all")).status, 0, "{id}");
+        assert_eq!(check(&format!("show -i {id} R1.A")).status, 0, "{id}");
         // A command that was run, with its output and a comment on it.
-        let run = check(&format!("show {id} R2.A1"));
+        let run = check(&format!("show -i {id} R2.A1"));
         assert!(run.status == 0 && run.out.contains("$ rm -rf '~' "), "{run:#?}");
-        let asked = check(&format!("rerun {id} --all --dry-run"));
+        let asked = check(&format!("rerun -i {id} --all --dry-run"));
         let is_judged = !asked.err.contains("are unusable");
         assert!(!is_judged || (asked.status == 0 && asked.out.contains("rm -rf '~' ")), "{asked:#?}");
-        for command in ["log ID", "review ID --print", "next ID", "verify ID", "diff ID HEAD~1..HEAD"] {
-            check(&command.replace("ID", id));
+        for command in ["log", "review --print", "next", "check --signatures", "diff HEAD~1..HEAD"] {
+            check(&format!("-i {id} {command}"));
         }
     }
 }

@@ -44,7 +44,7 @@ fn bundles_come_back_as_they_were() {
         one.assert_sound(id);
         let other = Machine::new(&sandbox, &format!("{name} as bundle"));
         let file = sandbox.path("copy.bundle");
-        one.ok(&["export", id, "--format", "bundle", "-o", file.to_str().unwrap()]);
+        one.ok(&["export", "-i", id, "--format", "bundle", "-o", file.to_str().unwrap()]);
         assert_eq!(imported(&other, &file)["imported"]["present"], false);
         assert_same(&one.repository(id), &other.repository(id));
         let all = |machine: &Machine<'_>| sandbox.git(&machine.repository(id), &["show-ref"]);
@@ -61,7 +61,7 @@ fn the_one_page_needs_no_other_file() {
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
     let id = imported(&machine, &demo)["imported"]["sessionId"].as_str().unwrap().to_owned();
     let file = sandbox.path("one.html");
-    machine.ok(&["report", &id, "--single-file", file.to_str().unwrap()]);
+    machine.ok(&["report", "-i", &id, "--single-file", file.to_str().unwrap()]);
     let html = fs::read_to_string(file).unwrap();
     let page = Page::parse(&html);
     assert_eq!(page.errors.len(), 0, "{:?}", page.errors);

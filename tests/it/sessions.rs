@@ -236,6 +236,7 @@ sessions! {
     all__the_session_in_the_readme
     all__what_cannot_be_read
     #[cfg(target_os = "linux")]
+    all__which_investigation
     all__wrong_usage
     #[cfg(target_os = "linux")]
     attach__to_a_node
@@ -309,6 +310,7 @@ sessions! {
     show__folded_trees
     #[cfg(target_os = "linux")]
     show__narrow_and_wide
+    show__words_of_a_title
     #[cfg(target_os = "linux")]
     start__asks_for_the_method
     start__from_a_pipe
@@ -316,7 +318,6 @@ sessions! {
     sync__two_who_share
     sync__what_cannot_be_synced
     sync__without_a_remote
-    use__the_default_investigation
     util__completions_for_each_shell
     #[cfg(target_os = "linux")]
     util__man_of_each_command_and_topic

@@ -24,10 +24,10 @@ pub(in crate::cli) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> 
 
 /// Prints the sign-offs. Succeeds if the current commit is approved: it has a valid sign-off, and no valid rejection or invalid
 /// sign-off.
-pub(super) fn run(id: Option<&str>, allowed: Option<&Path>, common: &Common) -> ExitResult {
+pub(super) fn run(allowed: Option<&Path>, common: &Common) -> ExitResult {
     let signers = signers(allowed)?;
     let place = common.place()?;
-    let path = place.folder(id)?;
+    let path = place.folder()?;
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();

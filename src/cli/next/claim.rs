@@ -8,7 +8,7 @@ use serde_json::json;
 use super::UNNAMED;
 use crate::base::world::World;
 use crate::cli::caller::caller;
-use crate::cli::place::{Common, id_and_nodes};
+use crate::cli::place::Common;
 use crate::cli::print::{say_fields, stored, warn};
 use crate::cli::{CommandResult, misused, refused, say};
 use crate::decide::claim::Claimant;
@@ -18,12 +18,12 @@ use crate::text::{one_line, shorten};
 
 /// Claims the nodes. Without an agent, the claimant is the author of commits in git.
 pub(super) fn claim(
-    what: &[String],
+    nodes: &[String],
     agent: Option<&str>,
     minutes: Option<u32>,
     common: &Common,
 ) -> CommandResult {
-    let ClaimSubject { service, session, nodes, author, caller } = ClaimSubject::of(common, what)?;
+    let ClaimSubject { service, session, nodes, author, caller } = ClaimSubject::of(common, nodes)?;
     let Some(agent_id) = agent.map(str::to_owned).or(author) else { return Err(UNNAMED.into()) };
     let claimant = Claimant { agent_id: Some(agent_id), minutes };
     let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
@@ -32,8 +32,8 @@ pub(super) fn claim(
 }
 
 /// Releases the nodes, whoever claimed them.
-pub(super) fn release(what: &[String], common: &Common) -> CommandResult {
-    let ClaimSubject { service, session, nodes, caller, .. } = ClaimSubject::of(common, what)?;
+pub(super) fn release(nodes: &[String], common: &Common) -> CommandResult {
+    let ClaimSubject { service, session, nodes, caller, .. } = ClaimSubject::of(common, nodes)?;
     let written = service.release(&session, &nodes, &caller).map_err(refused)?;
     warn("tot next", &written);
     stored(tell(&written, &nodes, common.json))
@@ -50,18 +50,18 @@ struct ClaimSubject {
 }
 
 impl ClaimSubject {
-    fn of(common: &Common, what: &[String]) -> CommandResult<ClaimSubject> {
-        let (id, nodes) = id_and_nodes(what)?;
+    fn of(common: &Common, nodes: &[String]) -> CommandResult<ClaimSubject> {
         if nodes.is_empty() {
             return Err(misused("name at least one node, such as R2.A1"));
         }
         let place = common.place()?;
-        let path = place.folder(id)?;
+        let path = place.folder()?;
+        let nodes: CommandResult<_> = nodes.iter().map(|word| place.node_id(&path, word)).collect();
         let session = place.store.id(&path)?.to_string();
         let author = place.store.author(&path)?;
         let caller = caller(&place.store, &path)?;
         let service = Service::new(place.store.root().to_owned(), World::Machine, None);
-        Ok(ClaimSubject { service, session, nodes, author, caller })
+        Ok(ClaimSubject { service, session, nodes: nodes?, author, caller })
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use super::render_one;
 use crate::base::platform;
 use crate::base::world::World;
-use crate::cli::place::{RootArgument, id_and_node};
+use crate::cli::place::{self, PlaceArguments};
 use crate::cli::print::say;
 use crate::cli::{CommandResult, Progress};
 use crate::report;
@@ -14,17 +14,13 @@ use crate::service::project::Project;
 
 /// Opens the page of an investigation, or of the node named after it. The site is in `site` in the root, where tot_report writes
 /// it.
-pub(super) fn run(what: &[String], root: &RootArgument) -> CommandResult {
-    let (id, node) = id_and_node(what)?;
-    let place = root.place()?;
-    let folder = place.folder(id)?;
+pub(super) fn run(node: &[String], place: &PlaceArguments) -> CommandResult {
+    let place = place.place()?;
+    let folder = place.folder()?;
     let investigation = place.store.load(&folder)?.investigation;
     let page = match node {
-        None => "index.html".to_owned(),
-        Some(node) => {
-            investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
-            format!("nodes/{node}.html")
-        }
+        [] => "index.html".to_owned(),
+        words => format!("nodes/{}.html", place::node(&investigation, words)?.id),
     };
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let site = report::folder_in(service.site(), investigation.meta().id)?;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
-use crate::text::{counted, one_line, shorten};
+use crate::text::{counted, one_line, shell_line, shorten};
 use crate::yaml;
 
 /// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
@@ -274,14 +274,7 @@ impl Ran {
 
     /// Returns the command on one line, quoted for a shell.
     pub fn line(&self) -> String {
-        let quoted = self.command.iter().map(|word| {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
-            match !word.is_empty() && word.chars().all(is_plain) {
-                true => word.clone(),
-                false => format!("'{}'", word.replace('\'', r"'\''")),
-            }
-        });
-        quoted.collect::<Vec<_>>().join(" ")
+        shell_line(&self.command)
     }
 
     /// Compares this repetition with the first run.

@@ -58,6 +58,6 @@ impl Serialize for Wording {
 
 /// Formats a command as a person types it, with the investigation's id if one is needed.
 pub fn command(name: &str, investigation: Option<&str>, rest: &str) -> String {
-    let words = [Some(name), investigation, Some(rest).filter(|rest| !rest.is_empty())];
-    one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    let investigation = investigation.map(|id| format!(" -i {id}")).unwrap_or_default();
+    one_line(format!("{name}{investigation} {rest}").trim_end())
 }

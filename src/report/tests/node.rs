@@ -35,7 +35,7 @@ fn a_reader_can_have_each_result_challenged() {
         &format!("tot_comment with sessionId {id}, nodeId R4.A1a1, kind objection"),
         "href=\"https://github.com/o/n/issues/new?title=Objection+to+R4.A1a1%3A+a+%26+b+%3C%2Fpre%3E",
         "FOUND%3A+a+%26+b+%26lt%3B%2Fpre%3E%26lt%3Bscript%3E%EF%BF%BD+%60%40c%60%0A",
-        &format!("tot object {id} R4.A1a1</code>"),
+        &format!("tot object -i {id} R4.A1a1</code>"),
     ] {
         assert!(node.contains(text), "{text} is missing in {node}");
     }

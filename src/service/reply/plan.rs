@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ReplyFields, sent};
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{LegalCall, Next, ObjectionReply, Plan, Task, next, number_of_tasks};
+use crate::domain::wording::command;
 use crate::domain::{BoundAnswer, Caller, CommentKind, Investigation};
 use crate::json::BoundJson;
 use crate::service::{Refusal, Service};
@@ -182,14 +183,14 @@ pub(crate) fn run(
 
 /// Returns the commands that an agent other than the author can use to repeat runs.
 fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
-    let session = assessment.investigation.meta().id;
+    let session = assessment.investigation.meta().id.to_string();
     let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);
     let told = runs.map(|run| {
-        let of = run.run.node.as_ref().map_or_else(String::new, |node| format!(" {node}"));
         let what = match run.counts().filter(|_| run.standing() == RunStanding::Differs) {
-            Some(last) => format!("tot rerun {session} --judge {} holds|fails -m <why>", last.run.id),
-            None => format!("tot rerun {session}{of}"),
+            Some(last) => format!("--judge {} holds|fails -m <why>", last.run.id),
+            None => run.run.node.as_ref().map(ToString::to_string).unwrap_or_default(),
         };
+        let what = command("tot rerun", Some(&session), &what);
         format!("{what}: {}", shorten(&run.told(), RUN))
     });
     told.collect()

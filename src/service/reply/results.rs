@@ -11,6 +11,7 @@ use crate::decide::Decision;
 use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
+use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer};
 use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeRef, VerdictJson};
@@ -220,10 +221,11 @@ pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, Amen
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
         Some(_) => {
-            let id = written.loaded.investigation().meta().id;
+            let id = written.loaded.investigation().meta().id.to_string();
+            let approve = command("tot approve", Some(&id), "");
             let note = format!(
                 "Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with \
-                 `tot approve {id}`."
+                 `{approve}`."
             );
             shared.message.notes.insert(0, note.into());
             vec!["conclusion"]

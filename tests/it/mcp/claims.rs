@@ -44,9 +44,9 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
         (said.status, said.out + &said.err)
     };
     // By the clock of the machine, the claim of the story is over long since.
-    let (status, said) = tot(&["next", "--claim", &id[..8], "R2.A2", "--as", "b"]);
+    let (status, said) = tot(&["next", "--claim", "-i", &id[..8], "R2.A2", "--as", "b"]);
     assert_eq!((status, said.starts_with("R2.A2 Title of R2.A2: claimed by b until ")), (0, true), "{said}");
-    let (status, refused) = tot(&["next", "--claim", &id, "R2.A2", "--as", "me"]);
+    let (status, refused) = tot(&["next", "--claim", "-i", &id, "R2.A2", "--as", "me"]);
     assert_eq!(status, 1);
     assert!(refused.starts_with("tot next: R2.A2 is claimed by `b` until "), "{refused}");
     assert_eq!(tot(&["next", "--release", "R2.A2"]), (0, "R2.A2 Title of R2.A2: free\n".to_owned()));

@@ -51,7 +51,7 @@ fn two_hundred_investigations_in_a_hub_cost_one_question() {
         ["ls-remote", "fetch", "push"].map(|subcommand| calls(&log, subcommand))
     };
     assert_eq!(sync(&one), [1, 0, 0], "nothing to do");
-    other.ok(&["clone", &hub.address, &id]);
+    other.ok(&["clone", &hub.address, "-i", &id]);
     other.grow(&id, &["R2.A1"]);
     other.synced();
     assert_eq!(sync(&one), [1, 1, 0], "one came");

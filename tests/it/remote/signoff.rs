@@ -467,8 +467,8 @@ fn a_report_shows_as_approved_only_what_was_checked() {
     let sandbox = Sandbox::new();
     let (machine, id) = one(&sandbox);
     machine.start();
-    approve(&machine, &["--unsigned", &id]);
-    let signed = approve(&machine, &[&id]);
+    approve(&machine, &["--unsigned", "-i", &id]);
+    let signed = approve(&machine, &["-i", &id]);
     let allowed = allowed(&sandbox, "anna", "");
     let repository = format!("one/{id}");
     let report = |what: &str, more: &[&str]| {
@@ -490,7 +490,8 @@ fn a_report_shows_as_approved_only_what_was_checked() {
     let reply = machine.call("tot_report", json!({"sessionId": id}));
     let page = fs::read_to_string(reply["index"].as_str().unwrap()).unwrap();
     assert!(page.contains(">Approval, not checked<") && !page.contains(">Approved<"), "{page}");
-    let exported: Value = serde_json::from_str(&machine.ok(&["export", &id, "--format", "json"])).unwrap();
+    let exported: Value =
+        serde_json::from_str(&machine.ok(&["export", "-i", &id, "--format", "json"])).unwrap();
     let states: BTreeSet<&str> =
         exported["signOffs"].as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap()).collect();
     assert_eq!(states, BTreeSet::from(["unchecked", "unsigned"]));

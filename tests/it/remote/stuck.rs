@@ -26,7 +26,7 @@ fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own()
     assert_eq!(one.sync(&["--dry-run"])["error"]["code"], "ANOTHER_BRANCH");
     one.fails("ANOTHER_BRANCH", &[strangers[0], "tot remote add origin"]);
     assert_eq!(hub.state(), before);
-    one.ok(&["remote", "add", "origin", &hub.address, &id]);
+    one.ok(&["remote", "add", "origin", &hub.address, "-i", &id]);
     assert_eq!(one.exchanged(), [0, 2]);
     assert_eq!(hub.head(&id), one.head(&id));
 }
@@ -80,7 +80,7 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
     let mut said = vec![new.ok(&["clone", &hub.address])];
     said.extend([&behind, &apart].map(|machine| machine.synced()["notes"].to_string()));
     let bundle = sandbox.path("it.bundle");
-    behind.ok(&["export", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
+    behind.ok(&["export", "-i", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
     said.push(Machine::new(&sandbox, "imported").ok(&["import", bundle.to_str().unwrap()]));
     for said in said {
         for (file, reason) in STRANGE {

@@ -76,21 +76,21 @@ fn tags_do_not_meet_in_a_hub_and_are_as_they_were_in_a_repository_of_its_own() {
         one.git(id, &["tag", "ended/1"]);
     }
     // The prefix in a hub can be chosen.
-    one.ok(&["remote", "add", "origin", &hub.address, &first, &second, "--prefix", "team/tot"]);
-    one.ok(&["remote", "add", "origin", &own.address, &alone, "--own"]);
-    assert_eq!(one.sync(&[&alone])["tagsWent"], json!(["ended/1"]));
+    one.ok(&["remote", "add", "origin", &hub.address, "-i", &first, "-i", &second, "--prefix", "team/tot"]);
+    one.ok(&["remote", "add", "origin", &own.address, "-i", &alone, "--own"]);
+    assert_eq!(one.sync(&["-i", &alone])["tagsWent"], json!(["ended/1"]));
     one.ok(&["sync"]);
     let branches = [&first, &second].map(|id| format!("refs/heads/team/tot/{id}"));
     let tags = [&first, &second].map(|id| format!("refs/tags/team/tot/{id}/ended/1"));
     assert_eq!(hub.refs(), [branches, tags].concat());
     assert_eq!(own.refs(), ["refs/heads/main", "refs/tags/ended/1"]);
-    other.ok(&["clone", &hub.address, &second[20..]]);
+    other.ok(&["clone", &hub.address, "-i", &second[20..]]);
     assert_eq!(other.git(&second, &["tag"]), "ended/1");
     assert!(!other.repository(&first).exists());
     other.ok(&["clone", &own.address]);
     other.grow(&alone, &["R2.A1"]);
     other.git(&alone, &["push", "-q"]);
-    assert_eq!(one.sync(&[&alone])["came"], 2);
+    assert_eq!(one.sync(&["-i", &alone])["came"], 2);
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn a_refusal_is_told_in_the_remotes_words_and_not_taken_for_a_lost_race() {
     let started = other.start();
     let in_the_way = format!("{}/x", branch(&started));
     hub.git(&["update-ref", &in_the_way, &one.head(&id)]);
-    other.ok(&["remote", "add", "origin", &hub.address, &started]);
-    other.refuses(&["sync", &started], &["did not accept the push"]);
+    other.ok(&["remote", "add", "origin", &hub.address, "-i", &started]);
+    other.refuses(&["sync", "-i", &started], &["did not accept the push"]);
     hub.git(&["update-ref", "-d", &in_the_way]);
     let entry = one.synced();
     assert_eq!((&entry["went"], &entry["tagsWent"]), (&json!(2), &json!(["ended/1"])), "{entry:#}");
@@ -431,7 +431,7 @@ fn files_from_others_start_no_program() {
     cloned.ok(&["clone", &hub.address]);
     assert!(!mark.exists(), "the filter ran");
     let bundle = sandbox.path("it.bundle");
-    one.ok(&["export", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
+    one.ok(&["export", "-i", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
     imported.ok(&["import", bundle.to_str().unwrap()]);
     cloned.grow(&id, &["R2.A1"]);
     cloned.synced();

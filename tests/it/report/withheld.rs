@@ -68,8 +68,8 @@ fn a_committed_list_holds_for_every_door() {
     assert_eq!(with_word(&published(&sandbox, &sandbox.root(), &[]).unwrap(), SECRET), 0);
     let index = session.ok("tot_report", json!({}))["index"].as_str().unwrap().to_owned();
     assert_eq!(with_word(Path::new(&index).parent().unwrap(), SECRET), 0);
-    let exports = FORMATS.map(|format| vec!["export", &session.id, "--format", format]);
-    let diff = vec!["diff", "--markdown", &session.id, "HEAD~4..HEAD"];
+    let exports = FORMATS.map(|format| vec!["export", "-i", &session.id, "--format", format]);
+    let diff = vec!["diff", "--markdown", "-i", &session.id, "HEAD~4..HEAD"];
     for arguments in exports.into_iter().chain([diff]) {
         let said = sandbox.run(TOT, &[&["--root", "investigations"], &arguments[..]].concat());
         assert_eq!(said.status, 0, "{said:?}");
@@ -178,11 +178,11 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     ];
     let report = report.map(|arguments| (TOT_REPORT, [&["investigations"], arguments].concat()));
     let work = [
-        &["report", &session.id, "--out", "out"][..],
-        &["report", "--open", &session.id],
-        &["diff", "--markdown", &session.id, "HEAD~1..HEAD"],
+        &["report", "-i", &session.id, "--out", "out"][..],
+        &["report", "--open", "-i", &session.id],
+        &["diff", "--markdown", "-i", &session.id, "HEAD~1..HEAD"],
     ];
-    let exports = FORMATS.map(|format| ["export", &session.id, "--format", format]);
+    let exports = FORMATS.map(|format| ["export", "-i", &session.id, "--format", format]);
     let work = work.into_iter().chain(exports.iter().map(|arguments| &arguments[..]));
     let work = work.map(|arguments| (TOT, [arguments, &["--root", "investigations"]].concat()));
     for (program, arguments) in report.into_iter().chain(work) {

@@ -1,0 +1,150 @@
+//! The form of earlier versions, in which an argument could be an investigation's id. Until 1.0, it is refused with the new form.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, builder::StyledStr};
+
+use super::root;
+use crate::domain::SessionId;
+use crate::store::{FindError, Store};
+use crate::text::shell_line;
+
+/// An argument that an earlier version may have taken for an investigation's id.
+pub(super) struct Misplaced {
+    word: String,
+    /// Whether no other argument is before it.
+    is_first: bool,
+    /// The command line with `-i`.
+    line: String,
+    /// Whether the command takes similar words in this place: text to search for, or a comment's id.
+    is_usual: bool,
+}
+
+impl Misplaced {
+    /// Returns the first such argument. Options and their values are none.
+    pub(super) fn find(mut program: Command, arguments: &[OsString]) -> Option<Misplaced> {
+        let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        if !words.iter().any(|word| is_part(word)) {
+            return None;
+        }
+        program.build();
+        let (mut command, mut begin, mut at, mut is_first) = (&program, 1, 1, true);
+        let word = loop {
+            let word = words.get(at).filter(|word| *word != "--")?;
+            let option = command.get_arguments().find_map(|arg| Some((arg, values(arg, word)?)));
+            match (option, command.find_subcommand(word)) {
+                (Some((arg, _)), _) if arg.get_id() == "investigation" => return None,
+                (Some((_, values)), _) => at += values,
+                (None, Some(of)) => (command, begin) = (of, at + 1),
+                (None, None) if is_part(word) => break word.clone(),
+                (None, None) => is_first = false,
+            }
+            at += 1;
+        };
+        let takes_one = command.get_arguments().any(|arg| arg.get_id() == "investigation");
+        let line = [&[program.get_name().to_owned()], words.get(1..begin)?, &["-i".to_owned(), word.clone()]];
+        let line = [&line.concat(), words.get(begin..at)?, words.get(at + 1..)?].concat();
+        let is_usual =
+            command.get_positionals().any(|arg| ["text", "comment"].contains(&arg.get_id().as_str()));
+        (takes_one && !command.has_subcommands()).then(|| Misplaced {
+            word,
+            is_first,
+            line: shell_line(&line),
+            is_usual,
+        })
+    }
+
+    /// Returns whether the root has an investigation with this id. A short word, or one without a digit, can be anything: it
+    /// counts only if `is_any` is true, as the first argument.
+    pub(super) fn is_id(&self, root: Option<&Path>, is_any: bool) -> bool {
+        /// The minimum length of a part that is hardly a number.
+        const LEAST: usize = 4;
+        let is_certain = self.word.len() >= LEAST && self.word.contains(|c: char| c.is_ascii_digit());
+        if self.is_usual || !(is_certain || is_any && self.is_first) || Path::new(&self.word).exists() {
+            return false;
+        }
+        let found = root::root(root).map(|root| Store::new(root.folder).find(&self.word));
+        self.word.parse::<SessionId>().is_ok()
+            || matches!(found, Ok(Ok(_) | Err(FindError::Ambiguous { .. } | FindError::Twice { .. })))
+    }
+
+    /// Says how to name the investigation.
+    pub(super) fn advice(&self) -> String {
+        format!("an investigation is named with -i: `{}`", self.line)
+    }
+
+    /// Adds the advice to an error about the arguments, unless an option is wrong.
+    pub(super) fn advise(&self, error: &mut clap::Error) {
+        let about = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(about)) => about.as_str(),
+            _ => "",
+        };
+        let is_option = error.kind() == ErrorKind::UnknownArgument && about.starts_with('-');
+        if error.use_stderr() && !is_option {
+            let advice = StyledStr::from(self.advice());
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+        }
+    }
+}
+
+/// Returns whether a word has the form of an id or a part of one.
+fn is_part(word: &str) -> bool {
+    let is_of_id = |c: char| c.is_ascii_hexdigit() || c == '-';
+    word.starts_with(|c: char| c.is_ascii_hexdigit()) && word.chars().all(is_of_id)
+}
+
+/// Returns the number of values that follow the word, if it is this option.
+fn values(arg: &Arg, word: &str) -> Option<usize> {
+    let after = arg.get_num_args().map_or(0, |number| number.min_values());
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        return (arg.get_long() == Some(name)).then_some(if value.is_some() { 0 } else { after });
+    }
+    let mut short = word.strip_prefix('-')?.chars();
+    (short.next().is_some() && arg.get_short() == word.chars().nth(1)).then_some(if short.next().is_some() {
+        0
+    } else {
+        after
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_in_the_place_of_an_argument_is_found() {
+        let found = |line: &str| {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            Misplaced::find(crate::cli::command(), &arguments).map(|it| it.line)
+        };
+        for (line, new) in [
+            ("tot show 0196", "tot show -i 0196"),
+            ("tot --root r show --json 0196 R1.A", "tot --root r show -i 0196 --json R1.A"),
+            ("/bin/tot run 0196 R1.A -- git show 0197", "tot run -i 0196 R1.A -- git show 0197"),
+            ("tot remote add origin u.git 0196 --own", "tot remote add -i 0196 origin u.git --own"),
+            ("tot comment 0196 --reply-to 8f3a -m =x", "tot comment -i 0196 --reply-to 8f3a -m =x"),
+        ] {
+            assert_eq!(found(line).as_deref(), Some(new), "{line}");
+        }
+        for line in [
+            "tot",
+            "tot 0196",
+            "tot show R1.A",
+            "tot show -i 0196 db",
+            "tot show --investigation=0196 db",
+            "tot --root 0196 show",
+            "tot commit -m 0196",
+            "tot comment --reply-to 8f3a",
+            "tot rerun --judge 4c7d holds -m x",
+            "tot run -- 0196",
+            "tot help 0196",
+            "tot demo 0196",
+            "tot start 0196",
+        ] {
+            assert_eq!(found(line), None, "{line}");
+        }
+    }
+}
