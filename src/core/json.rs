@@ -15,7 +15,7 @@ use crate::assess::{Answer, Assessment, CapturedRun, Distance};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{
     BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
-    Node, NodeId, Run, RunId, RunKind, Timestamp,
+    Meta, Node, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::format::comment_file::{AuthorEntry, ByEntry, author_entry};
 use crate::ruleset::Role;
@@ -101,7 +101,7 @@ pub struct ConfirmationJson {
 /// A node of which only the id is told.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeRef {
+pub struct NodeIdJson {
     /// The node.
     pub node_id: NodeId,
 }
@@ -379,20 +379,31 @@ pub fn conclusion<S: Serializer>(end: &Option<&Conclusion>, serializer: S) -> Re
     let mut end = Conclusion::clone(end);
     end.visit_callers(|_, caller| publish(caller));
     let mut fields = serde_json::to_value(&end).map_err(serde::ser::Error::custom)?;
-    name_answers(&mut fields);
+    name_ids(&mut fields, "nodeId");
     fields.serialize(serializer)
 }
 
-/// Names the nodes of the answers `nodeId`, where the file has `id`.
-fn name_answers(value: &mut Value) {
+/// Serializes the facts of an investigation for programs. Their schema is that of [`Meta`].
+///
+/// # Errors
+///
+/// Returns the serializer's errors.
+pub fn meta<S: Serializer>(meta: &&Meta, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serde_json::to_value(meta).map_err(serde::ser::Error::custom)?;
+    name_ids(&mut fields, "sessionId");
+    fields.serialize(serializer)
+}
+
+/// Gives each id a name, where the file has `id`.
+fn name_ids(value: &mut Value, name: &str) {
     match value {
         Value::Object(fields) => {
             if let Some(id) = fields.shift_remove("id") {
-                fields.shift_insert(0, "nodeId".to_owned(), id);
+                fields.shift_insert(0, name.to_owned(), id);
             }
-            fields.values_mut().for_each(name_answers);
+            fields.values_mut().for_each(|value| name_ids(value, name));
         }
-        Value::Array(entries) => entries.iter_mut().for_each(name_answers),
+        Value::Array(entries) => entries.iter_mut().for_each(|value| name_ids(value, name)),
         _ => {}
     }
 }

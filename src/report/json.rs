@@ -14,9 +14,9 @@ use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::references::CitedSource;
-use crate::domain::{Attached, AttachmentName, Conclusion, Node, NodeId, SessionId, Timestamp};
+use crate::domain::{Attached, AttachmentName, Conclusion, Meta, Node, NodeId};
 use crate::json::{
-    self, BlockerJson, BoundJson, CommentJson, NodeJson, NodeRef, ObjectionJson, RunJson, VerdictJson,
+    self, BlockerJson, BoundJson, CommentJson, NodeIdJson, NodeJson, ObjectionJson, RunJson, VerdictJson,
 };
 use crate::service::signoff::SignOffView;
 
@@ -77,8 +77,8 @@ struct InvestigationJson<'a> {
     /// The answers that the conclusion rests on, then the other answers, most certain first.
     answers: Vec<AnswerJson<'a>>,
     refuted: Vec<AnswerJson<'a>>,
-    theories: Vec<NodeRef>,
-    dead_ends: Vec<NodeRef>,
+    theories: Vec<NodeIdJson>,
+    dead_ends: Vec<NodeIdJson>,
     blockers: Vec<BlockerJson>,
     quality: Option<Quality>,
     nodes: Vec<NodeJson<'a>>,
@@ -117,25 +117,9 @@ impl<'a> AttachmentJson<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MetaJson<'a> {
-    session_id: SessionId,
-    /// A short title for lists and pages.
-    title: &'a str,
-    /// The question.
-    query: &'a str,
-    /// The background that the agent was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<&'a str>,
-    /// The name of the ruleset.
-    ruleset: &'a str,
-    /// The mode, as defined by the ruleset.
-    mode: &'a str,
-    /// The first round in which the investigation may end.
-    min_rounds: u32,
-    /// The minimum number of roots in round 1.
-    min_roots: u32,
-    /// True if states are stored as requested even where the ruleset does not yet allow them.
-    allow_early_terminal: bool,
-    started_at: Timestamp,
+    #[serde(flatten, serialize_with = "json::meta")]
+    #[schemars(with = "Meta")]
+    meta: &'a Meta,
     current_round: u32,
     /// The newest commit.
     head: String,
@@ -174,9 +158,10 @@ struct ChangeOf {
 fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> InvestigationJson<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
-    let (meta, rules) = (investigation.meta(), snapshot.rules());
+    let rules = snapshot.rules();
     let assessment = Assessment::new(investigation, rules);
-    let refs = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| NodeRef { node_id: node.id.clone() }).collect();
+    let refs =
+        |nodes: &[&Arc<Node>]| nodes.iter().map(|node| NodeIdJson { node_id: node.id.clone() }).collect();
     // The citations of a withheld confirmation are unknown.
     let public = |mut verdict: VerdictJson| {
         let withheld = verdict.confirmed_by.iter_mut().filter(|by| input.withheld.contains(&by.node_id));
@@ -195,16 +180,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         schema: None,
         version: VERSION,
         meta: MetaJson {
-            session_id: meta.id,
-            title: &meta.title,
-            query: &meta.query,
-            context: meta.context.as_deref(),
-            ruleset: &meta.ruleset,
-            mode: &meta.mode,
-            min_rounds: meta.min_rounds,
-            min_roots: meta.min_roots,
-            allow_early_terminal: meta.allow_early_terminal,
-            started_at: meta.started_at,
+            meta: investigation.meta(),
             current_round: investigation.current_round(),
             head: snapshot.head.to_string(),
             ended: investigation.conclusion().is_some(),

@@ -188,20 +188,6 @@ fn the_same_input_yields_the_same_bytes() {
 }
 
 #[test]
-fn the_data_file_has_camel_case_fields() {
-    let files = render(&[sample()]);
-    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
-    assert_eq!(data["meta"]["minRounds"], 5);
-    assert_eq!(data["answers"][0]["verdict"]["confirmedBy"][0]["nodeId"], "R5.A1a1v");
-    let node = data["nodes"].as_array().unwrap().iter().find(|node| node["nodeId"] == "R2.A3").unwrap();
-    assert_eq!((&node["state"], &node["committedAs"]), (&"EXPLORE".into(), &"EXPLORE".into()));
-    assert_eq!(node["reclassified"].as_array().unwrap().len(), 2);
-    assert_eq!(node["parent"], "R1.A");
-    assert_eq!(data["references"][0]["citedBy"][0]["nodeId"], "R2.A1");
-    assert_eq!(data["commits"][0]["changes"][0]["what"], "ended");
-}
-
-#[test]
 fn every_ruleset_can_be_rendered() {
     for file in builtin::all() {
         let mut input = empty();

@@ -17,6 +17,7 @@ use crate::yaml;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Meta {
     /// The id of the investigation.
+    #[schemars(rename = "sessionId")]
     pub id: SessionId,
     /// A short title for lists and pages.
     pub title: String,

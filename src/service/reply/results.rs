@@ -14,7 +14,7 @@ use crate::decide::start::Start;
 use crate::domain::wording::command;
 use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer};
 use crate::fields::NO_SIGN_OFF;
-use crate::json::{BoundJson, NodeRef, VerdictJson};
+use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
 use crate::ruleset::instructions::instructions;
 use crate::service::{Loaded, Service, Written};
@@ -287,7 +287,7 @@ pub struct EndAdvice {
     /// The answers that cannot be tested here.
     pub theories: Vec<NodeSummary>,
     /// The nodes that were ruled out.
-    pub dead_ends: Vec<NodeRef>,
+    pub dead_ends: Vec<NodeIdJson>,
     /// The sources cited in the findings, in order of first mention.
     pub references: Vec<CitedSource>,
     /// The quality metrics.
@@ -342,7 +342,7 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
         solutions: assessment.answers.iter().map(|it| it.node.id.clone()).collect(),
         refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
         theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
-        dead_ends: assessment.dead_ends.iter().map(|node| NodeRef { node_id: node.id.clone() }).collect(),
+        dead_ends: assessment.dead_ends.iter().map(|node| NodeIdJson { node_id: node.id.clone() }).collect(),
         references: cited(investigation, mentions).into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
     };
