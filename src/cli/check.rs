@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
         }
     };
     let mut reports = Vec::new();
-    for path in &arguments.common.paths(&arguments.folders)? {
+    for path in &arguments.common.place.paths(&arguments.folders)? {
         let folders = folders(path)?;
         if folders.is_empty() {
             let reason = "contains no investigation: give an investigation's folder, or a folder that contains several";

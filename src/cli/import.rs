@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::place::{EVERYWHERE, Location, RootArgument};
+use super::place::{Common, Location};
 use super::print::{say, say_fields, tell};
 use super::{ExitResult, Progress, chain, passed};
 use crate::service::remote::GitProgram;
@@ -22,7 +22,7 @@ const BUNDLE: &[u8] = b"# v";
 
 /// Import investigations from git bundles into the root. Parts that violate the rules are kept and reported.
 #[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, mut_arg("investigation", |it| it.hide(true)))]
 pub(super) struct ImportArguments {
     /// Bundles to import
     #[arg(value_name = "FILE", required = true)]
@@ -31,10 +31,7 @@ pub(super) struct ImportArguments {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document
-    #[arg(long, help_heading = EVERYWHERE)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -68,7 +65,7 @@ impl From<SyncError> for FileError {
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
-    let place = arguments.root.place()?;
+    let place = arguments.common.place()?;
     let progress = Progress::new();
     let mut files = Vec::new();
     for file in &arguments.files {
@@ -83,7 +80,7 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
     }
     progress.clear();
     let failed = files.iter().filter(|entry| entry.outcome.is_err()).count();
-    if arguments.json {
+    if arguments.common.json {
         let files: Vec<Value> = files.iter().map(entry).collect();
         say_fields(&json!({"dryRun": arguments.dry_run, "files": files, "failed": failed}))?;
     } else {

@@ -1,11 +1,11 @@
 //! The form of earlier versions, in which an argument could be an investigation's id. Until 1.0, it is refused with the new form.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, builder::StyledStr};
+use clap::{Arg, Command};
 
+use super::place::LEAST;
 use super::root;
 use crate::domain::SessionId;
 use crate::store::{FindError, Store};
@@ -14,6 +14,8 @@ use crate::text::shell_line;
 /// An argument that an earlier version may have taken for an investigation's id.
 pub(super) struct Misplaced {
     word: String,
+    /// The value of `--root`.
+    root: Option<PathBuf>,
     /// Whether no other argument is before it.
     is_first: bool,
     /// The command line with `-i`.
@@ -26,46 +28,45 @@ impl Misplaced {
     /// Returns the first such argument. Options and their values are none.
     pub(super) fn find(mut program: Command, arguments: &[OsString]) -> Option<Misplaced> {
         let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        if !words.iter().any(|word| is_part(word)) {
+        let is_named = |word: &String| word.starts_with("-i") || word.starts_with("--investigation");
+        if words.iter().any(is_named) || !words.iter().any(|word| is_part(word)) {
             return None;
         }
         program.build();
         let (mut command, mut begin, mut at, mut is_first) = (&program, 1, 1, true);
         let word = loop {
             let word = words.get(at).filter(|word| *word != "--")?;
-            let option = command.get_arguments().find_map(|arg| Some((arg, values(arg, word)?)));
-            match (option, command.find_subcommand(word)) {
-                (Some((arg, _)), _) if arg.get_id() == "investigation" => return None,
-                (Some((_, values)), _) => at += values,
-                (None, Some(of)) => (command, begin) = (of, at + 1),
-                (None, None) if is_part(word) => break word.clone(),
-                (None, None) => is_first = false,
+            let option = command.get_arguments().find(|arg| is_option(arg, word));
+            match command.find_subcommand(word) {
+                Some(of) => (command, begin) = (of, at + 1),
+                None if is_part(word) => break word.clone(),
+                None => is_first &= word.starts_with('-'),
             }
-            at += 1;
+            at += 1 + option.and_then(Arg::get_num_args).map_or(0, |number| number.min_values());
         };
-        let takes_one = command.get_arguments().any(|arg| arg.get_id() == "investigation");
+        let is_here = |names: &[&str]| {
+            command.get_arguments().any(|arg| names.contains(&arg.get_id().as_str()) && !arg.is_hide_set())
+        };
         let line = [&[program.get_name().to_owned()], words.get(1..begin)?, &["-i".to_owned(), word.clone()]];
-        let line = [&line.concat(), words.get(begin..at)?, words.get(at + 1..)?].concat();
-        let is_usual =
-            command.get_positionals().any(|arg| ["text", "comment"].contains(&arg.get_id().as_str()));
-        (takes_one && !command.has_subcommands()).then(|| Misplaced {
-            word,
-            is_first,
-            line: shell_line(&line),
-            is_usual,
-        })
+        let line = shell_line(&[&line.concat(), words.get(begin..at)?, words.get(at + 1..)?].concat());
+        let is_usual = is_here(&["text", "comment"]);
+        let takes_one = is_here(&["investigation"]) && !command.has_subcommands();
+        let root =
+            words.iter().zip(&words[1..]).find_map(|(option, value)| match option.strip_prefix("--root") {
+                Some("") => Some(value.into()),
+                value => Some(value?.strip_prefix('=')?.into()),
+            });
+        takes_one.then_some(Misplaced { word, root, is_first, line, is_usual })
     }
 
     /// Returns whether the root has an investigation with this id. A short word, or one without a digit, can be anything: it
     /// counts only if `is_any` is true, as the first argument.
-    pub(super) fn is_id(&self, root: Option<&Path>, is_any: bool) -> bool {
-        /// The minimum length of a part that is hardly a number.
-        const LEAST: usize = 4;
+    pub(super) fn is_id(&self, is_any: bool) -> bool {
         let is_certain = self.word.len() >= LEAST && self.word.contains(|c: char| c.is_ascii_digit());
         if self.is_usual || !(is_certain || is_any && self.is_first) || Path::new(&self.word).exists() {
             return false;
         }
-        let found = root::root(root).map(|root| Store::new(root.folder).find(&self.word));
+        let found = root::root(self.root.as_deref()).map(|root| Store::new(root.folder).find(&self.word));
         self.word.parse::<SessionId>().is_ok()
             || matches!(found, Ok(Ok(_) | Err(FindError::Ambiguous { .. } | FindError::Twice { .. })))
     }
@@ -73,19 +74,6 @@ impl Misplaced {
     /// Says how to name the investigation.
     pub(super) fn advice(&self) -> String {
         format!("an investigation is named with -i: `{}`", self.line)
-    }
-
-    /// Adds the advice to an error about the arguments, unless an option is wrong.
-    pub(super) fn advise(&self, error: &mut clap::Error) {
-        let about = match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(about)) => about.as_str(),
-            _ => "",
-        };
-        let is_option = error.kind() == ErrorKind::UnknownArgument && about.starts_with('-');
-        if error.use_stderr() && !is_option {
-            let advice = StyledStr::from(self.advice());
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
-        }
     }
 }
 
@@ -95,19 +83,10 @@ fn is_part(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_hexdigit()) && word.chars().all(is_of_id)
 }
 
-/// Returns the number of values that follow the word, if it is this option.
-fn values(arg: &Arg, word: &str) -> Option<usize> {
-    let after = arg.get_num_args().map_or(0, |number| number.min_values());
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        return (arg.get_long() == Some(name)).then_some(if value.is_some() { 0 } else { after });
-    }
-    let mut short = word.strip_prefix('-')?.chars();
-    (short.next().is_some() && arg.get_short() == word.chars().nth(1)).then_some(if short.next().is_some() {
-        0
-    } else {
-        after
-    })
+/// Returns whether a word is this option, with its value in the next word if it takes one.
+fn is_option(arg: &Arg, word: &str) -> bool {
+    let is_long = word.strip_prefix("--").is_some_and(|long| arg.get_long() == Some(long));
+    is_long || arg.get_short().is_some_and(|short| word == format!("-{short}"))
 }
 
 #[cfg(test)]
@@ -135,6 +114,7 @@ mod tests {
             "tot show R1.A",
             "tot show -i 0196 db",
             "tot show --investigation=0196 db",
+            "tot -i0196 show db",
             "tot --root 0196 show",
             "tot commit -m 0196",
             "tot comment --reply-to 8f3a",

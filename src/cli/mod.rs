@@ -171,19 +171,14 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(status) => return status,
     };
-    let worked = unless_misplaced(misplaced, tot.root.as_deref(), || run(tot.command));
+    let worked = unless_misplaced(misplaced, || run(tot.command));
     worked.unwrap_or_else(|error| finish(&format!("tot{name}"), is_json, error))
 }
 
 /// Runs a command, unless one of its arguments is an investigation's id. Any part of an id counts if the argument turned out to
 /// be nothing else.
-fn unless_misplaced(
-    misplaced: Option<Misplaced>,
-    root: Option<&Path>,
-    run: impl FnOnce() -> ExitResult,
-) -> ExitResult {
-    let refused =
-        |is_any| misplaced.as_ref().filter(|it| it.is_id(root, is_any)).map(|it| misused(it.advice()));
+fn unless_misplaced(misplaced: Option<Misplaced>, run: impl FnOnce() -> ExitResult) -> ExitResult {
+    let refused = |is_any| misplaced.as_ref().filter(|it| it.is_id(is_any)).map(|it| misused(it.advice()));
     match refused(false) {
         Some(error) => Err(error),
         None => run().map_err(|error| match error.is::<Misused>() {
@@ -246,7 +241,7 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let misplaced = Misplaced::find(report::ReportCommand::command(), &arguments);
     match parse::<report::ReportCommand>(arguments, misplaced.as_ref()) {
-        Ok(command) => unless_misplaced(misplaced, command.root(), || report::run(&command))
+        Ok(command) => unless_misplaced(misplaced, || report::run(&command))
             .unwrap_or_else(|error| finish("tot-report", false, error)),
         Err(status) => status,
     }
@@ -293,7 +288,9 @@ fn parse_tot(
         let tot = Tot::from_arg_matches(&matches)?;
         let name = matches.subcommand_name().unwrap_or_default();
         let takes = |option: &str| {
-            let is_taken = |of: &clap::Command| of.get_arguments().any(|it| it.get_long() == Some(option));
+            let is_taken = |of: &clap::Command| {
+                of.get_arguments().any(|it| it.get_long() == Some(option) && !it.is_hide_set())
+            };
             command().find_subcommand(name).is_some_and(is_taken)
         };
         let given = [("root", tot.root.is_some()), ("investigation", !tot.investigation.is_empty())];
@@ -330,7 +327,10 @@ fn parse<T: Parser>(
 
 /// Prints clap's message, with advice if an argument is misplaced, and returns the exit status.
 fn advised(mut error: clap::Error, misplaced: Option<&Misplaced>) -> ExitCode {
-    misplaced.into_iter().for_each(|it| it.advise(&mut error));
+    if let Some(misplaced) = misplaced.filter(|_| error.use_stderr()) {
+        let tip = StyledStr::from(misplaced.advice());
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
     explained(error)
 }
 

@@ -43,13 +43,13 @@ pub(super) struct PlaceArguments {
 const NAMED: usize = 5;
 const NODES: usize = 10;
 /// The minimum number of characters shown of an id.
-const LEAST: usize = 4;
+pub(super) const LEAST: usize = 4;
 
 /// The options of the commands that work on investigations and print.
 #[derive(Args)]
 pub(super) struct Common {
     #[command(flatten)]
-    place: PlaceArguments,
+    pub place: PlaceArguments,
     /// Print one JSON document
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
@@ -59,17 +59,9 @@ impl Common {
     pub(super) fn place(&self) -> CommandResult<Location> {
         self.place.place()
     }
-
-    pub(super) fn paths(&self, folders: &[PathBuf]) -> CommandResult<Vec<PathBuf>> {
-        self.place.paths(folders)
-    }
 }
 
 impl PlaceArguments {
-    pub(super) fn root(&self) -> Option<&Path> {
-        self.root.root.as_deref()
-    }
-
     pub(super) fn place(&self) -> CommandResult<Location> {
         Ok(Location { ids: self.investigation.clone(), ..self.root.place()? })
     }

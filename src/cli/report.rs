@@ -142,12 +142,6 @@ Examples:
   tot-report investigations --serve                      on this machine, with new commits as they arrive
   BROWSER=firefox tot report --open R2.A1                in this browser, the page of a node";
 
-impl ReportCommand {
-    pub(super) fn root(&self) -> Option<&Path> {
-        self.arguments.place.root()
-    }
-}
-
 /// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> ExitResult {
     run_in_root(&command.arguments)

@@ -2,10 +2,9 @@
 
 use clap::Args;
 
-use super::place::{EVERYWHERE, RootArgument};
 use super::print::{ask, tell};
 use super::util::ruleset::RulesetFolder;
-use super::work::{self, LocalTools, ProjectArgument, piped};
+use super::work::{self, LocalTools, WorkArguments, piped};
 use super::{CommandResult, ExitResult, editor};
 use crate::decide::start::Start;
 use crate::domain::Caller;
@@ -15,7 +14,7 @@ use crate::text::one_line;
 
 /// Start an investigation: creates a git repository in the root, with the ruleset pinned in it. Settings can't be changed later.
 #[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, mut_arg("investigation", |it| it.hide(true)))]
 pub(super) struct StartArguments {
     /// Full question; default: standard input (also -), or your editor at a terminal
     query: Option<String>,
@@ -43,12 +42,7 @@ pub(super) struct StartArguments {
     #[arg(long)]
     allow_early_terminal: bool,
     #[command(flatten)]
-    project: ProjectArgument,
-    #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document
-    #[arg(long, help_heading = EVERYWHERE)]
-    json: bool,
+    work: WorkArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -68,8 +62,7 @@ const METHODS: [(&str, &str, Option<&str>); 2] = [
 ];
 
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {
-    let StartArguments { root, project, json, rulesets, .. } = arguments;
-    let work = LocalTools::starting(root.place()?, project, *json, rulesets.library()?);
+    let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
     let ruleset = match &arguments.ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,
         ruleset => ruleset.clone(),

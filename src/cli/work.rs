@@ -21,11 +21,11 @@ use super::draft::DraftFields;
 use super::editor::{self, Edited, Unchanged};
 use super::place::{Common, EVERYWHERE, Location, unnamed, with_words};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
+use super::util::ruleset::RulesetFolder;
 use super::{CommandResult, ExitResult, misused, passed};
 use crate::base::world::World;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Wording};
 use crate::format::layout;
-use crate::ruleset::Library;
 use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
 use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
@@ -38,13 +38,6 @@ use crate::text::one_line;
 pub(super) struct WorkArguments {
     #[command(flatten)]
     pub common: Common,
-    #[command(flatten)]
-    project: ProjectArgument,
-}
-
-/// The option `--no-project`.
-#[derive(Args)]
-pub(super) struct ProjectArgument {
     /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long, help_heading = EVERYWHERE)]
     no_project: bool,
@@ -69,36 +62,30 @@ pub(super) struct WorkTarget {
 
 impl LocalTools {
     pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> CommandResult<LocalTools> {
-        let place = arguments.common.place()?;
-        Ok(LocalTools::on(name, place, &arguments.project, arguments.common.json, |service, _| service))
+        LocalTools::on(name, arguments, |service, _| service)
     }
 
     /// Opens the root with additional rulesets. New investigations are shared as configured in git.
-    pub(super) fn starting(
-        place: Location,
-        project: &ProjectArgument,
-        json: bool,
-        rulesets: Library,
-    ) -> LocalTools {
-        LocalTools::on("tot start", place, project, json, |service, note| {
+    pub(super) fn starting(arguments: &WorkArguments, rulesets: &RulesetFolder) -> CommandResult<LocalTools> {
+        let rulesets = rulesets.library()?;
+        LocalTools::on("tot start", arguments, |service, note| {
             service.with_rulesets(rulesets).with_sharing(Sharing::to(None)).with_root_note(note)
         })
     }
 
     fn on(
         name: &'static str,
-        place: Location,
-        project: &ProjectArgument,
-        json: bool,
+        arguments: &WorkArguments,
         with: impl FnOnce(Service, Option<String>) -> Service,
-    ) -> LocalTools {
+    ) -> CommandResult<LocalTools> {
+        let place = arguments.common.place()?;
         let service = Service::new(place.store.root().to_owned(), World::here(), None);
         let service = with(service, place.note.clone());
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
-        let project = if project.no_project { None } else { Project::here().filter(is_project) };
+        let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
-        LocalTools { name, place, service, json }
+        Ok(LocalTools { name, place, service, json: arguments.common.json })
     }
 
     /// Returns the investigation to work on.
