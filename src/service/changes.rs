@@ -49,7 +49,7 @@ impl ServiceChange {
                 }
                 Change::Meta(_)
                 | Change::Concluded(_)
-                | Change::Reopened
+                | Change::Reopened(_)
                 | Change::CommentRemoved(_)
                 | Change::RunRemoved(_) => continue,
             };

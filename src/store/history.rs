@@ -139,6 +139,9 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
             FileRole::Conclusion => match change.after {
                 None => entry.happenings.push(Happening::Reopened),
                 Some(blob) => match files.conclusion(&change.path, blob) {
+                    Ok(Ok(conclusion)) if conclusion.reopened.is_some() => {
+                        entry.happenings.push(Happening::Reopened);
+                    }
                     Ok(Ok(conclusion)) => entry.happenings.push(Happening::Ended(conclusion)),
                     Ok(Err(fault)) => entry.faults.push(fault),
                     Err(NoRoom) => unread += 1,

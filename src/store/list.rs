@@ -154,11 +154,13 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
         ruleset: meta.ruleset,
         round: 0,
         nodes: 0,
-        ended: files.iter().any(|file| file.path == layout::CONCLUSION),
+        ended: files.iter().any(|file| file.path == layout::CONCLUSION && !read::is_reopened(&git, file)),
         started_at: meta.started_at,
     };
     for file in files.iter().filter(|file| file.is_plain()) {
-        if let FileRole::Node(id) = layout::file_role(&file.path) {
+        if let FileRole::Node(id) = layout::file_role(&file.path)
+            && !read::is_withdrawn(&git, file)
+        {
             facts.nodes += 1;
             facts.round = facts.round.max(id.round());
         }

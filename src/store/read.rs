@@ -22,6 +22,19 @@ use crate::yaml::YamlError;
 /// contains, but still safe to load.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
+/// Returns whether a file contains a conclusion after which the investigation was reopened.
+pub(super) fn is_reopened(git: &Git, file: &TreeFile) -> bool {
+    conclusion(git, &file.path, file.blob).is_ok_and(|end| end.reopened.is_some())
+}
+
+/// Returns whether a node's file contains a withdrawn proposal. Looks only for the keys, because lists count thousands of
+/// nodes: only keys are at the start of a line.
+pub(super) fn is_withdrawn(git: &Git, file: &TreeFile) -> bool {
+    let text = git.read(file.blob, FILE_MAX).unwrap_or_default();
+    let has = |key: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
+    has(b"withdrawn:") && !has(b"state:")
+}
+
 /// Reads the investigation at a commit. Nodes and comments in unchanged files are reused from `before`.
 pub(super) fn snapshot(
     git: &Git,
@@ -86,7 +99,7 @@ pub(super) fn of_tree(
             FileRole::Meta => meta = Some(self::meta(git, &file)),
             FileRole::Ruleset => ruleset = Some(self::ruleset(git, &file)),
             FileRole::Conclusion => match self::conclusion(git, &file.path, file.blob) {
-                Ok(read) => conclusion = Some(read),
+                Ok(read) => conclusion = Some(read).filter(|end| end.reopened.is_none()),
                 Err(fault) => faults.push(fault),
             },
             FileRole::Node(id) => {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 pub use super::git::Annotation;
 use super::git::{CommitId, Descent, Git, TagInfo};
-use super::{Snapshot, Store, StoreError};
+use super::{Snapshot, Store, StoreError, read};
 use crate::domain::{NodeId, Timestamp};
 use crate::format::layout::{self, FileRole};
 
@@ -112,7 +112,9 @@ fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> 
     let mut signed = SignedFiles::default();
     for file in git.files(commit)? {
         match layout::file_role(&file.path) {
-            FileRole::Conclusion => signed.conclusion = Some(file.blob.to_string()),
+            FileRole::Conclusion if !read::is_reopened(git, &file) => {
+                signed.conclusion = Some(file.blob.to_string())
+            }
             FileRole::Ruleset => signed.ruleset = Some(file.blob.to_string()),
             _ => {}
         }

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, quoted, refuse_if_ended};
-use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Wording};
+use crate::domain::{
+    Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Withdrawal, Wording,
+};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallDiagnostics, KINDS, ProposalCheck, shortened};
 
@@ -86,7 +88,7 @@ pub fn propose(
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
         check_texts(rules, &new.id, texts, &mut diagnostics);
     }
-    let mut spellings = Spellings::new(investigation, &withdrawn);
+    let mut spellings = Spellings::new(investigation);
     let asked_roots: HashSet<String> = request
         .nodes
         .iter()
@@ -111,7 +113,11 @@ pub fn propose(
         (kind.propose)(&proposed, &mut diagnostics);
     }
     Rejection::unless_empty(diagnostics.errors)?;
-    let withdrawn = withdrawn.into_iter().collect();
+    let withdrawal = Withdrawal { at: now, caller: Caller::default() };
+    let withdrawn = withdrawn.iter().filter_map(|id| investigation.node(id));
+    let withdrawn = withdrawn
+        .map(|node| Arc::new(Node { withdrawn: Some(withdrawal.clone()), ..Node::clone(node) }))
+        .collect();
     Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings: diagnostics.warnings })
 }
 
@@ -176,9 +182,9 @@ struct Spellings {
 }
 
 impl Spellings {
-    fn new(investigation: &Investigation, withdrawn: &[NodeId]) -> Self {
-        let kept = investigation.nodes().filter(|node| !withdrawn.contains(&node.id));
-        let in_use = kept.map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone())).collect();
+    fn new(investigation: &Investigation) -> Self {
+        let all = investigation.nodes().chain(investigation.withdrawn());
+        let in_use = all.map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone())).collect();
         Spellings { in_use, in_batch: HashSet::new() }
     }
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::commit::NewVerification;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning, trimmed};
 use crate::domain::{
-    Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp, Transition,
-    Wording,
+    Caller, Change, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId, Reclassification,
+    Reopening, Timestamp, Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -102,11 +102,21 @@ pub fn reclassify(
             ..Reclassification::new(from.clone(), to.clone(), at)
         }));
     }
+    let change = after.classification.as_ref().and_then(|it| it.reclassified.last());
+    let reopened = investigation.conclusion().filter(|_| ended).map(|end| {
+        let reopening = change.map(|change| Reopening {
+            at,
+            agent_id: change.agent_id.clone(),
+            caller: Caller::default(),
+            reason: change.reason.clone(),
+        });
+        Arc::new(Conclusion { reopened: reopening, ..end.clone() })
+    });
     let after = Arc::new(after);
     let next = investigation.with(&[Change::Node(Arc::clone(&after))]);
     let transitions = confirmations(&next, rules, now);
     let transition = Transition { node: after, from, to, by: None };
-    Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened: ended }), warnings })
+    Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened }), warnings })
 }
 
 /// Returns the text fields of the request with their names.

@@ -19,8 +19,8 @@ pub enum Change {
     NodeRemoved(NodeId),
     /// `conclusion.yaml` was written.
     Concluded(Arc<Conclusion>),
-    /// `conclusion.yaml` was removed.
-    Reopened,
+    /// The state change that reopened the investigation was written to `conclusion.yaml`.
+    Reopened(Arc<Conclusion>),
     /// A comment's file was written.
     Comment(Arc<Comment>),
     /// A comment's file was removed.
@@ -41,7 +41,7 @@ pub enum Event {
         /// The new proposals, and any pending proposals that were proposed again.
         nodes: Vec<Arc<Node>>,
         /// The withdrawn proposals.
-        withdrawn: Vec<NodeId>,
+        withdrawn: Vec<Arc<Node>>,
     },
     /// The effect of `tot_next` with a claim.
     Claimed {
@@ -69,8 +69,8 @@ pub enum Event {
         transition: Transition,
         /// The parents whose state changed because of the requested change.
         transitions: Vec<Transition>,
-        /// True if the call reopened an ended investigation.
-        reopened: bool,
+        /// The former conclusion, if the call reopened an ended investigation.
+        reopened: Option<Arc<Conclusion>>,
     },
     /// The effect of `tot_amend` on a node.
     Amended {
@@ -120,10 +120,13 @@ impl Event {
     pub fn called_by(mut self, caller: &Caller) -> Event {
         match &mut self {
             // These events store no findings. Their commit message names the caller.
-            Event::Proposed { .. }
-            | Event::Claimed { .. }
-            | Event::Released { .. }
-            | Event::Attached { .. } => {}
+            Event::Claimed { .. } | Event::Released { .. } | Event::Attached { .. } => {}
+            Event::Proposed { withdrawn, .. } => {
+                for node in withdrawn {
+                    let withdrawal = Arc::make_mut(node).withdrawn.as_mut();
+                    withdrawal.into_iter().for_each(|it| it.caller.clone_from(caller));
+                }
+            }
             Event::Committed { nodes, transitions, .. } => {
                 let ids: Vec<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
                 let moved = transitions.iter_mut().map(|transition| &mut transition.node);
@@ -133,7 +136,12 @@ impl Event {
                     }
                 }
             }
-            Event::Reclassified { transition, .. } => {
+            Event::Reclassified { transition, reopened, .. } => {
+                if let Some(reopening) =
+                    reopened.as_mut().and_then(|end| Arc::make_mut(end).reopened.as_mut())
+                {
+                    reopening.caller.clone_from(caller);
+                }
                 let classification = &mut Arc::make_mut(&mut transition.node).classification;
                 if let Some(change) = classification.as_mut().and_then(|it| it.reclassified.last_mut()) {
                     change.by = Author::Caller(caller.clone());
@@ -164,9 +172,7 @@ impl Event {
     pub fn changes(&self) -> Vec<Change> {
         let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
         match self {
-            Event::Proposed { nodes, withdrawn } => {
-                withdrawn.iter().cloned().map(Change::NodeRemoved).chain(nodes.iter().map(node)).collect()
-            }
+            Event::Proposed { nodes, withdrawn } => withdrawn.iter().chain(nodes).map(node).collect(),
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions, attachments } => {
                 // If a call commits a node and also a child that changes its state, the node is in both lists. The
@@ -177,7 +183,7 @@ impl Event {
             Event::Reclassified { transition, transitions, reopened } => std::iter::once(transition)
                 .chain(transitions)
                 .map(|t| node(&t.node))
-                .chain(reopened.then_some(Change::Reopened))
+                .chain(reopened.iter().cloned().map(Change::Reopened))
                 .collect(),
             Event::Amended { node: amended } => vec![node(amended)],
             Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
@@ -312,11 +318,14 @@ impl Happening {
 
 /// Returns the events that turned the node file `before` into `after`.
 pub fn node_events(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
-    match (before, after) {
+    let is_shown = |node: &&Arc<Node>| !node.is_withdrawn();
+    match (before.filter(is_shown), after.filter(is_shown)) {
         // Includes proposals that have not changed.
         (before, after) if before == after => Vec::new(),
         (None, None) => Vec::new(),
-        (Some(before), None) if before.is_pending() => vec![Happening::Withdrawn(Arc::clone(before))],
+        (Some(before), None) if before.is_pending() => {
+            vec![Happening::Withdrawn(Arc::clone(after.unwrap_or(before)))]
+        }
         (Some(before), None) => vec![Happening::Removed(Arc::clone(before))],
         (before, Some(after)) => {
             let Some(now) = &after.classification else {

@@ -51,6 +51,8 @@ pub struct Meta {
 pub struct Investigation {
     meta: Arc<Meta>,
     nodes: Arc<BTreeMap<NodeId, Arc<Node>>>,
+    /// The withdrawn proposals, which have no place in the tree.
+    withdrawn: Arc<BTreeMap<NodeId, Arc<Node>>>,
     /// The children of each node that has any.
     children: Arc<HashMap<NodeId, BTreeMap<NodeId, Arc<Node>>>>,
     conclusion: Option<Arc<Conclusion>>,
@@ -96,6 +98,7 @@ impl Investigation {
         Investigation {
             meta: Arc::new(meta),
             nodes: Arc::default(),
+            withdrawn: Arc::default(),
             children: Arc::default(),
             conclusion: None,
             comments: Arc::default(),
@@ -201,6 +204,7 @@ impl Investigation {
             nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {
             match investigation.misplaced(&node) {
+                Some(_) if node.is_withdrawn() => investigation.place(node),
                 Some(reason) => faults.push(StructureFault { node: id, reason }),
                 None => investigation.place(node),
             }
@@ -242,6 +246,11 @@ impl Investigation {
     /// Returns all nodes, committed and pending, ordered by id.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
         self.nodes.values()
+    }
+
+    /// Returns the withdrawn proposals, ordered by id. They are not among the nodes.
+    pub fn withdrawn(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.withdrawn.values()
     }
 
     /// Returns the nodes of one round, committed and pending, ordered by id.
@@ -330,7 +339,7 @@ impl Investigation {
                 Change::Node(node) => next.place(Arc::clone(node)),
                 Change::NodeRemoved(id) => next.remove(id),
                 Change::Concluded(conclusion) => next.conclusion = Some(Arc::clone(conclusion)),
-                Change::Reopened => next.conclusion = None,
+                Change::Reopened(_) => next.conclusion = None,
                 Change::Comment(comment) => {
                     Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
                 }
@@ -369,6 +378,10 @@ impl Investigation {
 
     fn place(&mut self, node: Arc<Node>) {
         self.remove(&node.id);
+        if node.is_withdrawn() {
+            Arc::make_mut(&mut self.withdrawn).insert(node.id.clone(), node);
+            return;
+        }
         if let Some(parent) = &node.parent {
             let siblings = Arc::make_mut(&mut self.children).entry(parent.clone()).or_default();
             siblings.insert(node.id.clone(), Arc::clone(&node));
@@ -377,6 +390,9 @@ impl Investigation {
     }
 
     fn remove(&mut self, id: &NodeId) {
+        if self.withdrawn.contains_key(id) {
+            Arc::make_mut(&mut self.withdrawn).remove(id);
+        }
         let Some(parent) = Arc::make_mut(&mut self.nodes).remove(id).and_then(|node| node.parent.clone())
         else {
             return;

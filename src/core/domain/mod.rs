@@ -40,8 +40,8 @@ pub use id::{CommentId, IdError, NodeId, RunId, SessionId, StateName};
 pub use investigation::{ByHand, Investigation, Meta, StructureFault};
 pub use node::{
     AmendedConclusion, Amendment, Asked, Author, BoundAnswer, BoundAs, Caller, Claim, Classification,
-    Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, StopReason, Stopped,
-    Warning,
+    Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, Reopening,
+    StopReason, Stopped, Warning, Withdrawal,
 };
 pub use run::{Run, RunKind};
 pub use time::Timestamp;

@@ -48,6 +48,9 @@ pub struct Node {
     /// The claim on a pending proposal, if an agent made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// The withdrawal of the proposal, if it was withdrawn. A node with a result counts as not withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Withdrawal>,
     /// The result and its later changes; absent while the node is pending.
     #[serde(flatten)]
     pub classification: Option<Classification>,
@@ -64,6 +67,17 @@ pub struct Claim {
     pub agent_id: String,
     /// The time at which the claim expires.
     pub until: Timestamp,
+}
+
+/// The withdrawal of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Withdrawal {
+    /// The time of the withdrawal.
+    pub at: Timestamp,
+    /// The client that withdrew the proposal.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
 }
 
 impl Claim {
@@ -417,6 +431,26 @@ pub struct Conclusion {
     /// All later changes to the conclusion, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedConclusion>,
+    /// The state change that reopened the investigation, if one did. The investigation then has no conclusion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reopened: Option<Reopening>,
+}
+
+/// The state change that reopened an investigation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Reopening {
+    /// The time of the state change.
+    pub at: Timestamp,
+    /// The agent that requested it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    pub agent_id: Option<String>,
+    /// The client that sent it.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
+    /// The reason.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    pub reason: Option<String>,
 }
 
 /// The reason for ending an investigation before its rules were met.
@@ -775,8 +809,14 @@ impl Node {
             covers: Vec::new(),
             renamed_from: None,
             claim: None,
+            withdrawn: None,
             classification: None,
         }
+    }
+
+    /// Returns whether the proposal was withdrawn and has no result.
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn.is_some() && self.is_pending()
     }
 
     /// Returns the headline, or the title if there is none.
@@ -860,6 +900,7 @@ impl Node {
             covers,
             renamed_from: _,
             claim: _,
+            withdrawn: _,
             classification,
         } = self;
         visit(NodeText::Title(title));

@@ -81,10 +81,9 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
             Change::Meta(meta) => FileChange::text(layout::META, meta_file::write(meta)?),
             Change::Node(node) => FileChange::text(layout::node(&node.id), node_file::write(node)?),
             Change::NodeRemoved(id) => FileChange { path: layout::node(id), content: None },
-            Change::Concluded(conclusion) => {
+            Change::Concluded(conclusion) | Change::Reopened(conclusion) => {
                 FileChange::text(layout::CONCLUSION, conclusion_file::write(conclusion)?)
             }
-            Change::Reopened => FileChange { path: layout::CONCLUSION.into(), content: None },
             Change::Comment(comment) => {
                 FileChange::text(layout::comment(comment.id), comment_file::write(comment)?)
             }

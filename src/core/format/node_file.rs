@@ -47,6 +47,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Node, A::Error> {
         let (mut id, mut parent, mut title, mut planned_action) = (None, None, None, None);
         let (mut proposed_at, mut covers, mut renamed_from, mut claim) = (None, Vec::new(), None, None);
+        let mut withdrawn = None;
         let mut keys = Vec::new();
         let take = |key: &str, map: &mut A| {
             match key {
@@ -58,6 +59,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "covers" => covers = map.next_value()?,
                 "renamedFrom" => renamed_from = map.next_value()?,
                 "claim" => claim = map.next_value()?,
+                "withdrawn" => withdrawn = map.next_value()?,
                 of_result => {
                     keys.push(of_result.to_owned());
                     return Ok(false);
@@ -81,6 +83,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
             covers,
             renamed_from,
             claim,
+            withdrawn,
             classification,
         };
         match node.is_pending() && !keys.is_empty() {
@@ -182,7 +185,11 @@ otherResults:
         let claimed = format!(
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
         );
-        assert_eq!(write(&read(&claimed).unwrap()).unwrap(), claimed);
+        let withdrawn =
+            format!("{claimed}withdrawn:\n  at: \"2026-11-20T09:17:00.000Z\"\n  by:\n    client: it/1\n");
+        for text in [claimed, withdrawn] {
+            assert_eq!(write(&read(&text).unwrap()).unwrap(), text);
+        }
     }
 
     /// The file retains the name, although nothing else uses it.

@@ -14,7 +14,8 @@
 //! - The result is the same from either side.
 //! - The result of merging three trees is the same in any order, except that ids may differ if somebody withdrew one
 //!   of two proposals made under the same id. `places` explains why.
-//! - No text is lost, except the text of a withdrawn proposal.
+//! - No text is lost, except the text of a withdrawn proposal whose id was taken again, and that of a conclusion that
+//!   another one has replaced after a reopening.
 //! - If anything can't be decided, the whole merge is refused and all conflicts are listed.
 //! - The merge applies no ruleset. Missing steps and violations are detected when the merged tree is next read, as
 //!   after any commit.
@@ -33,7 +34,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, Run, RunId, StateName};
+use crate::domain::{
+    AttachmentName, Comment, CommentId, Conclusion, Node, NodeId, Run, RunId, StateName, Timestamp,
+};
 use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::WithheldList;
@@ -208,7 +211,10 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         let FileRole::Node(id) = layout::file_role(path) else { return None };
         Some((id.clone(), node_of(std::str::from_utf8(text).ok()?, &id).ok()?))
     });
-    let made = made.collect();
+    let made = made.filter(|(_, node)| !node.is_withdrawn()).collect();
+    // What was withdrawn or reopened counts as absent, and is kept where its file is free.
+    let mut kept: BTreeMap<&String, BTreeSet<(Timestamp, &Vec<u8>)>> = BTreeMap::new();
+    let mut keep = |path, at: Option<Timestamp>, text| kept.entry(path).or_default().extend(at.zip(text));
     let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone(), made };
     let mut ends = None;
     let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
@@ -222,7 +228,12 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             }
             FileRole::Node(id) => read(texts, |text| node_of(text, &id))
                 .map(|read| {
-                    for (side, node) in nodes.sides.iter_mut().zip(read) {
+                    for ((side, node), text) in nodes.sides.iter_mut().zip(read).zip(texts) {
+                        let node = node.filter(|node| {
+                            let withdrawn = node.withdrawn.as_ref().filter(|_| node.is_pending());
+                            keep(path, withdrawn.map(|it| it.at), text);
+                            withdrawn.is_none()
+                        });
                         side.extend(node.map(|node| (id.clone(), node)));
                     }
                 })
@@ -231,7 +242,19 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     Some(error)
                 }),
             FileRole::Conclusion => {
-                read(texts, conclusion_file::read).map(|read| ends = Some(read)).map_err(Some)
+                let mut current = |(end, text): (Option<Conclusion>, _)| {
+                    end.filter(|end| {
+                        keep(path, end.reopened.as_ref().map(|it| it.at), text);
+                        end.reopened.is_none()
+                    })
+                };
+                read(texts, conclusion_file::read)
+                    .map(|[base, ours, theirs]| {
+                        let [of_base, of_ours, of_theirs] = texts;
+                        ends =
+                            Some([(base, of_base), (ours, of_ours), (theirs, of_theirs)].map(&mut current));
+                    })
+                    .map_err(Some)
             }
             FileRole::Comment(id) => {
                 read(texts, comment_file::read).map(|read| drop(comments.insert(id, read))).map_err(Some)
@@ -297,6 +320,13 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             }
         }
         Err(more) => conflicts.extend(more),
+    }
+    for (path, texts) in kept {
+        if let Some((_, text)) = texts.last()
+            && !files.contains_key(path)
+        {
+            files.insert(path.clone(), (*text).clone());
+        }
     }
     decisions.sort();
     decisions.dedup();

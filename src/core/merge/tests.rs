@@ -10,7 +10,7 @@ use crate::domain::fresh::Ids;
 use crate::domain::{
     AmendedConclusion, Amendment, Author, BoundAnswer, BoundAs, Caller, Citation, Claim, Classification,
     CommentKind, Commenter, Conclusion, Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification,
-    Timestamp,
+    Reopening, Timestamp, Withdrawal,
 };
 use crate::ruleset::rules::confirmation::stamp;
 
@@ -734,13 +734,20 @@ fn a_proposal_that_was_researched_twice_keeps_both_results() {
 #[test]
 fn a_proposal_that_was_taken_back_and_researched_stays() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
-    ours.nodes.remove(&"R2.A2".parse().unwrap());
+    ours.node("R2.A2").withdrawn = Some(Withdrawal { at: time(5), caller: Caller::default() });
     theirs.commit("R2.A2", "DEAD", "nothing", 10);
     let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.nodes[&"R2.A2".parse().unwrap()], theirs.nodes[&"R2.A2".parse().unwrap()]);
     assert_eq!(said(&decisions), ["R2.A2 was withdrawn and researched; the result is kept"]);
-    let (tree, _) = merged(&base, &ours, &base).unwrap();
-    assert_eq!(tree, ours);
+    // Without a result, its file keeps the later withdrawal, until its id is proposed again.
+    let (mut later, mut again) = (ours.clone(), ours.clone());
+    later.node("R2.A2").withdrawn = Some(Withdrawal { at: time(6), caller: Caller::default() });
+    again.propose("R2.A2", Some("R1.A"), "again", 7);
+    for (base, one, other, expected) in
+        [(&base, &ours, &base, &ours), (&base, &ours, &later, &later), (&ours, &again, &later, &again)]
+    {
+        assert_eq!(merged(base, one, other).unwrap().0, *expected);
+    }
 }
 
 #[test]
@@ -894,11 +901,14 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
     let mut base = base();
     base.end(Some("first"), 50);
     let texts = |tree: &TreeFiles| -> Vec<String> {
-        let ends = tree.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
+        let end = tree.end.iter().filter(|end| end.reopened.is_none());
+        let ends = end.flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
         ends.filter_map(|end| end.conclusion.clone()).collect()
     };
     let mut opened = base.clone();
-    opened.end = None;
+    let reopening = Reopening { at: time(54), agent_id: None, caller: Caller::default(), reason: None };
+    opened.end.as_mut().unwrap().reopened = Some(reopening);
+    assert_eq!(merged(&base, &opened, &base).unwrap().0, opened);
     let mut again = base.clone();
     again.end(Some("second"), 60);
     let mut amended = base.clone();

@@ -103,7 +103,7 @@ pub fn proposed(written: &Written) -> (ReplyFields, ProposeBody, ProposeAdvice) 
     };
     let body = ProposeBody {
         approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
-        withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
+        withdrawn: withdrawn.iter().map(|node| node.id.to_string()).collect(),
     };
     let advice = ProposeAdvice { pending: pending(written.loaded.investigation()) };
     let mut shared = ReplyFields::written(written);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use insta::assert_snapshot;
 use serde_json::json;
 use tree_of_thoughts::format::layout::{self, FileRole};
 use tree_of_thoughts::store::Checksum;
@@ -10,32 +9,34 @@ use tree_of_thoughts::store::Checksum;
 use super::{load, store};
 use crate::support::{Sandbox, Session, node, result};
 
-/// The commands of each case: of git, or `EDIT` for a node's findings. `_` is a space. The last commits are: propose R2.A1 and
-/// R2.A2, a result for each, and R2.A1 is given up.
+/// For each case, the nodes changed by hand as judged today and by the checksums, and the checksums that are not valid. Where
+/// the two differ the checksum is right: the commit is not as `tot` made it, and today only times, nodes and tools are compared.
+/// Then the commands: of git, or `EDIT` for a node's findings; `_` is a space. The last commits are: propose R2.A1 and R2.A2, a
+/// result for each, and R2.A1 is given up.
 const CASES: &str = "\
-as made:
-commit by hand: EDIT R2.A2; commit -qam By_hand
-author of the program: EDIT R2.A2; commit -qam By_hand --author=Tree_of_Thoughts_<tot@localhost>
-amended: EDIT R2.A1; commit -qa --amend --no-edit
-amended in another node: EDIT R2.A2; commit -qa --amend --no-edit
-edited inside a call: reset -q --hard all~1; EDIT R2.A1; commit -qa --amend --no-edit; rebase -q --no-ff --committer-date-is-author-date all~3
-amended mode: update-index --chmod=+x nodes/R2/R2.A2.yaml; commit -q --amend --no-edit
-amended without a change: commit -q --amend --no-edit
-another message: commit -q --amend -m By_hand
-a trailer more: commit -q --amend --no-edit --trailer Seen-By:Ann
-another author: commit -q --amend --no-edit --author=Ann_<ann@localhost>
-squashed by hand: reset -q --soft HEAD~2; commit -qm Both
-squashed into a call: reset -q --soft HEAD~2; commit -q -C all
-reverted: revert --no-edit HEAD
-reverted and picked again: revert --no-edit HEAD; cherry-pick all
-older over newer: cherry-pick -X theirs all~2
-onto a note: reset -q --hard HEAD~2; commit -q --allow-empty -m Note; cherry-pick all~1 all
-onto an edit: reset -q --hard HEAD~1; EDIT R2.A1; commit -qam By_hand; cherry-pick -X theirs all
-rebased from the start: rebase -q --root --no-ff
-dated anew: rebase -q --root --reset-author-date
-merged: branch -f side all~1; reset -q --hard all~2; commit -q --allow-empty -m Note; merge -q --no-edit side
-evil merge: branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-commit side; EDIT R2.A2; commit -qam Merge
-merged as ours: branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-edit -s ours side";
+as made |  |  |  | status
+commit by hand | R2.A2 | R2.A2 | Missing | EDIT R2.A2; commit -qam By_hand
+author of the program | R2.A2 | R2.A2 | Missing | EDIT R2.A2; commit -qam By_hand --author=Tree_of_Thoughts_<tot@localhost>
+amended | R2.A1 | R2.A1 | Wrong | EDIT R2.A1; commit -qa --amend --no-edit
+amended in another node | R2.A1 R2.A2 | R2.A1 R2.A2 | Wrong | EDIT R2.A2; commit -qa --amend --no-edit
+edited inside a call |  | R2.A1 R2.A2 | Wrong | reset -q --hard all~1; EDIT R2.A1; commit -qa --amend --no-edit; rebase -q --no-ff --committer-date-is-author-date all~3
+amended mode |  | R2.A1 R2.A2 | Wrong | update-index --chmod=+x nodes/R2/R2.A2.yaml; commit -q --amend --no-edit
+amended without a change |  |  |  | commit -q --amend --no-edit
+another message | R2.A1 | R2.A1 | Missing | commit -q --amend -m By_hand
+a trailer more |  | R2.A1 | Wrong | commit -q --amend --no-edit --trailer Seen-By:Ann
+another author |  | R2.A1 | Wrong | commit -q --amend --no-edit --author=Ann_<ann@localhost>
+squashed by hand | R2.A1 R2.A2 | R2.A1 R2.A2 | Missing | reset -q --soft HEAD~2; commit -qm Both
+squashed into a call | R2.A1 R2.A2 | R2.A1 R2.A2 | Wrong | reset -q --soft HEAD~2; commit -q -C all
+reverted | R2.A1 | R2.A1 | Missing | revert --no-edit HEAD
+reverted and picked again | R2.A1 | R2.A1 | Missing | revert --no-edit HEAD; cherry-pick all
+older over newer | R2.A1 | R2.A1 | Wrong | cherry-pick -X theirs all~2
+onto a note |  |  | Missing | reset -q --hard HEAD~2; commit -q --allow-empty -m Note; cherry-pick all~1 all
+onto an edit | R2.A1 | R2.A1 | Wrong Missing | reset -q --hard HEAD~1; EDIT R2.A1; commit -qam By_hand; cherry-pick -X theirs all
+rebased from the start |  |  |  | rebase -q --root --no-ff
+dated anew |  | R1.A R2.A1 R2.A2 investigation.yaml ruleset.yaml | Wrong | rebase -q --root --reset-author-date
+merged |  |  | Missing | branch -f side all~1; reset -q --hard all~2; commit -q --allow-empty -m Note; merge -q --no-edit side
+evil merge | R2.A2 | R2.A2 | Missing | branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-commit side; EDIT R2.A2; commit -qam Merge
+merged as ours | R2.A1 | R2.A1 | Missing | branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-edit -s ours side";
 
 #[test]
 fn a_checksum_tells_what_is_as_made_from_what_is_not() {
@@ -51,33 +52,12 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "It does not hold."}));
     session.git(&["branch", "all"]);
-    let told: Vec<String> = CASES.lines().map(|case| told(&session, case)).collect();
-    // Where they differ the checksum is right: the commit is not as `tot` made it, and today only times, nodes and tools are compared.
-    assert_snapshot!(told.join("\n"), @r"
-        as made: ; ;
-        commit by hand: R2.A2; R2.A2; Missing
-        author of the program: R2.A2; R2.A2; Missing
-        amended: R2.A1; R2.A1; Wrong
-        amended in another node: R2.A1 R2.A2; R2.A1 R2.A2; Wrong
-        edited inside a call: ; R2.A1 R2.A2; Wrong
-        amended mode: ; R2.A1 R2.A2; Wrong
-        amended without a change: ; ;
-        another message: R2.A1; R2.A1; Missing
-        a trailer more: ; R2.A1; Wrong
-        another author: ; R2.A1; Wrong
-        squashed by hand: R2.A1 R2.A2; R2.A1 R2.A2; Missing
-        squashed into a call: R2.A1 R2.A2; R2.A1 R2.A2; Wrong
-        reverted: R2.A1; R2.A1; Missing
-        reverted and picked again: R2.A1; R2.A1; Missing
-        older over newer: R2.A1; R2.A1; Wrong
-        onto a note: ; ; Missing
-        onto an edit: R2.A1; R2.A1; Wrong Missing
-        rebased from the start: ; ;
-        dated anew: ; R1.A R2.A1 R2.A2 investigation.yaml ruleset.yaml; Wrong
-        merged: ; ; Missing
-        evil merge: R2.A2; R2.A2; Missing
-        merged as ours: R2.A1; R2.A1; Missing
-        ");
+    for case in CASES.lines() {
+        let [name, today, by_hand, checksums, commands] = case.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{case}")
+        };
+        assert_eq!(told(&session, commands), [today, by_hand, checksums], "{name}");
+    }
     let shallow = sandbox.path("shallow");
     let from = format!("file://{}", session.repository().display());
     sandbox.git(&sandbox.root(), &["clone", "-q", "--depth=2", &from, shallow.to_str().unwrap()]);
@@ -88,10 +68,8 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     );
 }
 
-/// Returns the nodes that were changed by hand in a case, as judged today and by the checksums, and the checksums that are not
-/// valid.
-fn told(session: &Session, case: &str) -> String {
-    let (name, commands) = case.split_once(":").unwrap();
+/// Returns the nodes that were changed by hand, as judged today and by the checksums, and the checksums that are not valid.
+fn told(session: &Session, commands: &str) -> [String; 3] {
     session.git(&["reset", "-q", "--hard", "all"]);
     for command in commands.split(';').map(str::trim).filter(|command| !command.is_empty()) {
         let words: Vec<String> = command.split(' ').map(|word| word.replace('_', " ")).collect();
@@ -117,5 +95,5 @@ fn told(session: &Session, case: &str) -> String {
     let mut states: Vec<String> = states.map(|it| format!("{it:?}")).collect();
     states.dedup();
     let [today, ours] = [today, ours].map(|nodes| nodes.into_iter().collect::<Vec<_>>().join(" "));
-    format!("{name}: {today}; {ours}; {}", states.join(" ")).trim_end().to_owned()
+    [today, ours, states.join(" ")]
 }

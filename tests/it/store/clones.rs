@@ -546,9 +546,17 @@ fn by_hand(repository: &Path) -> ByHand {
     snapshot.investigation.by_hand().clone()
 }
 
+/// Returns whether the file contains a withdrawn proposal or a conclusion after which the investigation was reopened.
+fn is_given_up(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let has = |key: &str| text.lines().any(|line| line.starts_with(key));
+    has("reopened:") || (has("withdrawn:") && !has("state:"))
+}
+
 /// Returns the marker words in all files except the generated page.
 fn words(content: &Content) -> BTreeSet<String> {
     let texts = content.iter().filter(|(path, _)| path.as_path() != Path::new("README.md"));
+    let texts = texts.filter(|(_, text)| !is_given_up(text));
     let mut words = BTreeSet::new();
     for (_, text) in texts {
         let text = String::from_utf8_lossy(text);
@@ -561,7 +569,7 @@ fn words(content: &Content) -> BTreeSet<String> {
 
 /// Returns each proposal, with its original id and time.
 fn made(content: &Content) -> BTreeSet<(String, String)> {
-    let nodes = content.iter().filter(|(path, _)| path.starts_with("nodes/"));
+    let nodes = content.iter().filter(|(path, text)| path.starts_with("nodes/") && !is_given_up(text));
     let known = nodes.filter_map(|(_, text)| {
         let text = String::from_utf8_lossy(text);
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);

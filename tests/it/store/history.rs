@@ -34,9 +34,9 @@ pub fn folded(snapshot: &Snapshot, history: &[HistoryEntry]) -> Investigation {
     for happening in history.iter().rev().flat_map(|entry| entry.happenings.iter().cloned()) {
         let change = match happening {
             Happening::Started => continue,
-            Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
+            Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
             Happening::Ended(conclusion) => Change::Concluded(conclusion),
-            Happening::Reopened => Change::Reopened,
+            Happening::Reopened => Change::Reopened(Arc::default()),
             of_node => Change::Node(Arc::clone(of_node.node().unwrap())),
         };
         folded = folded.with(&[change]);

@@ -17,7 +17,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
             for node in nodes {
                 body.push_str(&entry(&node.id, &node.title));
             }
-            for node in withdrawn.iter().filter_map(|id| before.node(id)) {
+            for node in withdrawn {
                 body.push_str(&entry(&node.id, &format!("(withdrawn) {}", node.title)));
             }
         }

@@ -14,7 +14,7 @@ pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Ev
     match event {
         Event::Proposed { nodes, withdrawn } => {
             let propose = listed("Propose", ids(nodes));
-            let withdraw = listed("Withdraw", withdrawn.iter().map(ToString::to_string));
+            let withdraw = listed("Withdraw", ids(withdrawn));
             match (nodes.is_empty(), withdrawn.is_empty()) {
                 (_, true) => propose,
                 (true, false) => withdraw,
@@ -38,7 +38,7 @@ pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Ev
             )
         }
         Event::Reclassified { transition, transitions, reopened } => {
-            let reopened = if *reopened { ", reopening the investigation" } else { "" };
+            let reopened = if reopened.is_some() { ", reopening the investigation" } else { "" };
             let Transition { node, from, to, .. } = transition;
             format!("Reclassify {} {from}→{to}{}{reopened}", node.id, transition_list(transitions))
         }
