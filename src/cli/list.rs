@@ -65,6 +65,8 @@ enum InvestigationState {
     Unconfirmed,
     /// The conclusion, or the best answer so far, is refuted
     Refuted,
+    /// The conclusion, or the best answer so far, rests on a refuted answer
+    Undermined,
     /// Without an answer
     Unanswered,
     /// With a contested answer
@@ -176,6 +178,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         None | Some(Verdict::Contested | Verdict::StoppedEarly) => None,
         Some(Verdict::NotChecked) => (!answers.is_empty()).then_some(InvestigationState::Unconfirmed),
         Some(Verdict::Refuted) => Some(InvestigationState::Refuted),
+        Some(Verdict::Undermined) => Some(InvestigationState::Undermined),
         Some(Verdict::RulesUnmet) => Some(InvestigationState::RulesUnmet),
         Some(Verdict::AuthorOnly) => Some(InvestigationState::SelfChecked),
         Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => {
@@ -261,6 +264,7 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
             InvestigationState::SelfChecked => (DOUBT, Verdict::AuthorOnly.label()),
             InvestigationState::Unconfirmed => (DOUBT, Verdict::NotChecked.label()),
             InvestigationState::Refuted => (BAD, Verdict::Refuted.label()),
+            InvestigationState::Undermined => (BAD, Verdict::Undermined.label()),
             InvestigationState::Unanswered => (QUIET, "no answer"),
             InvestigationState::Contested => (DOUBT, "contested"),
             InvestigationState::Approved => (GOOD, "approved"),

@@ -152,7 +152,7 @@ impl NodeLine {
 /// Returns the style for a verdict.
 pub(super) fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
-        Verdict::Refuted => BAD,
+        Verdict::Refuted | Verdict::Undermined => BAD,
         verdict if verdict.is_confirmed() => GOOD,
         _ => DOUBT,
     }

@@ -39,6 +39,7 @@ use crate::domain::{
 };
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::ruleset::support::{Premise, PremiseKind};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
 
@@ -56,6 +57,8 @@ const BY_HAND: &str = "changed by hand, not checked since";
 pub enum Verdict {
     /// Another node shows that the answer is wrong.
     Refuted,
+    /// The answer rests on a refuted one.
+    Undermined,
     /// The answer or a node it rests on is contested by an open objection, differing results, or a rerun that differed.
     Contested,
     /// Investigations only: ended early, before the rules were met.
@@ -75,10 +78,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested` or `refuted`.
+    /// Returns the CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested`, `undermined` or
+    /// `refuted`.
     pub fn class(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
+            Verdict::Undermined => "undermined",
             Verdict::Contested => "contested",
             Verdict::StoppedEarly | Verdict::RulesUnmet => "early",
             Verdict::NotChecked => "unconfirmed",
@@ -90,7 +95,7 @@ impl Verdict {
     /// Returns a sign to accompany the color.
     pub fn sign(self) -> &'static str {
         match self {
-            Verdict::Refuted => "✗",
+            Verdict::Refuted | Verdict::Undermined => "✗",
             Verdict::Contested | Verdict::StoppedEarly | Verdict::RulesUnmet => "!",
             Verdict::NotChecked => "?",
             Verdict::AuthorOnly => "~",
@@ -102,6 +107,7 @@ impl Verdict {
     pub fn label(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
+            Verdict::Undermined => "resting on a refuted answer",
             Verdict::Contested => "contested",
             Verdict::StoppedEarly => "stopped early",
             Verdict::RulesUnmet => "rules not met",
@@ -181,6 +187,10 @@ pub struct Answer<'a> {
     pub confirming: Vec<Confirming>,
     /// The refuting nodes.
     pub refuted_by: Vec<NodeId>,
+    /// Everything that the answer rests on, itself included.
+    pub premises: Vec<Premise<'a>>,
+    /// The premise that limits the verdict, with the node that refutes it, if one does.
+    pub weakest: Option<Weakest<'a>>,
     /// Open objections to the answer, to the steps it rests on, and to its confirmations.
     pub against: Vec<CommentId>,
     /// The answer, steps and confirmations that have differing results.
@@ -191,9 +201,24 @@ pub struct Answer<'a> {
     pub differing_runs: Vec<RunId>,
 }
 
+/// A premise that limits the verdict on an answer.
+#[derive(Clone, Debug)]
+pub struct Weakest<'a> {
+    /// The nodes that lead from the answer to the premise, which is the last.
+    pub chain: Vec<&'a NodeId>,
+    /// The node that refutes the premise, if one does.
+    pub refuted_by: Option<NodeId>,
+}
+
 impl Answer<'_> {
     /// Returns the verdict in words, including the name of the person who confirmed the answer.
     pub fn words(&self) -> Cow<'static, str> {
+        if let Some((premise, weakest)) = self.weakest.as_ref().and_then(|it| Some((it.chain.last()?, it))) {
+            return Cow::Owned(match &weakest.refuted_by {
+                Some(by) => format!("rests on {premise}, refuted by {by}"),
+                None => format!("depends on {premise}, {}", self.verdict.label()),
+            });
+        }
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
@@ -211,6 +236,9 @@ impl Answer<'_> {
     pub fn because_of(&self) -> Vec<&NodeId> {
         if self.verdict == Verdict::Refuted {
             return self.refuted_by.iter().collect();
+        }
+        if let Some(weakest) = &self.weakest {
+            return weakest.chain.last().copied().into_iter().chain(&weakest.refuted_by).collect();
         }
         let best = self.confirming.iter().filter(|it| it.grade == self.grade && it.grade != Grade::None);
         best.map(|it| &it.node).collect()
@@ -391,6 +419,7 @@ impl<'a> Assessment<'a> {
                 let refuted_by = refutations.remove(&node.id).unwrap_or_default();
                 assessment.add_node(&rules, node, state, refuted_by);
             }
+            assessment.limit_verdicts(&rules);
         }
         assessment.bound = assessment.binding();
         let bound: HashMap<&NodeId, usize> =
@@ -443,17 +472,19 @@ impl<'a> Assessment<'a> {
                     || by_hand.confirmed_before.get(&node.id).is_some_and(|before| !before.is_empty())
             },
             refuted_by,
+            premises: rules.premises(self.investigation, &node.id),
+            weakest: None,
             against: Vec::new(),
             differing: Vec::new(),
             runs: Vec::new(),
             differing_runs: Vec::new(),
             confirming,
         };
-        let rests_on = self.rests_on(node, &answer.confirming);
-        answer.runs = self.runs.of_nodes(rests_on.iter().copied());
+        let rests_on = || answer.premises.iter().map(|it| &it.node.id);
+        answer.runs = self.runs.of_nodes(rests_on());
         let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
         answer.differing_runs = answer.runs.iter().filter(is_contesting).copied().collect();
-        let rests_on: HashSet<&NodeId> = rests_on.into_iter().collect();
+        let rests_on: HashSet<&NodeId> = answer.premises.iter().map(|it| &it.node.id).collect();
         let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
         answer.against = self.open.iter().filter(concerns).map(|objection| objection.comment.id).collect();
         let differing = rests_on.into_iter().filter(|id| {
@@ -471,11 +502,26 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// Returns the nodes that an answer rests on: the path from the root to the answer, and the confirmations.
-    fn rests_on(&self, answer: &Node, confirming: &[Confirming]) -> Vec<&'a NodeId> {
-        let way = self.investigation.path(&answer.id).into_iter();
-        let confirming = confirming.iter().filter_map(|it| self.investigation.node(&it.node));
-        way.chain(confirming).map(|node| &node.id).collect()
+    /// Limits the verdict on each answer by those on the answers that it rests on.
+    fn limit_verdicts(&mut self, rules: &EffectiveRules<'a>) {
+        let all = self.answers.iter().chain(&self.refuted);
+        let own: HashMap<&NodeId, (Verdict, Option<NodeId>)> =
+            all.map(|it| (&it.node.id, (it.verdict, it.refuted_by.first().cloned()))).collect();
+        for answer in &mut self.answers {
+            for premise in answer.premises.iter().filter(|it| !it.chain.is_empty()) {
+                let limit = match own.get(&premise.node.id) {
+                    Some((Verdict::Refuted, by)) if rules.carries(premise) => {
+                        (Verdict::Undermined, by.clone())
+                    }
+                    Some((verdict, _)) if premise.kind == PremiseKind::Dependency => (*verdict, None),
+                    _ => continue,
+                };
+                if limit.0 < answer.verdict {
+                    answer.verdict = limit.0;
+                    answer.weakest = Some(Weakest { chain: premise.chain.clone(), refuted_by: limit.1 });
+                }
+            }
+        }
     }
 
     /// Returns the answers that the conclusion rests on: those it names, or the only answer if it names none.

@@ -55,7 +55,7 @@ pub struct NodeJson<'a> {
 pub struct VerdictJson {
     /// The verdict in words.
     pub words: String,
-    /// The kind of verdict: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`.
+    /// The kind of verdict: `confirmed`, `self-checked`, `unconfirmed`, `contested`, `undermined` or `refuted`.
     pub class: &'static str,
     /// The grade of the best confirmation, even of a contested answer.
     pub confirmation: Grade,
@@ -65,6 +65,9 @@ pub struct VerdictJson {
     /// The refuting nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refuted_by: Vec<NodeId>,
+    /// The premise that limits the verdict: the nodes that lead to it from the answer, and last the premise itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weakest_premise: Vec<NodeId>,
     /// The open objections to the answer or to a node it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested_by: Vec<CommentId>,
@@ -241,6 +244,7 @@ impl VerdictJson {
             confirmation: answer.grade,
             confirmed_by: confirmations.collect(),
             refuted_by: answer.refuted_by.clone(),
+            weakest_premise: answer.weakest.iter().flat_map(|it| &it.chain).map(|id| (*id).clone()).collect(),
             contested_by: answer.against.clone(),
             differing: answer.differing.clone(),
             evidence: assessment.evidence_words(answer),

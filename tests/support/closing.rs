@@ -74,6 +74,9 @@ fn prefer_needed(
     if let Some(of) = required.and_then(|required| required.of) {
         narrow(&|state| of.contains(&state.name));
     }
+    if rules.must_fall(investigation, parent) {
+        narrow(&|state| state.refutes);
+    }
     if let Some(confirmation) = rules.confirmation(above) {
         let closes = |state: &State| {
             let mut outcomes = confirmation.outcomes.iter().filter(|it| it.child == state.name);

@@ -431,12 +431,12 @@ impl<'a> Assessment<'a> {
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
     }
 
-    /// Returns the nodes that the overall verdict rests on: the paths to its answers, and their confirmations.
+    /// Returns the nodes that the overall verdict rests on: its answers with all their premises.
     pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
         let mut seen = HashSet::new();
         let supporting = self.supporting().into_iter();
-        let ids = supporting.flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
-        ids.filter(|id| seen.insert(*id)).filter_map(|id| self.investigation.node(id)).collect()
+        let nodes = supporting.flat_map(|answer| answer.premises.iter().map(|it| it.node));
+        nodes.filter(|node| seen.insert(&node.id)).collect()
     }
 
     /// Returns the commands that the overall verdict rests on.
@@ -483,11 +483,8 @@ impl<'a> Assessment<'a> {
     fn in_words(&self, answers: &[&Answer<'a>]) -> String {
         let runs: Vec<&CapturedRun<'a>> = self.runs_behind(answers.iter().copied()).collect();
         if runs.is_empty() {
-            let rests_on = answers.iter().flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
-            return match rests_on
-                .filter_map(|id| self.investigation.node(id)?.classification.as_ref())
-                .any(is_pinned)
-            {
+            let premises = answers.iter().flat_map(|answer| &answer.premises);
+            return match premises.filter_map(|it| it.node.classification.as_ref()).any(is_pinned) {
                 true => "cites files, and no command was run".to_owned(),
                 false => "only the agent's word".to_owned(),
             };

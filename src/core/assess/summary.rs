@@ -200,6 +200,15 @@ impl<'a> Assessment<'a> {
                 line(Sign::Against, "Another step refutes it".to_owned()).with(self.attributed_name(by));
             return Some(VerdictLine { node: Some(by.clone()), ..refuted });
         }
+        let weak = supporting.iter().filter(|it| it.weakest.is_some()).min_by_key(|it| it.verdict);
+        if let Some(weak) = weak {
+            let sign = if weak.verdict == Verdict::Undermined { Sign::Against } else { Sign::Doubt };
+            let text = sentence(&weak.words()).trim_end_matches('.').to_owned();
+            return Some(VerdictLine {
+                node: weak.because_of().first().map(|id| (*id).clone()),
+                ..line(sign, text)
+            });
+        }
         let worst = supporting.iter().min_by_key(|answer| answer.checked())?;
         if !self.method_confirms {
             return Some(line(Sign::Note, "This method does not confirm answers".to_owned()));

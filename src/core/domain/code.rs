@@ -126,6 +126,7 @@ codes! {
     NoReason "NO_REASON" "a state was changed without saying why"
     MissingConclusion "MISSING_CONCLUSION" "ended without a conclusion"
     ConclusionUnbound "CONCLUSION_UNBOUND" "there are several answers; the conclusion names none"
+    UnderminedAnswer "UNDERMINED_ANSWER" "an answer rests on one that fell"
     EarlyState "EARLY_STATE" "a state that is not allowed in that round"
     NotAccepted "NOT_ACCEPTED" "ended without a person's approval"
     AlreadyEnded "ALREADY_ENDED" "already ended; nothing was written"

@@ -440,7 +440,7 @@ pub fn swatch(role: Option<Role>) -> Svg {
 fn fill(item: &PageItem<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
     match (item.verdict, item.role) {
-        (Some(Verdict::Contested), _) => (" fill=\"url(#hatch-contested)\"", ""),
+        (Some(Verdict::Contested | Verdict::Undermined), _) => (" fill=\"url(#hatch-contested)\"", ""),
         (Some(Verdict::Refuted), _) => (" fill=\"url(#hatch-deadEnd)\"", ""),
         (Some(verdict), _) if verdict.is_confirmed() => (" class=\"full\"", ""),
         (Some(_), _) | (None, None) if narrow >= HOLLOW => hollow,

@@ -95,7 +95,7 @@ impl<'i> PageItem<'i> {
     fn own_way(&self) -> Option<Way> {
         match self.verdict? {
             verdict if verdict.is_confirmed() => Some(Way::Confirmed),
-            Verdict::AuthorOnly | Verdict::Contested => Some(Way::Doubted),
+            Verdict::AuthorOnly | Verdict::Contested | Verdict::Undermined => Some(Way::Doubted),
             _ => None,
         }
     }

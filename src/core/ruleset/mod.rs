@@ -6,9 +6,10 @@
 //! 3. [`validity`]: detects contradictions in a ruleset.
 //! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices made with
 //!    `tot_start`.
-//! 5. [`builtin`]: the rulesets included in the program.
-//! 6. [`library`]: the built-in rulesets and the operator's own rulesets.
-//! 7. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.
+//! 5. [`support`]: what an answer rests on.
+//! 6. [`builtin`]: the rulesets included in the program.
+//! 7. [`library`]: the built-in rulesets and the operator's own rulesets.
+//! 8. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.
 //!
 //! Ruleset names appear in code only in `builtin`.
 
@@ -19,6 +20,7 @@ pub mod library;
 pub mod plain_text;
 pub mod rules;
 pub mod schema;
+pub mod support;
 pub mod validity;
 
 pub use effective::{ATTACHMENT_MAX, EffectiveRules};

@@ -287,6 +287,13 @@ impl Cards<'_> {
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
             found.push(Doubt::new(DoubtKind::Contested, Some(card), format!(" rests on {}.", run.told())));
         }
+        if let Some(limited) = answer.filter(|answer| answer.weakest.is_some()) {
+            let kind = match limited.verdict {
+                Verdict::Undermined | Verdict::Contested => DoubtKind::Contested,
+                _ => DoubtKind::Unconfirmed,
+            };
+            found.push(Doubt::new(kind, Some(card), format!(" {}.", limited.words())));
+        }
         let answer = answer.filter(|_| self.assessment.method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {

@@ -28,7 +28,7 @@ impl Cards<'_> {
 /// Returns the letter of a node's standing. Keep in sync with `assets/since.js`.
 fn standing(card: &Card) -> char {
     match (card.sure, card.state.class) {
-        (Some(Verdict::Contested), _) => 'x',
+        (Some(Verdict::Contested | Verdict::Undermined), _) => 'x',
         (Some(Verdict::Refuted), _) => 'r',
         (Some(verdict), _) if verdict.is_confirmed() => 'c',
         (Some(_), _) | (None, "role-solution") => 'a',

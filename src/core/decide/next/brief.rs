@@ -55,6 +55,7 @@ pub(super) fn title_and_action(
             let needed = needed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
             let [deeper, check, left] = TASKS;
             let (task, todo) = match rules.role(state) {
+                Role::Solution if rules.must_fall(investigation, parent) => (check, "What it rests on is refuted: say what falls with it."),
                 Role::Solution | Role::AwaitingConfirmation => (check, "Try to break what it says; confirm it only if it holds."),
                 Role::Exhausted => (left, "Make sure that nothing is left to try there."),
                 _ if number > 1 => (deeper, "Take a direction that its other children do not take."),

@@ -305,7 +305,11 @@ impl<'a> Planner<'a> {
         for node in &self.claims {
             let must_be_checked = match node.state().map(|state| self.rules.role(state)) {
                 Some(Role::AwaitingConfirmation) => self.states.can_be_completed(node),
-                _ => self.can_be_confirmed(node) && self.rules.lacks_confirmation(self.investigation, node),
+                _ => {
+                    let is_fallen = || self.rules.must_fall(self.investigation, node);
+                    let lacks = self.rules.lacks_confirmation(self.investigation, node);
+                    self.can_be_confirmed(node) && (lacks || is_fallen())
+                }
             };
             let is_wanted = || wants.iter().any(|want| want.parent.id == node.id);
             if must_be_checked && self.is_open(node) && self.pending_children(node) == 0 && !is_wanted() {

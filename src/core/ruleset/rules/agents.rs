@@ -7,6 +7,7 @@
 //! - `noReason`: a state change without a reason (`NO_REASON`)
 //! - `missingConclusion`: ending without a conclusion (`MISSING_CONCLUSION`)
 //! - `conclusionUnbound`: ending without naming any of several answers (`CONCLUSION_UNBOUND`)
+//! - `underminedAnswer`: ending with an answer that rests on a refuted one (`UNDERMINED_ANSWER`)
 //!
 //! ```yaml
 //! checks: {minResearchSeconds: 30, suspicious: reject, missingAgent: warn, reusedAgent: "off"}
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, Diagnostic, Wording};
+use crate::domain::{Code, Diagnostic, Investigation, Wording};
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::shorten;
 
@@ -39,6 +40,8 @@ pub struct Checks {
     pub missing_conclusion: Enforcement,
     /// `CONCLUSION_UNBOUND`: a conclusion that does not say which of several answers it rests on.
     pub conclusion_unbound: Enforcement,
+    /// `UNDERMINED_ANSWER`: an answer that rests on a refuted one.
+    pub undermined_answer: Enforcement,
     /// `SECRET_SUSPECTED`: text that looks like a credential.
     pub secret_suspected: Enforcement,
 }
@@ -53,6 +56,7 @@ impl Default for Checks {
             no_reason: Enforcement::Warn,
             missing_conclusion: Enforcement::Warn,
             conclusion_unbound: Enforcement::Warn,
+            undermined_answer: Enforcement::Warn,
             secret_suspected: Enforcement::Warn,
         }
     }
@@ -92,7 +96,8 @@ impl Enforcement {
     }
 }
 
-/// Reports `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT` and `NO_REASON`. `tot_end` checks the conclusion itself.
+/// Reports `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON` and `UNDERMINED_ANSWER`. `tot_end` checks the
+/// conclusion itself.
 pub(super) const KIND: RuleKind = RuleKind {
     key: "checks",
     warnings: &[
@@ -100,10 +105,13 @@ pub(super) const KIND: RuleKind = RuleKind {
         (Verb::Commit, Code::MissingAgent),
         (Verb::Commit, Code::ReusedAgent),
         (Verb::Reclassify, Code::NoReason),
+        (Verb::End, Code::UnderminedAnswer),
     ],
+    errors: &[(Verb::End, Code::UnderminedAnswer)],
     sentences,
     commit,
     reclassify,
+    end_checks,
     ..SILENT
 };
 
@@ -117,8 +125,24 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.no_reason.sentence("A state change without a reason"),
         checks.missing_conclusion.sentence("Ending without a conclusion"),
         checks.conclusion_unbound.sentence("Ending without naming any of several answers"),
+        checks.undermined_answer.sentence("Ending with an answer that rests on one that fell"),
     ];
     each.into_iter().flatten().collect()
+}
+
+/// Returns the answers that rest on refuted ones, if the ruleset applies this enforcement to them.
+fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+    if rules.ruleset().checks.undermined_answer != asked {
+        return Vec::new();
+    }
+    let undermined = rules.answers(investigation).filter_map(|answer| {
+        let (premise, by) = rules.undermined(investigation, &answer.id)?;
+        let message = format!("{} rests on {premise}, which {by} refutes.", answer.id);
+        let how = "Refute it as well, with a child that says what falls with its premise; an answer that still holds needs \
+                   other ground.";
+        Some(Diagnostic::new(Code::UnderminedAnswer, message).about(&answer.id).suggest(how))
+    });
+    undermined.collect()
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {

@@ -1,5 +1,6 @@
 //! `alternatives`: these `states` require at least `min` entries in the field `alternativesConsidered`, each longer
-//! than one word and different from the others (`MISSING_ALTERNATIVES`). A reclassification or an amendment that leaves fewer only warns.
+//! than one word and different from the others (`MISSING_ALTERNATIVES`). A reclassification or an amendment that leaves
+//! fewer only warns.
 //!
 //! ```yaml
 //! alternatives: {states: [ROOT_CAUSE], min: 2}

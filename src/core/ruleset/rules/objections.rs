@@ -116,8 +116,7 @@ pub fn may_resolve(
 }
 
 impl EffectiveRules<'_> {
-    /// Returns the open objections that an answer must withstand: those to the answer itself, its ancestors and its
-    /// confirmations.
+    /// Returns the open objections that an answer must withstand: those to the answer itself and to its premises.
     pub fn against<'a>(
         &self,
         investigation: &Investigation,
@@ -127,9 +126,8 @@ impl EffectiveRules<'_> {
         if open.is_empty() {
             return Vec::new();
         }
-        let way = investigation.path(&answer.id).into_iter().map(|node| node.id.clone());
-        let confirming = self.confirming(investigation, answer).into_iter().map(|it| it.node);
-        let rests_on: HashSet<NodeId> = way.chain(confirming).collect();
+        let premises = self.premises(investigation, &answer.id);
+        let rests_on: HashSet<&NodeId> = premises.iter().map(|it| &it.node.id).collect();
         let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
         open.iter().filter(concerns).collect()
     }
