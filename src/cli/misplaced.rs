@@ -25,7 +25,7 @@ pub(super) struct Misplaced {
 }
 
 impl Misplaced {
-    /// Returns the first such argument. Options and their values are none.
+    /// Returns the first such argument. Options and their values do not count.
     pub(super) fn find(mut program: Command, arguments: &[OsString]) -> Option<Misplaced> {
         let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let is_named = |word: &String| word.starts_with("-i") || word.starts_with("--investigation");

@@ -4,6 +4,7 @@
 //! stranger. Before each write, an upper bound on the new size is calculated, and a write that would exceed a limit is
 //! refused. A small reserve ensures that a full investigation can still be concluded.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree, TreeFile};
@@ -38,12 +39,12 @@ impl Size {
         attached: ATTACHED_MAX,
     };
 
-    /// Returns an upper bound on the size after writing these files. Each file counts as new, along with its parent
-    /// folders.
-    fn with(self, files: &[FileChange]) -> Size {
+    /// Returns an upper bound on the size after writing these files. Each file that is not there counts as new, along
+    /// with its parent folders.
+    fn with(self, files: &[FileChange], is_there: impl Fn(&str) -> bool) -> Size {
         let written = files.iter().filter_map(|file| Some((&file.path, file.content.as_ref()?)));
         written.fold(self, |size, (path, content)| {
-            let parts = path.split('/').count();
+            let parts = if is_there(path) { 0 } else { path.split('/').count() };
             Size {
                 entries: size.entries + parts,
                 // Each entry has a name, a path during the walk, an id and a mode.
@@ -83,7 +84,7 @@ impl Size {
 /// Returns the size of a new investigation with these files.
 pub(super) fn of_new(path: &Path, files: &[FileChange]) -> Result<Size, StoreError> {
     refuse_files(path, files)?;
-    Ok(Size::default().with(files))
+    Ok(Size::default().with(files, |_| false))
 }
 
 /// Returns an upper bound on the size after writing these files. Fails if it exceeds a read limit.
@@ -98,12 +99,12 @@ pub(super) fn after(
     let max_size = if writes(is_counted) { max_size.without_reserve() } else { max_size };
     // Manually committed attachments must not block a call that adds none.
     let max_size = if writes(is_attachment) { max_size } else { Size { attached: u64::MAX, ..max_size } };
-    let after = before.size.with(files);
+    let after = before.size.with(files, |_| false);
     if after.exceeded(max_size).is_none() {
         return Ok(after);
     }
     // The estimate still counts replaced and removed files, so measure before refusing.
-    let after = measure(git, before.head)?.with(files);
+    let after = measure(git, before.head, files)?;
     match after.exceeded(max_size) {
         None => Ok(after),
         Some(limit) => Err(StoreError::full(&before.path, &limit)),
@@ -131,12 +132,16 @@ fn is_attachment(path: &str) -> bool {
     matches!(layout::file_role(path), FileRole::Attachment(..))
 }
 
-/// Measures the size at a commit.
-fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
-    let Tree { files, entries, bytes } = git.tree(commit)?;
-    let sum = |is_it: fn(&str) -> bool| bytes_of(git, files.iter().filter(|file| is_it(&file.path)));
+/// Measures the size at a commit, after writing these files.
+fn measure(git: &Git, commit: CommitId, files: &[FileChange]) -> Result<Size, StoreError> {
+    let Tree { files: there, entries, bytes } = git.tree(commit)?;
+    let changed: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let (replaced, kept): (Vec<_>, Vec<_>) = there.iter().partition(|it| changed.contains(it.path.as_str()));
+    let replaced: HashSet<&str> = replaced.iter().map(|it| it.path.as_str()).collect();
+    let sum = |is_it: fn(&str) -> bool| bytes_of(git, kept.iter().copied().filter(|it| is_it(&it.path)));
     let (text, attached) = (sum(is_counted), sum(is_attachment));
-    Ok(Size { entries, tree_bytes: bytes, text, attached })
+    let size = Size { entries, tree_bytes: bytes, text, attached };
+    Ok(size.with(files, |path| replaced.contains(path)))
 }
 
 /// Returns the total size of a commit's files if it exceeds the checkout limit.
@@ -263,7 +268,7 @@ mod tests {
                 let git = Git::open(&path, GitOptions::ISOLATED).unwrap();
                 match done {
                     Ok(done) => {
-                        let size = measure(&git, done.after.head).unwrap();
+                        let size = measure(&git, done.after.head, &[]).unwrap();
                         prop_assert!(size.exceeded(max_size).is_none(), "{size:?}");
                         prop_assert!(size.exceeded(done.after.size).is_none(), "{size:?} {:?}", done.after.size);
                     }

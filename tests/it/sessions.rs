@@ -276,6 +276,7 @@ sessions! {
     list__the_pager
     #[cfg(target_os = "linux")]
     mcp__at_a_terminal
+    next__claim_and_release
     next__names_the_investigation
     #[cfg(target_os = "linux")]
     report__open_beside_a_server

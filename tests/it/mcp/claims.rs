@@ -1,4 +1,4 @@
-//! Claims, through the server and the person's command.
+//! Claims, through the server.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -37,26 +37,8 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     assert_eq!(read["nodes"][0]["otherResults"][0]["agentId"], "a");
 
     let repository = session.repository();
-    let id = session.id.clone();
     session.server.finish();
-    let tot = |arguments: &[&str]| {
-        let said = sandbox.run(TOT, arguments);
-        (said.status, said.out + &said.err)
-    };
-    // By the clock of the machine, the claim of the story is over long since.
-    let (status, said) = tot(&["next", "--claim", "-i", &id[..8], "R2.A2", "--as", "b"]);
-    assert_eq!((status, said.starts_with("R2.A2 Title of R2.A2: claimed by b until ")), (0, true), "{said}");
-    let (status, refused) = tot(&["next", "--claim", "-i", &id, "R2.A2", "--as", "me"]);
-    assert_eq!(status, 1);
-    assert!(refused.starts_with("tot next: R2.A2 is claimed by `b` until "), "{refused}");
-    assert_eq!(tot(&["next", "--release", "R2.A2"]), (0, "R2.A2 Title of R2.A2: free\n".to_owned()));
-    assert_eq!(tot(&["next", "--claim", "R2.A2", "--as", "me", "--for", "5"]).0, 0);
-    let (_, said) = tot(&["next", "--release", "R2.A2", "--json"]);
-    let document: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(document["nodes"], json!([{"nodeId": "R2.A2"}]));
-    assert_eq!(document["commit"], sandbox.head(&repository));
-
     sandbox.assert_sound(&repository);
     assert_snapshot!(sandbox.git(&repository, &["log", "--reverse", "--format=%s%n%(trailers:only)"]));
-    assert_eq!(tot(&["check"]).0, 0);
+    assert_eq!(sandbox.run(TOT, &["check"]).status, 0);
 }

@@ -170,26 +170,6 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
 }
 
 #[test]
-fn where_the_last_answer_is_refuted_nobody_is_asked_to_end() {
-    let sandbox = Sandbox::new();
-    let mut session = answered(&sandbox);
-    check(&mut session, "R2.A1", "REFUTED");
-    let status = session.ok("tot_status", json!({}));
-    assert_eq!(status["canEnd"], true);
-    assert!(message(&status).starts_with("No answer remains; refuted: R1.A."), "{status:#}");
-    let plan = session.ok("tot_next", json!({}));
-    assert_eq!(
-        (&plan["nextCall"]["tool"], &plan["tasks"][0]["nodeId"]),
-        (&json!("tot_step"), &json!("R1.B"))
-    );
-    // After another approach was tried, the agent may choose to end.
-    session.ok("tot_step", json!({}));
-    sandbox.sleep(60);
-    session.ok("tot_commit", json!({"results": [found("R1.B", "RULED_OUT")]}));
-    assert_eq!(next_call(&mut session, "b")["tool"], "tot_end");
-}
-
-#[test]
 fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let sandbox = Sandbox::new();
     let mut session = answered(&sandbox);

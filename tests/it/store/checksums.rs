@@ -13,30 +13,7 @@ use crate::support::{Sandbox, Session, node, result};
 /// the two differ the checksum is right: the commit is not as `tot` made it, and today only times, nodes and tools are compared.
 /// Then the commands: of git, or `EDIT` for a node's findings; `_` is a space. The last commits are: propose R2.A1 and R2.A2, a
 /// result for each, and R2.A1 is given up.
-const CASES: &str = "\
-as made |  |  |  | status
-commit by hand | R2.A2 | R2.A2 | Missing | EDIT R2.A2; commit -qam By_hand
-author of the program | R2.A2 | R2.A2 | Missing | EDIT R2.A2; commit -qam By_hand --author=Tree_of_Thoughts_<tot@localhost>
-amended | R2.A1 | R2.A1 | Wrong | EDIT R2.A1; commit -qa --amend --no-edit
-amended in another node | R2.A1 R2.A2 | R2.A1 R2.A2 | Wrong | EDIT R2.A2; commit -qa --amend --no-edit
-edited inside a call |  | R2.A1 R2.A2 | Wrong | reset -q --hard all~1; EDIT R2.A1; commit -qa --amend --no-edit; rebase -q --no-ff --committer-date-is-author-date all~3
-amended mode |  | R2.A1 R2.A2 | Wrong | update-index --chmod=+x nodes/R2/R2.A2.yaml; commit -q --amend --no-edit
-amended without a change |  |  |  | commit -q --amend --no-edit
-another message | R2.A1 | R2.A1 | Missing | commit -q --amend -m By_hand
-a trailer more |  | R2.A1 | Wrong | commit -q --amend --no-edit --trailer Seen-By:Ann
-another author |  | R2.A1 | Wrong | commit -q --amend --no-edit --author=Ann_<ann@localhost>
-squashed by hand | R2.A1 R2.A2 | R2.A1 R2.A2 | Missing | reset -q --soft HEAD~2; commit -qm Both
-squashed into a call | R2.A1 R2.A2 | R2.A1 R2.A2 | Wrong | reset -q --soft HEAD~2; commit -q -C all
-reverted | R2.A1 | R2.A1 | Missing | revert --no-edit HEAD
-reverted and picked again | R2.A1 | R2.A1 | Missing | revert --no-edit HEAD; cherry-pick all
-older over newer | R2.A1 | R2.A1 | Wrong | cherry-pick -X theirs all~2
-onto a note |  |  | Missing | reset -q --hard HEAD~2; commit -q --allow-empty -m Note; cherry-pick all~1 all
-onto an edit | R2.A1 | R2.A1 | Wrong Missing | reset -q --hard HEAD~1; EDIT R2.A1; commit -qam By_hand; cherry-pick -X theirs all
-rebased from the start |  |  |  | rebase -q --root --no-ff
-dated anew |  | R1.A R2.A1 R2.A2 investigation.yaml ruleset.yaml | Wrong | rebase -q --root --reset-author-date
-merged |  |  | Missing | branch -f side all~1; reset -q --hard all~2; commit -q --allow-empty -m Note; merge -q --no-edit side
-evil merge | R2.A2 | R2.A2 | Missing | branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-commit side; EDIT R2.A2; commit -qam Merge
-merged as ours | R2.A1 | R2.A1 | Missing | branch -f side; reset -q --hard all~1; commit -q --allow-empty -m Note; merge -q --no-edit -s ours side";
+const CASES: &str = include_str!("checksums.txt");
 
 #[test]
 fn a_checksum_tells_what_is_as_made_from_what_is_not() {
