@@ -244,11 +244,13 @@ fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &C
     let of_findings = |part| !matches!(part, "title" | "headline");
     let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
     let also = amended.map(|amendment| ClaimedAuthor::of(amendment.agent_id.as_deref(), &amendment.caller));
-    std::iter::once(by).chain(also).map(|who| who.independence_from(others)).min().unwrap_or_default()
+    // Who wrote the findings counts, too, if somebody else gave the state.
+    let authors = [by, committed(confirmation)].into_iter().chain(also);
+    authors.map(|who| who.independence_from(others)).min().unwrap_or_default()
 }
 
 /// Returns all authors of a node's claims, optionally up to a point in time: the authors of its commit, its last
-/// explicit state change, and amendments beyond the title. Authors of manual edits to its file are always included.
+/// explicit state change, and its amendments. Authors of manual edits to its file are always included.
 pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
@@ -259,7 +261,7 @@ pub(crate) fn writers<'a>(
     let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
     let given = classification.reclassified.iter().rev().find(|it| it.child().is_none() && is_before(it.at));
     let amended = classification.amended.iter();
-    let amended = amended.filter(|it| is_before(it.at) && it.parts().any(|part| part != "title"));
+    let amended = amended.filter(|it| is_before(it.at));
     std::iter::once(committed(classification))
         .chain(given.and_then(|change| Some(ClaimedAuthor::of(change.agent(), change.caller()?))))
         .chain(amended.map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)))
