@@ -132,6 +132,9 @@ fn a_step_may_bring_nodes_and_their_results_and_an_agent_is_warned() {
     let own = session.ok("tot_step", json!({"nodes": [node("R2.A7", Some("R1.A"))]}));
     assert_eq!(own["tasks"][0]["path"], "R1.A Title of R1.A > R2.A7 Title of R2.A7");
     assert_eq!(own["approvedNodes"], json!(["R2.A7"]));
+    let again = json!({"nodes": [node("R2.A7", Some("R1.A"))], "results": [result("R2.A7", "EXPLORE")]});
+    let again = session.ok("tot_step", again);
+    assert_eq!((&again["approvedNodes"], again["commits"].as_array().unwrap().len()), (&json!([]), 1));
 }
 
 #[test]
