@@ -26,7 +26,7 @@ mod summary;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -191,11 +191,11 @@ pub struct Answer<'a> {
     pub premises: Vec<Premise<'a>>,
     /// The premise that limits the verdict, with the node that refutes it, if one does.
     pub weakest: Option<Weakest<'a>>,
-    /// Open objections to the answer, to the steps it rests on, and to its confirmations.
+    /// Open objections to the premises.
     pub against: Vec<CommentId>,
-    /// The answer, steps and confirmations that have differing results.
+    /// The premises that have differing results.
     pub differing: Vec<NodeId>,
-    /// Commands run as evidence for the answer, its steps and its confirmations, in the order of the steps.
+    /// Commands run as evidence for the premises, in their order.
     pub runs: Vec<RunId>,
     /// The `runs` whose rerun differed, except those whose evidence was judged to hold.
     pub differing_runs: Vec<RunId>,
@@ -480,18 +480,13 @@ impl<'a> Assessment<'a> {
             differing_runs: Vec::new(),
             confirming,
         };
-        let rests_on = || answer.premises.iter().map(|it| &it.node.id);
-        answer.runs = self.runs.of_nodes(rests_on());
+        answer.runs = self.runs.of_nodes(answer.premises.iter().map(|it| &it.node.id));
         let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
         answer.differing_runs = answer.runs.iter().filter(is_contesting).copied().collect();
-        let rests_on: HashSet<&NodeId> = answer.premises.iter().map(|it| &it.node.id).collect();
-        let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
-        answer.against = self.open.iter().filter(concerns).map(|objection| objection.comment.id).collect();
-        let differing = rests_on.into_iter().filter(|id| {
-            let result = self.investigation.node(id).and_then(|node| node.classification.as_ref());
-            result.is_some_and(Classification::is_contested)
-        });
-        answer.differing = differing.cloned().collect();
+        let against = objections::against(&answer.premises, &self.open).into_iter();
+        answer.against = against.map(|objection| objection.comment.id).collect();
+        let differing = answer.premises.iter().filter(|it| differs(it.node));
+        answer.differing = differing.map(|it| it.node.id.clone()).collect();
         answer.differing.sort_unstable();
         if !(answer.against.is_empty() && answer.differing.is_empty() && answer.differing_runs.is_empty()) {
             answer.verdict = Verdict::Contested;

@@ -95,9 +95,9 @@ impl EffectiveRules<'_> {
 
     /// Returns whether an answer must be refuted before the end, since it rests on a refuted one.
     pub fn must_fall(&self, investigation: &Investigation, answer: &Node) -> bool {
-        let is_current = self.refuted_by(investigation, answer).is_empty();
-        let asked = self.ruleset().checks.undermined_answer == Enforcement::Reject;
-        asked && is_current && self.undermined(investigation, &answer.id).is_some()
+        self.ruleset().checks.undermined_answer == Enforcement::Reject
+            && self.refuted_by(investigation, answer).is_empty()
+            && self.undermined(investigation, &answer.id).is_some()
     }
 
     /// Returns the refuted answer that this one rests on, and the node that refutes it.

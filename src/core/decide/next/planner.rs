@@ -306,9 +306,9 @@ impl<'a> Planner<'a> {
             let must_be_checked = match node.state().map(|state| self.rules.role(state)) {
                 Some(Role::AwaitingConfirmation) => self.states.can_be_completed(node),
                 _ => {
-                    let is_fallen = || self.rules.must_fall(self.investigation, node);
-                    let lacks = self.rules.lacks_confirmation(self.investigation, node);
-                    self.can_be_confirmed(node) && (lacks || is_fallen())
+                    self.can_be_confirmed(node)
+                        && (self.rules.lacks_confirmation(self.investigation, node)
+                            || self.rules.must_fall(self.investigation, node))
                 }
             };
             let is_wanted = || wants.iter().any(|want| want.parent.id == node.id);

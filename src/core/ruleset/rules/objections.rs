@@ -18,6 +18,7 @@ use crate::domain::{
     Wording,
 };
 use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::support::Premise;
 use crate::text::{one_line, shorten};
 
 /// Reports `OBJECTION_OPEN`.
@@ -115,22 +116,11 @@ pub fn may_resolve(
     who.independence_from(&writers(investigation, node, at)).is_confirmed()
 }
 
-impl EffectiveRules<'_> {
-    /// Returns the open objections that an answer must withstand: those to the answer itself and to its premises.
-    pub fn against<'a>(
-        &self,
-        investigation: &Investigation,
-        answer: &Node,
-        open: &'a [Objection],
-    ) -> Vec<&'a Objection> {
-        if open.is_empty() {
-            return Vec::new();
-        }
-        let premises = self.premises(investigation, &answer.id);
-        let rests_on: HashSet<&NodeId> = premises.iter().map(|it| &it.node.id).collect();
-        let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
-        open.iter().filter(concerns).collect()
-    }
+/// Returns the open objections that an answer must withstand: those to its premises, the answer itself included.
+pub fn against<'a>(premises: &[Premise<'_>], open: &'a [Objection]) -> Vec<&'a Objection> {
+    let rests_on: HashSet<&NodeId> = premises.iter().map(|it| &it.node.id).collect();
+    let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
+    open.iter().filter(concerns).collect()
 }
 
 fn end(rules: &EffectiveRules) -> Option<String> {
@@ -144,7 +134,11 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
         return Vec::new();
     }
     let open = open(investigation);
-    let against = rules.answers(investigation).flat_map(|node| rules.against(investigation, node, &open));
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let answers = rules.answers(investigation);
+    let against = answers.flat_map(|node| against(&rules.premises(investigation, &node.id), &open));
     let against: HashSet<CommentId> = against.map(|objection| objection.comment.id).collect();
     open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
 }
