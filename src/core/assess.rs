@@ -59,7 +59,8 @@ pub enum Verdict {
     Refuted,
     /// The answer rests on a refuted one.
     Undermined,
-    /// The answer or a node it rests on is contested by an open objection, differing results, or a rerun that differed.
+    /// The answer or a node it rests on is contested by an open objection, differing results, or a rerun that differed, or
+    /// a finding that it depends on changed since its author saw it.
     Contested,
     /// Investigations only: ended early, before the rules were met.
     StoppedEarly,
@@ -208,15 +209,18 @@ pub struct Weakest<'a> {
     pub chain: Vec<&'a NodeId>,
     /// The node that refutes the premise, if one does.
     pub refuted_by: Option<NodeId>,
+    /// What happened to the premise since the author saw it, if it is no answer.
+    pub changed: Option<&'static str>,
 }
 
 impl Answer<'_> {
     /// Returns the verdict in words, including the name of the person who confirmed the answer.
     pub fn words(&self) -> Cow<'static, str> {
         if let Some((premise, weakest)) = self.weakest.as_ref().and_then(|it| Some((it.chain.last()?, it))) {
-            return Cow::Owned(match &weakest.refuted_by {
-                Some(by) => format!("rests on {premise}, refuted by {by}"),
-                None => format!("depends on {premise}, {}", self.verdict.label()),
+            return Cow::Owned(match (&weakest.refuted_by, weakest.changed) {
+                (Some(by), _) => format!("rests on {premise}, refuted by {by}"),
+                (None, Some(what)) => format!("depends on {premise}, which {what}"),
+                (None, None) => format!("depends on {premise}, {}", self.verdict.label()),
             });
         }
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
@@ -513,8 +517,15 @@ impl<'a> Assessment<'a> {
                 };
                 if limit.0 < answer.verdict {
                     answer.verdict = limit.0;
-                    answer.weakest = Some(Weakest { chain: premise.chain.clone(), refuted_by: limit.1 });
+                    let (chain, refuted_by) = (premise.chain.clone(), limit.1);
+                    answer.weakest = Some(Weakest { chain, refuted_by, changed: None });
                 }
+            }
+            if answer.verdict > Verdict::Contested
+                && let Some((chain, what)) = rules.changed(self.investigation, &answer.premises)
+            {
+                answer.verdict = Verdict::Contested;
+                answer.weakest = Some(Weakest { chain, refuted_by: None, changed: Some(what) });
             }
         }
     }

@@ -106,6 +106,7 @@ impl Classification {
             NodeField::fact("State as committed", self.state.as_str()),
             NodeField::fact("Asked for", self.requested_state.as_ref().map_or("", StateName::as_str)),
             NodeField::fact("Refutes its parent", if self.refutes { "yes" } else { "" }),
+            NodeField::fact("Parent as seen", self.saw.map(|saw| saw.to_string()).unwrap_or_default()),
             NodeField::fact("Agent", self.agent_id.as_deref().unwrap_or_default()),
             NodeField::fact("Person", person),
             NodeField::fact("Client", self.caller.line()),
@@ -165,8 +166,10 @@ impl Reclassification {
             let others = text::counted(self.settles, "other result");
             line.push_str(&format!("; decided between this and {others}"));
         }
+        let saw = self.saw.map(|saw| format!("parent as seen: {saw}"));
+        let saw = saw.into_iter().chain(self.links.iter().map(link_line));
         let texts = self.reason.iter().chain(self.backing().flat_map(|text| text.entries)).cloned();
-        for text in texts.chain(self.warnings.iter().map(Warning::line)) {
+        for text in texts.chain(saw).chain(self.warnings.iter().map(Warning::line)) {
             line.push_str("; ");
             line.push_str(&text);
         }
@@ -303,7 +306,9 @@ fn pin_text(pin: &Pin) -> String {
 
 /// Formats a link as its kind and the other node.
 fn link_line(link: &Link) -> String {
-    format!("{} {}", link.kind.as_str(), link.to)
+    let saw = link.saw.map(|saw| format!(", seen as {saw}")).unwrap_or_default();
+    let state = link.state.as_ref().map(|state| format!(", then {state}")).unwrap_or_default();
+    format!("{} {}{saw}{state}", link.kind.as_str(), link.to)
 }
 
 fn joined<T>(all: &[T], text: impl Fn(&T) -> String, gap: &str) -> String {

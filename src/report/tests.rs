@@ -458,7 +458,7 @@ fn backed() -> ReportInput {
                 ..Citation::default()
             });
             c.caveats = vec!["A full disk.".to_owned()];
-            c.links = vec![Link { to: "R2.A2".parse().unwrap(), kind: LinkKind::Supports }];
+            c.links = vec![Link::new("R2.A2".parse().unwrap(), LinkKind::Supports)];
             c.warnings = vec![Warning { code: Code::Suspicious, message: "Too soon.".to_owned() }];
             c.reclassified = vec![Reclassification {
                 evidence: text("Seen again."),
@@ -588,6 +588,7 @@ fn discussed(text: &str) -> ReportInput {
             },
             at: time(180 + i64::from(number)),
             text: text.to_owned(),
+            saw: None,
         })
     };
     let (answer, root) = ("R4.A1a1", "R1.A");

@@ -31,8 +31,8 @@ use std::sync::Arc;
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
-    AttachmentName, Change, Citation, Command, Comment, CommentId, Happening, Investigation, Node, NodeId,
-    Pin, Run, RunId, RunKind, Timestamp, Warning,
+    AttachmentName, Change, Citation, ClaimHash, Command, Comment, CommentId, Happening, Investigation, Node,
+    NodeId, Pin, Run, RunId, RunKind, Timestamp, Warning,
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -249,15 +249,34 @@ impl Withheld {
         let said = old.comments().filter_map(|it| Some((it.id, labels.get(it.node.as_ref()?)?.clone())));
         let comments =
             CommentLabels { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
-        let mut changes = Vec::new();
+        let mut nodes: BTreeMap<&NodeId, Arc<Node>> = BTreeMap::new();
         for (id, label) in &labels {
-            changes.extend(old.node(id).map(|node| Change::Node(hidden(node, label, seen))));
+            nodes.extend(old.node(id).map(|node| (id, hidden(node, label, seen))));
             for name in old.attachments_of(id).keys() {
                 seen.push((name.to_string(), label.clone()));
             }
         }
-        let talk = old.comments().filter_map(|it| Some(hidden_comment(it, comments.label(it)?, seen)));
-        changes.extend(talk.map(Change::Comment));
+        // The claim that somebody saw becomes the claim without the withheld text, or stays another one.
+        let replace_claim = |id: &NodeId, saw: &mut ClaimHash| {
+            if let (Some(hidden), Some(old)) = (nodes.get(id), old.node(id)) {
+                let is_as_seen = old.claim_hash() == Some(*saw);
+                *saw = hidden.claim_hash().filter(|_| is_as_seen).unwrap_or(ClaimHash::GONE);
+            }
+        };
+        let mut changes = Vec::new();
+        for node in old.nodes().filter(|_| !nodes.is_empty()) {
+            let mut new = nodes.get(&node.id).map_or_else(|| Node::clone(node), |it| Node::clone(it));
+            new.visit_seen(replace_claim);
+            changes.extend((new != **node).then(|| Change::Node(Arc::new(new))));
+        }
+        for comment in old.comments() {
+            let Some(label) = comments.label(comment) else { continue };
+            let mut new = hidden_comment(comment, label, seen);
+            if let Comment { node: Some(node), saw: Some(saw), .. } = Arc::make_mut(&mut new) {
+                replace_claim(node, saw);
+            }
+            changes.push(Change::Comment(new));
+        }
         let labels_of_runs = run_labels(old, &labels);
         let hidden_runs =
             old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?, seen)));

@@ -179,8 +179,8 @@ pub(super) fn links(
     let mut links: Vec<Link> = Vec::with_capacity(given.len());
     for linked in given {
         let to = linked.to.trim().parse::<NodeId>().ok();
-        let known = to.filter(|to| investigation.node(to).is_some() && *to != node.id);
-        match known.map(|to| Link { to, kind: linked.kind }) {
+        let known = to.and_then(|to| investigation.node(&to)).filter(|to| to.id != node.id);
+        match known.map(|to| seen(investigation, &to.id, linked.kind)) {
             Some(link) if links.contains(&link) => {}
             Some(link) => links.push(link),
             None => diagnostics.refuse(
@@ -192,6 +192,13 @@ pub(super) fn links(
         }
     }
     links
+}
+
+/// Returns a link to a node. A link of the kind `depends` says what its author saw.
+pub(super) fn seen(investigation: &Investigation, to: &NodeId, kind: LinkKind) -> Link {
+    let node = investigation.node(to).filter(|_| kind == LinkKind::Depends);
+    let (saw, state) = (node.and_then(|to| to.claim_hash()), node.and_then(|to| to.state().cloned()));
+    Link { saw, state, ..Link::new(to.clone(), kind) }
 }
 
 pub(super) fn check_number(about: &str, field: &str, number: usize, diagnostics: &mut CallDiagnostics) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
 use crate::ruleset::rules::{KINDS, misplaced, shortened};
+use crate::ruleset::support::PremiseKind;
 use crate::ruleset::{EffectiveRules, Enforcement, Role, effective::list};
 
 /// Nodes whose claims became weaker.
@@ -74,6 +75,7 @@ fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> 
         blockers.extend((kind.end_checks)(investigation, rules, Enforcement::Reject));
     }
     blockers.extend(contested(investigation));
+    blockers.extend(outdated(investigation, rules));
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
         let them = if pending.len() == 1 { "it" } else { "them" };
@@ -109,19 +111,42 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
                 states.push(state);
             }
         }
-        let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
-        Diagnostic::new(Code::Contested, message)
-            .about(&node.id)
-            .suggest(
-                "Read the results with tot_read, then use tot_reclassify to set the correct state, even if it is \
-                 the current one.",
-            )
-            .for_people(
-                "Read the results with `tot show`, then set the correct state with `tot amend --state`, even if it is \
-                 the current one.",
-            )
+        undecided(
+            node,
+            "the results",
+            format!("{} has differing results: {}.", node.id, states.join(" and ")),
+        )
     };
     investigation.nodes().filter(is_contested).map(blocker).collect()
+}
+
+/// Returns the blockers for steps to an answer that depend on a finding that changed since.
+pub fn outdated(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let rests_on = |answer: &Arc<Node>, node: &Node| {
+        let premises = rules.premises(investigation, &answer.id);
+        premises.iter().any(|it| it.node.id == node.id && it.kind != PremiseKind::Confirmation)
+    };
+    let changed = investigation.nodes().filter_map(|node| {
+        let (on, what) = rules.changed_link(investigation, node)?;
+        let message = format!("{} depends on {on}, which {what}.", node.id);
+        let is_step = rules.answers(investigation).any(|answer| rests_on(answer, node));
+        is_step.then(|| undecided(node, "both", message))
+    });
+    changed.collect()
+}
+
+/// Returns the blocker for a node whose state somebody must set again.
+fn undecided(node: &Node, what: &str, message: String) -> Diagnostic {
+    let how = Wording::both(
+        format!(
+            "Read {what} with tot_read, then use tot_reclassify to set the correct state, even if it is the current one."
+        ),
+        format!(
+            "Read {what} with `tot show`, then set the correct state with `tot amend --state`, even if it is the current \
+             one."
+        ),
+    );
+    Diagnostic::new(Code::Contested, message).about(&node.id).suggest(how)
 }
 
 /// Returns nodes in a state that the ruleset does not define or the parent's state does not allow. Only a manual edit

@@ -90,9 +90,9 @@ pub fn comment(
     let about = node.as_ref().map_or("", NodeId::as_str);
     let agent = author.agent_id.iter().map(|agent| ("agentId", agent.as_str()));
     check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut diagnostics);
+    let subject = node.as_ref().and_then(|id| investigation.node(id));
     if kind == CommentKind::Resolution && reply_to.is_some() {
-        let node = node.as_ref().and_then(|id| investigation.node(id));
-        if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
+        if !may_resolve(investigation, subject.map(AsRef::as_ref), &author, None) {
             let message = match about {
                 "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
                 about => format!(
@@ -104,9 +104,11 @@ pub fn comment(
         }
     }
     Rejection::unless_empty(diagnostics.errors)?;
+    let saw = subject.filter(|_| kind == CommentKind::Resolution).and_then(|node| node.claim_hash());
     let said = investigation.comments().find(|it| {
         it.node == node
             && it.kind == kind
+            && it.saw == saw
             && it.reply_to == reply_to
             && it.text == text
             && is_same(&it.author, &author)
@@ -118,7 +120,7 @@ pub fn comment(
     while investigation.comment(id).is_some() {
         id = id.next();
     }
-    let comment = Arc::new(Comment { id, node, kind, reply_to, author, at: now, text });
+    let comment = Arc::new(Comment { id, node, kind, reply_to, author, at: now, text, saw });
     Ok(Decision { event: Some(Event::Commented { comment }), warnings: diagnostics.warnings })
 }
 

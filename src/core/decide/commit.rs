@@ -301,6 +301,7 @@ fn classify(
     let result = Classification {
         requested_state: (asked != state).then_some(asked),
         refutes: result.refutes,
+        saw: rules.seen(investigation, node, &state),
         agent_id,
         started_at,
         headline: trimmed(result.headline),

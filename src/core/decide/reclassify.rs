@@ -5,11 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::backing::seen;
 use super::commit::NewVerification;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning, trimmed};
 use crate::domain::{
-    Caller, Change, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId, Reclassification,
-    Reopening, Timestamp, Transition, Wording,
+    Caller, Change, Classification, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
+    Reclassification, Reopening, Timestamp, Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -40,7 +41,8 @@ pub const CODES: &[Code] = &[Code::NodeNotFound, Code::InvestigationEnded];
 
 /// Validates a state change.
 ///
-/// If the node is already in the new state, the decision has an event only if the change settles a contested result.
+/// If the node is already in the new state, the decision has an event only if the change settles a contested result, or the
+/// node depends on a finding that changed since.
 ///
 /// # Errors
 ///
@@ -67,8 +69,10 @@ pub fn reclassify(
             .into());
     };
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;
-    let contested = node.classification.as_ref().filter(|result| result.is_contested());
-    if &to == from && contested.is_none() {
+    let is_open = node.classification.as_ref().is_some_and(Classification::is_contested);
+    // Whoever depends on a finding that changed since says so again.
+    let has_changed = || rules.changed_link(investigation, node).is_some();
+    if &to == from && !is_open && !has_changed() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     let mut diagnostics = CallDiagnostics::default();
@@ -98,6 +102,8 @@ pub fn reclassify(
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
             warnings: warnings.iter().map(to_warning).collect(),
+            saw: rules.seen(investigation, node, &to),
+            links: classification.depends().map(|link| seen(investigation, &link.to, link.kind)).collect(),
             settles: classification.other_results.len(),
             ..Reclassification::new(from.clone(), to.clone(), at)
         }));

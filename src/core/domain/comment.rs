@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::node::program_of;
-use super::{Caller, CommentId, NodeId, Person, Timestamp};
+use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
 /// A comment. Each comment is written once to its own file and never changed, so comments cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Comment {
     pub at: Timestamp,
     /// The text in Markdown, as written.
     pub text: String,
+    /// Only in a resolution: the node's claim as the author saw it.
+    pub saw: Option<ClaimHash>,
 }
 
 /// The kind of comment.

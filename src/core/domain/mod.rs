@@ -3,6 +3,7 @@
 //! - [`id`]: the ids and state names, each a newtype.
 //! - [`fresh`]: allocation of unused ids.
 //! - [`time`]: timestamps in UTC with milliseconds.
+//! - [`claim_hash`]: the hash of what a node claims.
 //! - [`citation`]: the sources that results cite, and the recorded state of cited files.
 //! - [`node`]: a node, from its proposal to its last state change. `stored` contains the types that have a different
 //!   form in files.
@@ -17,6 +18,7 @@
 
 pub mod attachment;
 pub mod citation;
+pub mod claim_hash;
 pub mod code;
 pub mod comment;
 pub mod diagnostic;
@@ -32,6 +34,7 @@ pub mod wording;
 
 pub use attachment::{Attached, AttachmentName, Attachments};
 pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
+pub use claim_hash::{ClaimHash, NoClaimHash};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
+use super::{Citation, ClaimHash, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
 use crate::yaml;
 
 /// A node. Without a classification, it is a pending proposal.
@@ -100,6 +100,9 @@ pub struct Classification {
     /// True if the result refutes the parent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refutes: bool,
+    /// The parent's claim as the author saw it, if the state may confirm it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saw: Option<ClaimHash>,
     /// The agent that did the research.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
@@ -206,6 +209,12 @@ pub struct Link {
     pub to: NodeId,
     /// The kind of link.
     pub kind: LinkKind,
+    /// The other node's claim as the author saw it, if the result depends on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saw: Option<ClaimHash>,
+    /// The other node's state at that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateName>,
 }
 
 /// The kind of link.
@@ -388,6 +397,12 @@ pub struct Reclassification {
     /// The warnings issued for the state change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// The parent's claim as the author saw it, if the new state may confirm it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saw: Option<ClaimHash>,
+    /// The links of the kind `depends`, as the author saw the other nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
     /// The number of other results when the state was changed. The change decides between these results.
     #[serde(default, skip_serializing_if = "stored::is_zero")]
     pub settles: usize,
@@ -690,6 +705,13 @@ impl BoundAs {
     }
 }
 
+impl Link {
+    /// Creates a link that does not say what its author saw.
+    pub fn new(to: NodeId, kind: LinkKind) -> Self {
+        Link { to, kind, saw: None, state: None }
+    }
+}
+
 impl LinkKind {
     /// All link kinds.
     pub const ALL: [LinkKind; 4] =
@@ -792,6 +814,8 @@ impl Reclassification {
             verification_method: None,
             alternatives_considered: Vec::new(),
             warnings: Vec::new(),
+            saw: None,
+            links: Vec::new(),
             settles: 0,
         }
     }
@@ -881,6 +905,23 @@ impl Node {
         }
     }
 
+    /// Calls `visit` with each claim of another node that an author saw: of the parent, or of a node that a link names.
+    pub fn visit_seen(&mut self, mut visit: impl FnMut(&NodeId, &mut ClaimHash)) {
+        let Node { parent, classification: Some(own), .. } = self else { return };
+        let mut of = |result: &mut Classification| {
+            let saws = result.reclassified.iter_mut().map(|it| &mut it.saw).chain([&mut result.saw]);
+            for (parent, saw) in saws.filter_map(|saw| parent.as_ref().zip(saw.as_mut())) {
+                visit(parent, saw);
+            }
+            let again = result.reclassified.iter_mut().flat_map(|change| &mut change.links);
+            for Link { to, saw, .. } in result.links.iter_mut().chain(again) {
+                saw.iter_mut().for_each(|saw| visit(to, saw));
+            }
+        };
+        of(own);
+        own.other_results.iter_mut().for_each(of);
+    }
+
     /// Returns whether the node is proposed but not committed.
     pub fn is_pending(&self) -> bool {
         self.classification.is_none()
@@ -916,6 +957,7 @@ impl Classification {
             state: _,
             requested_state: _,
             refutes: _,
+            saw: _,
             agent_id: _,
             caller: _,
             started_at: _,
@@ -963,6 +1005,8 @@ impl Reclassification {
             verification_method,
             alternatives_considered,
             warnings,
+            saw: _,
+            links: _,
             settles: _,
         } = self;
         let texts = [reason, evidence, verification_method].into_iter().flatten();
@@ -1011,6 +1055,7 @@ impl Classification {
             state,
             requested_state: None,
             refutes: false,
+            saw: None,
             agent_id: None,
             caller: Caller::default(),
             started_at: None,
@@ -1052,8 +1097,23 @@ impl Classification {
 
     /// Returns the last state that was set by an author, not by a child.
     fn stated(&self) -> &StateName {
-        let last = self.reclassified.iter().rev().find(|change| change.child().is_none());
-        last.map_or(&self.state, |change| &change.to)
+        self.last_given().map_or(&self.state, |change| &change.to)
+    }
+
+    /// Returns the last state change by an author, not by a child.
+    pub fn last_given(&self) -> Option<&Reclassification> {
+        self.reclassified.iter().rev().find(|change| change.child().is_none())
+    }
+
+    /// Returns the links of the kind `depends`, as the author of the state saw the other nodes.
+    pub fn depends(&self) -> impl Iterator<Item = &Link> {
+        let again = self.last_given().map(|change| &change.links).filter(|links| !links.is_empty());
+        again.unwrap_or(&self.links).iter().filter(|link| link.kind == LinkKind::Depends)
+    }
+
+    /// Returns the parent's claim as the author of the state saw it, if it is stored.
+    pub fn saw(&self) -> Option<ClaimHash> {
+        self.last_given().map_or(self.saw, |change| change.saw)
     }
 
     /// Returns the current state, which is set by the last state change or, if the state never changed, by the commit.

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
+use crate::domain::{
+    Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp,
+};
 use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -18,6 +20,8 @@ struct CommentFile {
     author: AuthorEntry,
     by: ByEntry,
     at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saw: Option<ClaimHash>,
     #[serde(serialize_with = "yaml::text")]
     text: String,
 }
@@ -65,9 +69,9 @@ pub fn write(comment: &Comment) -> Result<String, YamlError> {
 }
 
 fn entry(comment: Comment) -> CommentFile {
-    let Comment { id, node, kind, reply_to, author, at, text } = comment;
+    let Comment { id, node, kind, reply_to, author, at, text, saw } = comment;
     let (author, by) = author_entry(author);
-    CommentFile { id, node, kind, reply_to, author, by, at, text }
+    CommentFile { id, node, kind, reply_to, author, by, at, text, saw }
 }
 
 /// Converts an author to the keys `author` and `by`.
@@ -106,8 +110,8 @@ impl Serialize for Comment {
 
 impl<'de> Deserialize<'de> for Comment {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        let CommentFile { id, node, kind, reply_to, author: own, by, at, text } =
+        let CommentFile { id, node, kind, reply_to, author: own, by, at, text, saw } =
             CommentFile::deserialize(fields)?;
-        Ok(Comment { id, node, kind, reply_to, author: author(own, by), at, text })
+        Ok(Comment { id, node, kind, reply_to, author: author(own, by), at, text, saw })
     }
 }

@@ -110,8 +110,8 @@ mod tests {
 
     use super::*;
     use crate::domain::{
-        Amendment, Author, Caller, Citation, Code, Command, Lines, Link, LinkKind, NamedIn, Person, Pin,
-        Reclassification, StateName, Warning,
+        Amendment, Author, Caller, Citation, ClaimHash, Code, Command, Lines, Link, LinkKind, NamedIn,
+        Person, Pin, Reclassification, StateName, Warning,
     };
 
     #[test]
@@ -264,6 +264,7 @@ reclassified:
                 classification: (!pending).then(|| Classification {
                     requested_state: Some(state("DEAD")),
                     refutes: refutes && agent.is_some(),
+                    saw: refutes.then_some(ClaimHash::GONE),
                     agent_id: agent.clone(),
                     caller: caller.clone(),
                     started_at: refutes.then(|| time(1_699_000_000_000)),
@@ -296,7 +297,11 @@ reclassified:
                         })
                         .collect(),
                     links: LinkKind::ALL
-                        .map(|kind| Link { to: "R2.B1".parse().unwrap(), kind })
+                        .map(|kind| Link {
+                            saw: refutes.then_some(ClaimHash::GONE),
+                            state: refutes.then(|| state("DEAD")),
+                            ..Link::new("R2.B1".parse().unwrap(), kind)
+                        })
                         .into_iter()
                         .take(alternatives.len())
                         .collect(),

@@ -160,7 +160,7 @@ mod tests {
         nodes[0].classification.as_mut().unwrap().headline = Some("What was found".to_owned());
         let child = nodes[2].classification.as_mut().unwrap();
         child.refutes = true;
-        let link = |to: &str| Link { to: to.parse().unwrap(), kind: LinkKind::Depends };
+        let link = |to: &str| Link::new(to.parse().unwrap(), LinkKind::Depends);
         child.links = vec![link("R1.B"), link("R9.Z")];
         let dot = dot(&samples::assessed(&samples::of(nodes)));
         assert!(

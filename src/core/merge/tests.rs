@@ -13,6 +13,7 @@ use crate::domain::{
     Reopening, Timestamp, Withdrawal,
 };
 use crate::ruleset::rules::confirmation::stamp;
+use crate::ruleset::{EffectiveRules, builtin};
 
 /// The contents of a tree as values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,6 +117,7 @@ impl TreeFiles {
             },
             at: time(at),
             text: text.to_owned(),
+            saw: None,
         };
         self.comments.insert(comment.id, comment);
     }
@@ -299,7 +301,7 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
         side.propose("R2.A4", Some("R1.A"), &format!("beside {title}"), at + 8);
         side.commit("R2.A4", "DEAD", &format!("found beside {title}"), at + 9);
         let result = side.node("R2.A4").classification.as_mut().unwrap();
-        result.links.push(Link { to: "R3.A3a".parse().unwrap(), kind: LinkKind::Supports });
+        result.links.push(Link::new("R3.A3a".parse().unwrap(), LinkKind::Supports));
         result.other_results.push(result.clone());
         side.reclassify("R2.A3", "VALID", &format!("reason {title}"), at + 12);
         let change = &mut side.node("R2.A3").classification.as_mut().unwrap().reclassified[0];
@@ -729,6 +731,39 @@ fn a_proposal_that_was_researched_twice_keeps_both_results() {
     let (tree, _) = merged(&base, &settled, &third).unwrap();
     let result = tree.nodes[&"R2.A2".parse().unwrap()].classification.as_ref().unwrap();
     assert!(result.is_contested() && result.other_results.len() == 2);
+}
+
+#[test]
+fn a_confirmation_from_another_clone_covers_the_text_and_the_result_that_its_author_saw() {
+    let confirmed = |ours: fn(&mut TreeFiles), theirs: fn(&mut TreeFiles)| {
+        let sides = [ours, theirs].map(|work| {
+            let mut side = base();
+            work(&mut side);
+            side
+        });
+        let tree = merged(&base(), &sides[0], &sides[1]).unwrap().0;
+        let (investigation, ruleset) = (investigation(&tree).0, &builtin::all()[0].ruleset);
+        let rules = EffectiveRules::new(ruleset, investigation.meta());
+        let answers =
+            rules.answers(&investigation).filter(|it| rules.grade(&investigation, it).is_confirmed());
+        answers.map(|it| it.id.to_string()).collect::<Vec<_>>()
+    };
+    fn confirm(side: &mut TreeFiles, id: &str, parent: &str) {
+        let saw = side.node(parent).claim_hash();
+        side.propose(id, Some(parent), "tried to refute it", 20);
+        side.commit(id, "VERIFY", "Three other causes were tried.", 21);
+        side.node(id).classification.as_mut().unwrap().saw = saw;
+    }
+    let first = |side: &mut TreeFiles| confirm(side, "R3.A1a", "R2.A1");
+    assert_eq!(confirmed(|_| {}, first), ["R2.A1"]);
+    assert_eq!(confirmed(|side| side.amend("R2.A1", "another", 10), first), [""; 0]);
+    assert_eq!(confirmed(|side| side.amend("R2.A1", "another", 30), first), [""; 0]);
+    let second = |side: &mut TreeFiles| {
+        side.commit("R2.A2", "FOUND", "The disk is full.", 10);
+        confirm(side, "R3.A2a", "R2.A2");
+    };
+    assert_eq!(confirmed(|side| side.commit("R2.A2", "FOUND", "The cache is cold.", 9), second), [""; 0]);
+    assert_eq!(confirmed(|side| side.commit("R2.A2", "FOUND", "The cache is cold.", 11), second), ["R2.A2"]);
 }
 
 #[test]

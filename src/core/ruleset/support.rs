@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::{EffectiveRules, Enforcement, Role};
-use crate::domain::{Investigation, LinkKind, Node, NodeId};
+use crate::domain::{Classification, Investigation, Link, Node, NodeId, Timestamp};
 
 /// A node that an answer rests on.
 #[derive(Clone, Debug)]
@@ -57,8 +57,7 @@ impl EffectiveRules<'_> {
                     true => (PremiseKind::Dependency, chain.clone()),
                     false => (PremiseKind::Step, through(step)),
                 };
-                let links = step.classification.iter().flat_map(|result| &result.links);
-                let depends = links.filter(|link| link.kind == LinkKind::Depends);
+                let depends = step.classification.iter().flat_map(Classification::depends);
                 targets.extend(depends.filter_map(|link| investigation.node(&link.to)).map(|node| {
                     let chain = chain.iter().copied().chain([&node.id]).collect();
                     (chain, node)
@@ -74,6 +73,54 @@ impl EffectiveRules<'_> {
             }));
         }
         premises
+    }
+
+    /// Returns the first finding that an answer depends on, is no answer and changed since the author saw it: the chain
+    /// that leads to it, and what happened to it.
+    pub fn changed<'i>(
+        &self,
+        investigation: &'i Investigation,
+        premises: &[Premise<'i>],
+    ) -> Option<(Vec<&'i NodeId>, &'static str)> {
+        let mut steps = premises.iter().filter(|premise| premise.kind != PremiseKind::Confirmation);
+        steps.find_map(|step| {
+            let (changed, what) = self.changed_link(investigation, step.node)?;
+            Some((step.chain.iter().copied().chain([changed]).collect(), what))
+        })
+    }
+
+    /// Returns the first finding that a node says it depends on, is no answer and changed since, and what happened to it.
+    pub fn changed_link<'i>(
+        &self,
+        investigation: &'i Investigation,
+        node: &Node,
+    ) -> Option<(&'i NodeId, &'static str)> {
+        let result = node.classification.as_ref()?;
+        result.depends().find_map(|link| {
+            let target = investigation.committed_node(&link.to)?;
+            let what = self.changed_since(link, result, target)?;
+            let is_answer = target.state().is_some_and(|state| self.role(state) == Role::Solution)
+                || !self.refuted_by(investigation, target).is_empty();
+            (!is_answer).then_some((&target.id, what))
+        })
+    }
+
+    /// Returns what happened to the target of a link since the link's author saw it. Without a stored claim, times decide.
+    fn changed_since(&self, link: &Link, result: &Classification, target: &Node) -> Option<&'static str> {
+        let own = target.classification.as_ref()?;
+        let (now, then) = (own.current_state(), link.state.as_ref());
+        let is_later = |at: Timestamp| link.saw.is_none() && at > result.current_since();
+        let is_amended = match link.saw {
+            Some(saw) => target.claim_hashes().all(|hash| hash != saw),
+            None => own.amended.last().is_some_and(|amendment| is_later(amendment.at)),
+        };
+        if then.is_some_and(|then| self.is_terminal(then)) && !self.is_terminal(now) {
+            Some("was reopened since")
+        } else if then.map_or(is_later(own.current_since()), |then| then != now) {
+            Some("changed its state since")
+        } else {
+            is_amended.then_some("was amended since")
+        }
     }
 
     /// Returns whether a premise, once refuted, takes away what rests on it: it is a finding that the answer depends on, or

@@ -304,7 +304,7 @@ impl Cards<'_> {
                 found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), " has not been checked."));
             }
             Some((Verdict::NotChecked, _)) => {
-                let text = format!(" is confirmed only by {by}, which is empty or older than the findings.");
+                let text = format!(" is confirmed only by {by}, which is empty or confirms another text.");
                 found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), text));
             }
             Some((Verdict::AuthorOnly, _)) => {

@@ -370,7 +370,16 @@ impl<'a> Cards<'a> {
 
     fn other_results(&self, node: &Node) -> Vec<OtherResultView> {
         let view = |(at, result): (usize, &Classification)| {
-            let shown = ["State as committed", "Agent", "Person", "Client", "Committed", HEADLINE, FINDINGS];
+            let shown = [
+                "State as committed",
+                "Parent as seen",
+                "Agent",
+                "Person",
+                "Client",
+                "Committed",
+                HEADLINE,
+                FINDINGS,
+            ];
             let fields = result.fields().into_iter();
             let fields = fields.filter(|field| !field.value.is_empty() && !shown.contains(&field.name));
             OtherResultView {

@@ -82,7 +82,7 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
         let (agent_id, caller) = hand(step.by);
         // Some depend on a step elsewhere, even on a later one.
         let depended = nodes.get(step.by).filter(|_| step.later > 8);
-        result.links.extend(depended.map(|it| Link { to: it.id.clone(), kind: LinkKind::Depends }));
+        result.links.extend(depended.map(|it| Link::new(it.id.clone(), LinkKind::Depends)));
         let after = time(10 * at as i64 + 500 + side);
         match step.later % 8 {
             0 => result.refutes = true,
@@ -130,7 +130,7 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
         let text = "It was measured on one machine only.".to_owned();
         let (id, reply_to) = (id(number), reply_to.map(id));
         let at = time(600 + number as i64);
-        Arc::new(Comment { id, node: Some(node.id.clone()), kind, reply_to, author, at, text })
+        Arc::new(Comment { id, node: Some(node.id.clone()), kind, reply_to, author, at, text, saw: None })
     };
     let mut comments = Vec::new();
     for (at, (node, resolved)) in said.iter().enumerate() {

@@ -93,7 +93,7 @@ pub(super) fn crossed() -> ReportInput {
     with_nodes(vec![
         node("R1.A", "EXPLORE", "Why?", "Profiled, as R2.A2 says; and again R2.A2. Not R9.X."),
         edit(node("R2.A1", "FOUND", "The sort", "It is the sort, see R1.A."), |c| {
-            c.links = vec![Link { to: "R2.A3".parse().unwrap(), kind: LinkKind::Contradicts }];
+            c.links = vec![Link::new("R2.A3".parse().unwrap(), LinkKind::Contradicts)];
         }),
         node("R2.A2", "EXPLORE", "The hash", "It is R2.A1."),
         node("R2.A3", "EXPLORE", "The disk", "Slow."),

@@ -102,6 +102,7 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
         author: Commenter { name: "Maria".to_owned(), ..Commenter::default() },
         at: time(180),
         text: text.to_owned(),
+        saw: None,
     })
 }
 

@@ -221,7 +221,11 @@ impl TreeCheck<'_> {
             if &change.from != state {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
-            } else if change.from == change.to && change.settles == 0 && !self.joined.is_alike(change) {
+            } else if change.from == change.to
+                && change.settles == 0
+                && change.links.is_empty()
+                && !self.joined.is_alike(change)
+            {
                 let message = format!("{} changed from {} to itself.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::brief;
 use super::states::States;
 use super::{LegalCall, NextCall, NextState, NextStep, ObjectionReply, Task};
-use crate::decide::blockers::{contested, file_problems, refuted_alone};
+use crate::decide::blockers::{contested, file_problems, outdated, refuted_alone};
 use crate::domain::fresh::Ids;
 use crate::domain::{
     BoundAnswer, BoundAs, Code, CommentKind, Diagnostic, Investigation, Node, NodeId, StateName, Wording,
@@ -23,7 +23,7 @@ use crate::ruleset::rules::children::children;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::shortened;
-use crate::ruleset::rules::verification::{ClaimedAuthor, writers};
+use crate::ruleset::rules::verification::{ClaimedAuthor, covers, writers};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, State};
 
 /// Maximum number of branches to widen in each round. A higher limit would let plans grow with every round.
@@ -374,14 +374,11 @@ impl<'a> Planner<'a> {
     /// Returns whether nobody has confirmed or refuted an answer. A check since its last change is not asked for again,
     /// even if it did neither.
     fn is_unchecked(&self, answer: &Node) -> bool {
-        let Some(result) = &answer.classification else { return false };
-        let changed = result.amended.last().map_or(result.committed_at, |amendment| amendment.at);
-        let checked_at = |node: &Node| node.classification.as_ref().map(|result| result.committed_at);
         let mut children = self.investigation.committed_children(&answer.id);
         self.can_be_confirmed(answer)
             && !self.rules.grade(self.investigation, answer).is_confirmed()
             && self.rules.refuted_by(self.investigation, answer).is_empty()
-            && !children.any(|(child, _)| checked_at(child).is_some_and(|at| at >= changed))
+            && !children.any(|(child, _)| child.classification.as_ref().is_some_and(|it| covers(answer, it)))
     }
 
     /// Returns whether a child of an answer could confirm it.
@@ -481,7 +478,8 @@ impl<'a> Planner<'a> {
 
     /// Returns the call that chooses between conflicting results after a merge.
     fn contested(&self) -> Option<NextCall> {
-        let contested = contested(self.investigation).into_iter().next()?;
+        let differing = contested(self.investigation).into_iter();
+        let contested = differing.chain(outdated(self.investigation, self.rules)).next()?;
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
         let call = LegalCall::Reclassify(self.change(node, self.rules.ruleset().state(node.state()?)?));
         let read = Wording::both("tot_read", "`tot show`");

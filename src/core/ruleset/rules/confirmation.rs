@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::states::{Role, State};
 use super::{RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
-    Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
-    StateName, Timestamp, Transition, Wording,
+    Author, Change, ClaimHash, Classification, Code, Diagnostic, Investigation, Node, NodeId,
+    Reclassification, StateName, Timestamp, Transition, Wording,
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -60,6 +60,17 @@ impl<'a> EffectiveRules<'a> {
     /// Returns the confirmation rule for a waiting state.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
+    }
+
+    /// Returns the parent's claim, for the author of a state that may confirm it, now or once a child has changed it.
+    pub fn seen(&self, investigation: &Investigation, node: &Node, state: &StateName) -> Option<ClaimHash> {
+        let mut confirmations = self.ruleset.confirmations.iter();
+        let is_outcome = |it: &Confirmation| {
+            it.outcomes.iter().any(|outcome| outcome.child == *state) || it.state == *state
+        };
+        let may_confirm = self.role(state) == Role::Confirmation || confirmations.any(is_outcome);
+        let parent = node.parent.as_ref().filter(|_| may_confirm)?;
+        investigation.node(parent)?.claim_hash()
     }
 
     /// Returns the nodes that verify a solution: children in a confirming role, and the child that promoted the
@@ -237,17 +248,13 @@ fn decided(
 /// Returns the timestamp for a new state: `now`, or later if the clock was set back.
 ///
 /// The order of timestamps decides whether a child confirms its parent. A state is therefore never older than the
-/// node's previous state or its children's states, and always newer than earlier changes to its parent's state or text.
+/// node's previous state or its children's states, and always newer than earlier changes to its parent's state.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
     let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
     let parent = parent.and_then(|parent| parent.classification.as_ref());
-    let after_parent = parent.and_then(|parent| {
-        let moved = parent.reclassified.last().map(|change| change.at);
-        let amended = parent.amended.last().map(|amendment| amendment.at);
-        moved.max(amended).map(Timestamp::next)
-    });
+    let after_parent = parent.and_then(|parent| parent.reclassified.last()).map(|change| change.at.next());
     // Other results count too, because their amendments are ordered together with the node's own.
     let amended = node.results().filter_map(|it| it.amended.last()).map(|amendment| amendment.at);
     children.chain(since(node)).chain(after_parent).chain(amended).fold(now, Timestamp::max)

@@ -73,8 +73,12 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
         let about = replied.and_then(|replied| objection_of(investigation, replied)).map(|it| it.id);
         let Some(objection) = open.iter_mut().find(|it| Some(it.comment.id) == about) else { continue };
         let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
+        let is_of_now = |saw| node.is_some_and(|node| node.claim_hashes().any(|hash| hash == saw));
         let settles = |node| may_resolve(investigation, node, &comment.author, Some(comment.at));
-        if comment.kind == CommentKind::Resolution && settles(node.map(AsRef::as_ref)) {
+        if comment.kind == CommentKind::Resolution
+            && comment.saw.is_none_or(is_of_now)
+            && settles(node.map(AsRef::as_ref))
+        {
             resolved.insert(objection.comment.id);
         }
         objection.replies.push(Arc::clone(comment));

@@ -39,8 +39,8 @@ pub struct Verification {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Grade {
-    /// Not confirmed: there is no confirmation, or it has empty findings, predates an amendment, or names an author
-    /// that git contradicts.
+    /// Not confirmed: there is no confirmation, or it has empty findings, is of another text, or names an author that
+    /// git contradicts.
     #[default]
     #[serde(rename = "none")]
     None,
@@ -109,7 +109,6 @@ impl EffectiveRules<'_> {
 
     /// Returns the nodes that confirm an answer, strongest confirmation first.
     pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
-        let Some(answer) = &node.classification else { return Vec::new() };
         let confirming = self.verified_by(investigation, node).into_iter().filter_map(|id| {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
@@ -118,9 +117,9 @@ impl EffectiveRules<'_> {
             let by_hand = investigation.by_hand();
             let before = by_hand.confirmed_before.get(&node.id);
             let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
-            let grade = match is_void || self.has_refuted(own) {
+            let grade = match is_void || self.has_refuted(own) || !covers(node, own) {
                 true => Grade::None,
-                false => grade(answer, &writers(investigation, node, None), own),
+                false => grade(&writers(investigation, node, None), own),
             };
             let person = author(own).0.person_alone().map(|person| person.name.clone());
             stands.then_some(Confirming { node: id, grade, person })
@@ -221,15 +220,18 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the grade of a single confirmation of an answer.
-///
-/// A confirmation does not cover later amendments to the answer. Agents that amend the text of a confirmation count
-/// among its authors.
-fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
-    let (by, text) = author(confirmation);
-    if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
-        return Grade::None;
+/// Returns whether a child's author saw the claim as it is now, and not an earlier text or another result.
+pub fn covers(node: &Node, child: &Classification) -> bool {
+    let amended = node.classification.as_ref().and_then(|result| result.amended.last());
+    match child.saw() {
+        Some(saw) => node.claim_hash() == Some(saw),
+        None => amended.is_none_or(|amendment| amendment.at < child.current_since()),
     }
+}
+
+/// Returns the grade of a single confirmation. Agents that amend the text of a confirmation count among its authors.
+fn grade(others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
+    let (by, text) = author(confirmation);
     match text {
         StateText::Findings(findings) if says_nothing(findings) => return Grade::None,
         // Reclassifying a node as a confirmation counts as a check only with new evidence or the author's own findings.
