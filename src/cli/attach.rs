@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::caller::caller;
 use super::place::Common;
 use super::print::{say_json, stored, warn};
-use super::{CommandResult, misused, refused, say};
+use super::{CommandResult, misused, say};
 use crate::base::world::World;
 use crate::decide::attach;
 use crate::domain::Event;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     let session = place.store.id(&path)?.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)
         .with_attachment_max(arguments.max_bytes);
-    let written = service.attach(&session, &node, &files, &caller(&place.store, &path)?).map_err(refused)?;
+    let written = service.attach(&session, &node, &files, &caller(&place.store, &path)?)?;
     let attached = match &written.decision.event {
         Some(Event::Attached { attachments }) => attachments.as_slice(),
         _ => &[],

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::place::{Common, EVERYWHERE, origin};
 use super::print::say_fields;
-use super::{ExitResult, chain, is_repository, misused, passed, say};
+use super::{CommandError, ExitResult, is_repository, misused, passed, say};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
 use crate::service::check::{self, Finding, Objects, Severity};
 use crate::service::project::{Drift, Project};
 use crate::store::{Store, WorkTree};
-use crate::text::{counted, one_line, sentence};
+use crate::text::{causes, counted, one_line, sentence};
 
 /// Check the files and the history of investigations, or with --signatures the sign-offs. Exits with status 1 on errors.
 #[derive(Args)]
@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     }
     let project = match &arguments.project {
         _ if !arguments.references => None,
-        Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
+        Some(dir) => Some(Project::around(dir).map_err(|error| misused(causes(&error)))?),
         None => {
             let reason = "not inside a project: name one with --project";
             Some(Project::here().ok_or_else(|| misused(reason))?)
@@ -174,7 +174,11 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
             }
         }
         Err(error) => {
-            let finding = Finding::new(Severity::Error, Code::Unreadable, sentence(&chain(&error)));
+            let finding = Finding::new(
+                Severity::Error,
+                Code::Unreadable,
+                sentence(&CommandError::from(error).to_string()),
+            );
             CheckReport {
                 path,
                 session_id: None,

@@ -10,7 +10,7 @@ use super::editor::{self, Edited};
 use super::place::{Common, Location};
 use super::print::{say_fields, stored, warn};
 use super::work::given;
-use super::{CommandResult, refused, say};
+use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
@@ -165,7 +165,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let session = investigation.meta().id.to_string();
     let written = service.comment(&session, request, &caller(&place.store, path)?).map_err(|refusal| {
-        let error = refused(refusal);
+        let error = CommandError::from(refusal);
         match &kept {
             Some(edited) => format!("{error}\n{}", edited.kept()).into(),
             None => error,

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::interrupt::left_to_another;
-use super::{CommandResult, is_person};
+use super::{CommandError, CommandResult, is_person};
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
@@ -30,11 +30,6 @@ pub(super) struct Edited {
     /// The command that reads the file, without the file name at its end.
     again: String,
 }
-
-/// The text was left empty or unchanged, so there is nothing to do.
-#[derive(Debug, thiserror::Error)]
-#[error("unchanged, so nothing was written")]
-pub(super) struct Unchanged;
 
 impl Edited {
     /// Removes the file after the text has been stored.
@@ -88,8 +83,8 @@ impl Edited {
 ///
 /// # Errors
 ///
-/// Returns an error if there is no terminal or editor, or the editor fails. Returns [`Unchanged`] if the text is empty or
-/// unchanged.
+/// Returns an error if there is no terminal or editor, or the editor fails, and [`CommandError::Unchanged`] if the text is
+/// empty or unchanged.
 pub(super) fn write(
     folder: &Path,
     name: &str,
@@ -105,7 +100,7 @@ pub(super) fn write(
     let (written, ran) = edited.open("")?;
     if written.is_empty() || written == text.trim() {
         edited.stored();
-        return Err(ran.map_or_else(Into::into, |()| Unchanged.into()));
+        return Err(ran.map_or_else(Into::into, |()| CommandError::Unchanged));
     }
     // Written without the comment, so the command accepts the file as it is.
     fs::write(&edited.file, written.clone() + "\n")?;

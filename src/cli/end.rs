@@ -9,6 +9,7 @@ use super::{CommandResult, ExitResult, value_name};
 use crate::decide::end::{Bind, EarlyStop, End};
 use crate::decide::{Rejection, blockers};
 use crate::domain::{BoundAs, StopReason};
+use crate::service::Refusal;
 use crate::service::reply::{self, Advised, EndAdvice, EndAnswer, EndBody, NodeSummary};
 use crate::text::{counted, one_line, shorten};
 
@@ -142,7 +143,7 @@ fn may_end(subject: &WorkTarget, stopped: bool) -> CommandResult {
         (None, true) => blockers::file_problems(investigation, &rules),
         (None, false) => blockers::blockers(investigation, &rules),
     };
-    if errors.is_empty() { Ok(()) } else { Err(super::refused(Rejection { errors }.into())) }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::from(Rejection { errors }).into()) }
 }
 
 fn help(subject: &WorkTarget) -> String {

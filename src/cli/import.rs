@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::place::{Common, Location};
 use super::print::{say, say_fields, tell};
-use super::{ExitResult, Progress, chain, passed};
+use super::{CommandError, ExitResult, Progress, passed};
 use crate::service::remote::GitProgram;
 use crate::service::sync::SyncError;
 use crate::service::sync::import::{Imported, Unbundled, bundle};
@@ -60,7 +60,7 @@ impl FileError {
 
 impl From<SyncError> for FileError {
     fn from(error: SyncError) -> FileError {
-        FileError::new(error.code(), chain(&error))
+        FileError::new(error.code(), CommandError::from(error).to_string())
     }
 }
 

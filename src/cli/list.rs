@@ -8,7 +8,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
-use super::{CommandResult, is_person};
+use super::{CommandError, CommandResult, is_person};
 use crate::assess::{self, Verdict};
 use crate::base::parallel;
 use crate::decide::blockers;
@@ -155,7 +155,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     let snapshot = match store.load(&listed.path) {
         Ok(snapshot) => snapshot,
         Err(error) => {
-            let fault = entry.fault.or_else(|| Some(super::chain(&error)));
+            let fault = entry.fault.or_else(|| Some(CommandError::from(error).to_string()));
             return ListedInvestigation { fault, states: vec![InvestigationState::Unreadable], ..entry };
         }
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
-use super::{CommandResult, Misused};
+use super::{CommandError, CommandResult};
 use crate::domain::node::program_of;
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
@@ -112,7 +112,7 @@ fn subject(investigation: &Investigation, words: &[String]) -> CommandResult<Log
             Ok(LogSubject::Branch(word.clone()))
         }
         (Ok(node), _) => Ok(LogSubject::Node(node.id.clone())),
-        (Err(error), Some(word)) if !error.is::<Misused>() => Ok(LogSubject::Branch(word.clone())),
+        (Err(CommandError::Failed(..)), Some(word)) => Ok(LogSubject::Branch(word.clone())),
         (Err(error), _) => Err(error),
     }
 }

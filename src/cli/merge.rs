@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_fields;
-use super::{CommandResult, say};
+use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
 use crate::merge::MergeDecision;
 use crate::service::remote::GitProgram;
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
         StoreErrorKind::Conflicts(_) => {
             format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
         }
-        _ => Box::<dyn std::error::Error>::from(error),
+        _ => CommandError::from(error),
     })?;
     if !stopped.is_empty() {
         let message = "Save a manual merge that tot merge --resolve redoes";

@@ -22,6 +22,7 @@ mod diff;
 mod draft;
 mod editor;
 mod end;
+mod error;
 mod export;
 mod help;
 mod import;
@@ -64,18 +65,13 @@ use std::time::{Duration, Instant};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use error::CommandError;
 use misplaced::Misplaced;
 use print::say;
 use serde_json::json;
 
-use crate::domain::Diagnostic;
-use crate::report::{ReportError, ReportReadError};
-use crate::service::Refusal;
 use crate::service::remote::{RemoteError, is_address};
-use crate::service::sync::SyncError;
-use crate::service::withhold::WithheldError;
-use crate::store::{FindError, StoreError};
-use crate::text::{causes, counted, made_visible, one_line, shorten};
+use crate::text::{counted, made_visible, one_line, shorten};
 
 /// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]
@@ -181,9 +177,9 @@ fn unless_misplaced(misplaced: Option<Misplaced>, run: impl FnOnce() -> ExitResu
     let refused = |is_any| misplaced.as_ref().filter(|it| it.is_id(is_any)).map(|it| misused(it.advice()));
     match refused(false) {
         Some(error) => Err(error),
-        None => run().map_err(|error| match error.is::<Misused>() {
-            true => error,
-            false => refused(true).unwrap_or(error),
+        None => run().map_err(|error| match error {
+            CommandError::Misused(_) => error,
+            _ => refused(true).unwrap_or(error),
         }),
     }
 }
@@ -248,7 +244,7 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// The result of a command or of a part of it.
-type CommandResult<T = ()> = Result<T, Box<dyn std::error::Error>>;
+type CommandResult<T = ()> = Result<T, CommandError>;
 
 /// The exit status of a command, or its error.
 type ExitResult = CommandResult<ExitCode>;
@@ -393,34 +389,22 @@ fn explained(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// A usage error that clap cannot detect.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Misused(String);
-
 /// Returns a usage error.
-fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
-    Box::new(Misused(reason.to_string()))
+fn misused(reason: impl ToString) -> CommandError {
+    CommandError::Misused(reason.to_string())
 }
 
 /// Returns the exit status of an error. Prints it and its causes on stderr, and if `is_json` is true also as JSON.
-fn finish(name: &str, is_json: bool, error: Box<dyn std::error::Error>) -> ExitCode {
-    // A pipe closed by a program such as `head` is not a failure.
-    if error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    {
-        return ExitCode::SUCCESS;
-    }
-    let error = error.as_ref();
-    if let Some(Misused(reason)) = error.downcast_ref() {
-        return explained(usage(name, reason));
-    }
-    print::tell(&format!("{name}: {}", chain(error)));
+fn finish(name: &str, is_json: bool, error: CommandError) -> ExitCode {
+    let code = match &error {
+        CommandError::Closed => return ExitCode::SUCCESS,
+        CommandError::Misused(reason) => return explained(usage(name, reason)),
+        CommandError::Refused(errors) => errors.first().map(|it| it.code.to_string()),
+        CommandError::Unchanged | CommandError::Failed(..) => None,
+    };
+    print::tell(&format!("{name}: {error}"));
     if is_json {
-        let code =
-            error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
-        let error = json!({"message": causes(error), "suggestion": hint(error), "code": code});
+        let error = json!({"message": error.message(), "suggestion": error.hint(), "code": code});
         // If nobody reads stdout, the exit status still reports the failure.
         let _ = print::say_fields(&json!({"error": error}));
     }
@@ -435,42 +419,6 @@ fn usage(name: &str, reason: &str) -> clap::Error {
     named.unwrap_or(&all).clone().error(ErrorKind::ValueValidation, made_visible(reason))
 }
 
-/// The error for a refused call: each reason with its suggestion, naming commands instead of tools.
-#[derive(Debug)]
-struct Refused(Vec<Diagnostic>);
-
-impl std::error::Error for Refused {}
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let reasons: Vec<String> = self.0.iter().map(|error| error.text().person().to_owned()).collect();
-        f.write_str(&reasons.join("\n"))
-    }
-}
-
-fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
-    Box::new(Refused(refusal.errors))
-}
-
-/// Formats an error with its causes and its hint.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    match hint(error) {
-        Some(hint) => format!("{}. {hint}", causes(error)),
-        None => causes(error),
-    }
-}
-
-/// Returns a hint on how to fix the error, if there is one.
-fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
-    let hint = error.downcast_ref().and_then(StoreError::hint);
-    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(ReportReadError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
-    hint.or_else(|| error.downcast_ref().and_then(SyncError::hint))
-}
-
 fn remote_address(text: &str) -> Result<String, RemoteError> {
     is_address(text).map(|()| text.to_owned())
 }
@@ -481,7 +429,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
         None => free_name("tot-demo"),
     };
     let progress = Progress::new();
-    let played = demo::play(&dir, |step| progress.show(step))?;
+    let played = demo::play(&dir, |step| progress.show(step)).map_err(error::failed)?;
     progress.show("rendering the site");
     let site = dir.join("site");
     report::render_one(played.repository.clone(), None, &site, &progress)?;

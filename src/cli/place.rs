@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::print::tell;
 use super::root::{self, Root};
-use super::{CommandResult, chain, misused};
+use super::{CommandError, CommandResult, misused};
 use crate::domain::wording::command;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::store::{FindError, ListFilter, ListState, Store, WorkTree};
@@ -202,7 +202,7 @@ impl Location {
             (Some(given), _) => Some(given),
             (None, Some(id)) => {
                 let found = self.store.find(&id);
-                Some(vec![found.map_err(|error| format!("{VARIABLE}: {}", chain(&error)))?])
+                Some(vec![found.map_err(|error| format!("{VARIABLE}: {}", CommandError::from(error)))?])
             }
             (None, None) => self.inside.clone().map(|folder| vec![folder]),
         })
@@ -253,7 +253,7 @@ pub(super) fn with_words<'a>(investigation: &'a Investigation, text: &str) -> Ve
 }
 
 /// Returns the error for text that names no node. With nodes that have it in their titles, it is a usage error that lists them.
-pub(super) fn unnamed(text: &str, nodes: &[&Arc<Node>]) -> Box<dyn std::error::Error> {
+pub(super) fn unnamed(text: &str, nodes: &[&Arc<Node>]) -> CommandError {
     let text = shorten(&one_line(text), 60);
     if nodes.is_empty() {
         return format!(

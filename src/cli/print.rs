@@ -1,13 +1,13 @@
 //! Printing: color, pager and width.
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Asked;
 use serde::Serialize;
 
 use super::interrupt::left_to_another;
-use super::{CommandResult, is_person};
+use super::{CommandError, CommandResult, is_person};
 use crate::service::Written;
 use crate::service::remote::GitProgram;
 use crate::service::reply::present;
@@ -32,11 +32,11 @@ pub(super) fn say(text: &str) -> CommandResult {
 
 /// Extends a printing error to say that the change is stored.
 pub(super) fn stored(said: CommandResult) -> CommandResult {
-    said.map_err(|error| match error.downcast::<io::Error>() {
-        // A closed pipe is not a failure.
-        Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
-        Ok(error) => format!("the change is stored, but its output can't be printed: {error}").into(),
-        Err(error) => error,
+    said.map_err(|error| match error {
+        CommandError::Failed(..) => {
+            format!("the change is stored, but its output can't be printed: {error}").into()
+        }
+        error => error,
     })
 }
 

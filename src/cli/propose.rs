@@ -6,9 +6,8 @@ use clap::Args;
 use serde_json::Value;
 
 use super::draft;
-use super::editor::Unchanged;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
-use super::{CommandResult, ExitResult, Misused, misused};
+use super::{CommandError, CommandResult, ExitResult, misused};
 use crate::decide::next::{Next, Task, next, place_of_next};
 use crate::decide::propose::{NewNode, Propose};
 use crate::domain::fresh::Ids;
@@ -112,7 +111,7 @@ fn proposed(subject: &WorkTarget, call: Propose, caller: &Caller) -> Replied<Pro
 /// # Errors
 ///
 /// Returns an error for a word that could be either, or that is a node id.
-fn is_draft(word: &str) -> Result<bool, Misused> {
+fn is_draft(word: &str) -> CommandResult<bool> {
     let path = Path::new(word);
     let is_there = path.exists() && !path.is_dir();
     let is_path =
@@ -121,21 +120,21 @@ fn is_draft(word: &str) -> Result<bool, Misused> {
     let is_named =
         ending.is_some_and(|ending| ["yaml", "yml", "json", "md", "txt"].iter().any(|it| ending == *it));
     if word.parse::<NodeId>().is_ok() {
-        return Err(Misused(format!(
+        return Err(misused(format!(
             "`{word}` is a node id, not a title: `--below {word}` proposes below it; a file or your editor gives the new node this id"
         )));
     }
     match (is_there, is_path || is_named) {
         _ if word == "-" => Ok(true),
         (true, true) => Ok(true),
-        (true, false) => Err(Misused(format!(
+        (true, false) => Err(misused(format!(
             "`{}` could be a title or the file of that name: write ./ before the file, or more words for the title",
             one_line(word)
         ))),
         // A title in a script without spaces may end in a file name.
         (false, _) => match !word.contains(char::is_whitespace) && (is_path || (is_named && word.is_ascii()))
         {
-            true => Err(Misused(format!("there is no file `{word}`; to be a title, it needs another word"))),
+            true => Err(misused(format!("there is no file `{word}`; to be a title, it needs another word"))),
             false => Ok(false),
         },
     }
@@ -145,7 +144,7 @@ fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
     let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
     let draft: String = planned(subject)?.into_iter().map(task).collect();
     let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {
-        if !error.is::<Unchanged>() || draft.is_empty() {
+        if !matches!(error, CommandError::Unchanged) || draft.is_empty() {
             return error;
         }
         let take = subject.command("tot propose", "--next");
@@ -181,9 +180,9 @@ fn node_of(task: Task) -> NewNode {
 
 /// Returns the required tasks, or the recommended ones if nothing is required.
 fn planned(subject: &WorkTarget) -> CommandResult<Vec<Task>> {
-    let now = subject.service().now().map_err(super::refused)?;
+    let now = subject.service().now()?;
     let plan = next(subject.investigation(), &subject.loaded.rules(), &Next::default(), now);
-    let mut tasks = plan.map_err(|rejection| super::refused(rejection.into()))?.tasks;
+    let mut tasks = plan.map_err(Refusal::from)?.tasks;
     let is_any_required = tasks.iter().any(|task| task.is_required);
     tasks.retain(|task| task.is_required || !is_any_required);
     Ok(tasks)

@@ -24,7 +24,7 @@ use super::place::Common;
 use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::{CommandResult, ExitResult, is_person, misused, refused, say};
+use super::{CommandResult, ExitResult, is_person, misused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
@@ -36,7 +36,7 @@ use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state,
     remove_leftovers, sandbox, try_sandbox,
 };
-use crate::service::{Loaded, Service};
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
@@ -139,10 +139,10 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
-    let loaded = service.read(&session).map_err(refused)?;
+    let loaded = service.read(&session)?;
     let record = |runs, known: &[RunId]| -> CommandResult<String> {
         let request = NewRuns { runs, attachments: Vec::new() };
-        let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
+        let written = service.record(&session, request, &caller(&place.store, &path)?)?;
         warn("tot rerun", &written);
         let stored = match &written.decision.event {
             Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),
@@ -209,7 +209,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let rehearsed = service.rehearse(&session, request, &caller(&place.store, &path)?);
         rehearsed.map_err(|refusal| {
             tell("tot rerun: no command started, because the reruns could not be stored");
-            refused(refusal)
+            refusal
         })?;
     }
     let mut repeated = Vec::new();
@@ -263,7 +263,7 @@ fn judged(loaded: &Loaded, named: &str, judgement: &str, reason: Option<String>)
         "fails" => false,
         _ => return Err(misused("judge with `holds` or `fails`")),
     };
-    let of = differing(loaded.investigation(), named).map_err(|error| refused(error.into()))?;
+    let of = differing(loaded.investigation(), named).map_err(Refusal::from)?;
     Ok(NewRun { node: of.node.clone(), note: reason, what: RunKind::Judged { of: of.id, holds } })
 }
 

@@ -14,7 +14,7 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
-use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused};
+use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
 use crate::base::platform::private_folder;
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -157,7 +157,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     // The command may remove the current folder.
     let root = absolute(place.store.root())?;
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
-    let loaded = service.read(&session).map_err(refused)?;
+    let loaded = service.read(&session)?;
     if let Some(node) = node.as_ref().filter(|node| loaded.investigation().node(node).is_none()) {
         let advice = "propose it first, or run without a node and cite the run in a result";
         return Err(format!("there is no node {node}: {advice}").into());
@@ -175,8 +175,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let project = project.and_then(|project| match state(&project, &named) {
         Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
         Err(error) => {
-            let reason = chain(error.as_ref());
-            tell(&format!("tot run: the project's state is not stored with the run: {reason}"));
+            tell(&format!("tot run: the project's state is not stored with the run: {error}"));
             None
         }
     });
@@ -191,13 +190,13 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         prepared.service.rehearse(&prepared.session, prepared.request(arguments, outcome), &prepared.caller);
     rehearsed.map_err(|refusal| {
         tell("tot run: the command did not start, because the run could not be stored");
-        refused(refusal)
+        refusal
     })?;
     Ok((prepared, expected))
 }
 
 fn state(project: &Project, named: &[String]) -> CommandResult<ProjectState> {
-    project_state(&GitProgram::find(is_person())?, project, named)
+    Ok(project_state(&GitProgram::find(is_person())?, project, named)?)
 }
 
 /// Describes this machine.
@@ -218,8 +217,8 @@ impl Prepared {
         if let Ended::NotRun(reason) = &captured.ended {
             tell(&format!("tot run: {reason}"));
         }
-        let without = |error: Box<dyn std::error::Error>| {
-            tell(&format!("tot run: stored without the attachment: {}", chain(error.as_ref())));
+        let without = |error: CommandError| {
+            tell(&format!("tot run: stored without the attachment: {error}"));
         };
         let state = self.project.as_ref().map(|(state, _)| state);
         if let Some(files) = state.and_then(ProjectState::not_stored) {
@@ -234,13 +233,13 @@ impl Prepared {
             true => self.record(request),
             // An unsuitable file is no reason to lose the run.
             false => self.record(NewRuns { attachments, ..request.clone() }).or_else(|refusal| {
-                without(refused(refusal));
+                without(refusal.into());
                 self.record(request)
             }),
         };
         let Err(refusal) = stored else { return true };
         let is_secret = refusal.errors.iter().any(|error| error.code == Code::SecretSuspected);
-        tell(&format!("tot run: nothing was stored: {}", chain(refused(refusal).as_ref())));
+        tell(&format!("tot run: nothing was stored: {}", CommandError::from(refusal)));
         if !is_secret {
             self.keep(&ran);
         }

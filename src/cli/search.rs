@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, styled};
-use super::{ExitResult, chain, misused, passed};
+use super::{CommandError, ExitResult, misused, passed};
 use crate::base::parallel;
 use crate::domain::Comment;
 use crate::store::{Snapshot, Store};
@@ -93,7 +93,9 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
 
 /// Returns the matches in one investigation, or its path and the reason why it can't be read.
 fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<SearchMatch>, (String, String)> {
-    let snapshot = store.load(path).map_err(|error| (path.display().to_string(), chain(&error)))?;
+    let snapshot = store
+        .load(path)
+        .map_err(|error| (path.display().to_string(), CommandError::from(error).to_string()))?;
     Ok(matches(&snapshot, words))
 }
 

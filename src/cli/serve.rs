@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::print::tell;
 use super::report::{SiteSource, Watched, note_unreadable};
-use super::{CommandResult, Progress, chain};
+use super::{CommandResult, Progress};
 use crate::report::serve::{Publisher, Served, serve};
 use crate::report::{SiteOptions, Sources, Templates, Waiting, check_uncommitted, publish};
 use crate::store::Store;
@@ -124,7 +124,7 @@ impl LiveSite {
             match self.render(&state, &publisher.shown(), &()) {
                 Ok(served) => publisher.publish(served),
                 Err(error) => {
-                    tell(&format!("tot-report: {}; still serving the previous pages", chain(error.as_ref())));
+                    tell(&format!("tot-report: {error}; still serving the previous pages"));
                 }
             }
         }

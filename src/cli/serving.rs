@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::error::failed;
 use super::place::{EVERYWHERE, RootArgument};
 use super::util::ruleset::RulesetFolder;
 use super::{CommandResult, attach, print, remote_address, root};
@@ -158,7 +159,9 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
         .reading_only(arguments.read_only)
         .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
     match http {
-        Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
+        Some(options) => {
+            mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options).map_err(failed)
+        }
         // Claude Code passes its session id to the servers that it starts.
         None => {
             if std::io::stdin().is_terminal() {
@@ -167,7 +170,7 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
                 );
             }
             let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
-            Ok(mcp::serve_stdio(server.of_one_client(session))?)
+            mcp::serve_stdio(server.of_one_client(session)).map_err(failed)
         }
     }
 }
@@ -277,9 +280,9 @@ impl HttpArguments {
         let token = match (&self.token_file, std::env::var("TOT_TOKEN")) {
             (Some(file), _) => {
                 warn_of_readers(file, log);
-                Some(BearerToken::read(file)?)
+                Some(BearerToken::read(file).map_err(failed)?)
             }
-            (None, Ok(token)) => Some(BearerToken::new(&token)?),
+            (None, Ok(token)) => Some(BearerToken::new(&token).map_err(failed)?),
             (None, Err(std::env::VarError::NotPresent)) => None,
             (None, Err(unfit)) => return Err(format!("TOT_TOKEN: {unfit}").into()),
         };

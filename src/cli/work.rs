@@ -18,11 +18,11 @@ use serde_json::Value;
 
 use super::caller::caller;
 use super::draft::DraftFields;
-use super::editor::{self, Edited, Unchanged};
+use super::editor::{self, Edited};
 use super::place::{Common, EVERYWHERE, Location, unnamed, with_words};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::util::ruleset::RulesetFolder;
-use super::{CommandResult, ExitResult, misused, passed};
+use super::{CommandError, CommandResult, ExitResult, misused, passed};
 use crate::base::world::World;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Wording};
 use crate::format::layout;
@@ -92,7 +92,7 @@ impl LocalTools {
     pub(super) fn subject(self) -> CommandResult<WorkTarget> {
         let path = self.place.folder()?;
         let session = self.place.store.id(&path)?.to_string();
-        let loaded = self.service.read(&session).map_err(super::refused)?;
+        let loaded = self.service.read(&session)?;
         Ok(WorkTarget { work: self, path, loaded })
     }
 
@@ -221,7 +221,7 @@ impl WorkTarget {
                 }
             }
         }
-        Err(Unchanged.into())
+        Err(CommandError::Unchanged)
     }
 
     /// Opens an editor on a file in the git folder. Running `command` with `rest` and the file repeats the call without an

@@ -462,7 +462,13 @@ impl<'a> Assessment<'a> {
             Role::AwaitingConfirmation => return self.awaiting.push(node),
             Role::DeadEnd | Role::Open | Role::Confirmation => return,
         }
-        let confirming = rules.confirming(self.investigation, node);
+        let premises = rules.premises(self.investigation, &node.id);
+        let own = premises.iter().filter(|premise| premise.chain == [&premise.node.id]);
+        let confirming = own.filter_map(|premise| match &premise.kind {
+            PremiseKind::Confirmation(confirming) => Some(confirming.clone()),
+            PremiseKind::Step | PremiseKind::Dependency => None,
+        });
+        let confirming: Vec<Confirming> = confirming.collect();
         let best = confirming.first();
         let mut answer = Answer {
             node,
@@ -476,7 +482,7 @@ impl<'a> Assessment<'a> {
                     || by_hand.confirmed_before.get(&node.id).is_some_and(|before| !before.is_empty())
             },
             refuted_by,
-            premises: rules.premises(self.investigation, &node.id),
+            premises,
             weakest: None,
             against: Vec::new(),
             differing: Vec::new(),

@@ -36,6 +36,13 @@ pub struct Written {
     pub tag: Option<String>,
 }
 
+impl Written {
+    /// Returns the commit that was written, if any.
+    pub fn commit(&self) -> Option<CommitId> {
+        self.decision.event.is_some().then_some(self.loaded.snapshot.head)
+    }
+}
+
 /// The outcome of a turn, which makes up to two writes.
 pub struct Turn {
     /// The new state.

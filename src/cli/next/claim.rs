@@ -10,7 +10,7 @@ use crate::base::world::World;
 use crate::cli::caller::caller;
 use crate::cli::place::Common;
 use crate::cli::print::{say_fields, stored, warn};
-use crate::cli::{CommandResult, misused, refused, say};
+use crate::cli::{CommandResult, misused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
@@ -26,7 +26,7 @@ pub(super) fn claim(
     let ClaimSubject { service, session, nodes, author, caller } = ClaimSubject::of(common, nodes)?;
     let Some(agent_id) = agent.map(str::to_owned).or(author) else { return Err(UNNAMED.into()) };
     let claimant = Claimant { agent_id: Some(agent_id), minutes };
-    let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
+    let written = service.claim(&session, &nodes, &claimant, &caller)?;
     warn("tot next", &written);
     stored(tell(&written, &nodes, common.json))
 }
@@ -34,7 +34,7 @@ pub(super) fn claim(
 /// Releases the nodes, whoever claimed them.
 pub(super) fn release(nodes: &[String], common: &Common) -> CommandResult {
     let ClaimSubject { service, session, nodes, caller, .. } = ClaimSubject::of(common, nodes)?;
-    let written = service.release(&session, &nodes, &caller).map_err(refused)?;
+    let written = service.release(&session, &nodes, &caller)?;
     warn("tot next", &written);
     stored(tell(&written, &nodes, common.json))
 }

@@ -9,7 +9,7 @@ use crate::cli::client_config::{CLIENTS, Client, ours};
 use crate::cli::place::{Location, RootArgument};
 use crate::cli::print::{say, say_fields};
 use crate::cli::programs::{self, greet, on_path};
-use crate::cli::{ExitResult, chain, is_person, passed, setup};
+use crate::cli::{CommandError, ExitResult, is_person, passed, setup};
 use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
 
@@ -83,7 +83,7 @@ fn git() -> Vec<SetupCheck> {
         Err(error) => {
             return vec![SetupCheck::wrong(
                 "git",
-                chain(&error),
+                CommandError::from(error).to_string(),
                 "Install git, or put it on PATH: https://git-scm.com",
             )];
         }

@@ -38,7 +38,7 @@ use crate::ruleset::rules::{children, shortened};
 use crate::ruleset::{EffectiveRules, Requirement, State};
 use crate::text::{one_line, shorten};
 pub use brief::needs;
-use planner::Planner;
+use planner::{Planner, Slot};
 use states::States;
 
 /// The permitted number of tasks in a request.
@@ -77,15 +77,15 @@ pub struct Outlook {
     pub lacking: usize,
     /// The steps required in the next round; `None` if no nodes are missing or the investigation has ended.
     pub next_round: Option<NextRound>,
-    /// The next step of somebody who may work on every node.
+    /// The next step. In an outlook for no particular agent, that of somebody who may work on every node.
     pub next_step: NextStep,
 }
 
 /// The next steps of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The next step.
-    pub next_step: NextStep,
+    /// What remains, with the agent's own next step.
+    pub outlook: Outlook,
     /// Pending proposals to commit next.
     pub pending: Vec<Task>,
     /// Proposals that others have claimed.
@@ -306,19 +306,30 @@ impl Plan {
 
 /// Returns the investigation's outlook.
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
-    if investigation.end_in_force().is_some() {
-        return Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_step: NextStep::Reopen };
-    }
-    let blockers = first_blockers(investigation, rules, LACKING);
     let caller = Caller::default();
     let planner = Planner::new(investigation, rules, ClaimedAuthor::of(None, &caller), TASKS_DEFAULT);
+    let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
+    planned(investigation, rules, &planner, &pending).0
+}
+
+/// Returns the outlook of the planner's agent, who may commit the pending nodes, and the nodes to propose.
+fn planned<'a>(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    planner: &Planner<'a>,
+    pending: &[&Node],
+) -> (Outlook, Vec<Slot<'a>>) {
+    if investigation.end_in_force().is_some() {
+        let next_step = NextStep::Reopen;
+        return (Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_step }, Vec::new());
+    }
+    let blockers = first_blockers(investigation, rules, LACKING);
     let incomplete = planner.incomplete.iter();
     let lacking =
         incomplete.filter(|(node, it)| children::is_lacking(investigation, rules, node, it)).count();
     let next_round = next_round(investigation, rules, planner.first_incomplete());
-    let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
-    let (next_step, _) = planner.plan(&pending, &blockers);
-    Outlook { blockers, lacking, next_round, next_step }
+    let (next_step, slots) = planner.plan(pending, &blockers);
+    (Outlook { blockers, lacking, next_round, next_step }, slots)
 }
 
 /// Plans the next steps of an agent.
@@ -333,32 +344,27 @@ pub fn next(
     now: Timestamp,
 ) -> Result<Plan, Rejection> {
     let most = number_of_tasks(request.max_tasks)?;
-    let mut plan =
-        Plan { next_step: NextStep::Reopen, pending: Vec::new(), claimed: Vec::new(), tasks: Vec::new() };
-    if investigation.end_in_force().is_some() {
-        return Ok(plan);
-    }
     let agent = request.agent_id.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
     let of_other = |node: &Node| node.claim.clone().filter(|claim| claim.is_of_other(agent, now));
-    plan.claimed =
+    let claimed: Vec<(NodeId, Claim)> =
         investigation.pending().filter_map(|node| Some((node.id.clone(), of_other(node)?))).collect();
     let mut pending: Vec<&Node> =
         investigation.pending().map(AsRef::as_ref).filter(|node| of_other(node).is_none()).collect();
     // The agent's own claims come first.
     pending.sort_by_key(|node| node.claim.as_ref().is_none_or(|claim| now >= claim.until));
-    let blockers = first_blockers(investigation, rules, LACKING);
     let planner = Planner::new(investigation, rules, ClaimedAuthor::of(agent, &request.caller), most);
-    let (next_step, slots) = planner.plan(&pending, &blockers);
-    plan.tasks = planner.tasks(slots);
-    if let Some(LegalCall::Commit(nodes)) = next_step.call() {
-        plan.pending = briefs(investigation, rules, nodes);
-    }
-    plan.next_step = match (next_step, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
-        // Nodes claimed by others may change the requirements.
-        (NextStep::Settle(_), Some((node, claim))) => NextStep::Wait(node.clone(), claim.clone()),
-        (next_step, _) => next_step,
+    let (mut outlook, slots) = planned(investigation, rules, &planner, &pending);
+    let pending = match outlook.next_step.call() {
+        Some(LegalCall::Commit(nodes)) => briefs(investigation, rules, nodes),
+        _ => Vec::new(),
     };
-    Ok(plan)
+    if let (NextStep::Settle(_), Some((node, claim))) =
+        (&outlook.next_step, claimed.iter().min_by_key(|(_, claim)| claim.until))
+    {
+        // Nodes claimed by others may change the requirements.
+        outlook.next_step = NextStep::Wait(node.clone(), claim.clone());
+    }
+    Ok(Plan { outlook, pending, claimed, tasks: planner.tasks(slots) })
 }
 
 /// Claims the nodes that a plan for the current state would commit next. Writes nothing if there are no such nodes.
@@ -404,7 +410,7 @@ pub fn propose_next(
             let plan = next(investigation, rules, plan, now)?;
             // Once the investigation can end, only the agent may choose to go deeper. Otherwise a loop of turns would
             // never end.
-            let may_end = matches!(plan.next_step.call(), Some(LegalCall::End(_)));
+            let may_end = matches!(plan.outlook.next_step.call(), Some(LegalCall::End(_)));
             if may_end { Propose::default() } else { plan.proposal() }
         }
     };

@@ -9,6 +9,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::rules::verification::Confirming;
 use super::{EffectiveRules, Enforcement, Role};
 use crate::domain::{Classification, Investigation, Link, Node, NodeId, Timestamp};
 
@@ -24,7 +25,7 @@ pub struct Premise<'i> {
 }
 
 /// How an answer rests on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PremiseKind {
     /// It is on the path to the answer, to a confirmation's answer or to a finding that the answer depends on. The
     /// answer itself is one, too.
@@ -32,7 +33,7 @@ pub enum PremiseKind {
     /// The answer, or another premise, says that it depends on the node.
     Dependency,
     /// It confirms the answer, or a finding that the answer depends on.
-    Confirmation,
+    Confirmation(Confirming),
 }
 
 impl EffectiveRules<'_> {
@@ -64,13 +65,14 @@ impl EffectiveRules<'_> {
                 }));
                 premises.push(Premise { node: step, kind, chain });
             }
-            let confirming = self.confirming(investigation, target).into_iter();
-            let confirming = confirming.filter_map(|it| investigation.node(&it.node));
-            premises.extend(confirming.filter(|node| seen.insert(&node.id)).map(|node| Premise {
-                node,
-                kind: PremiseKind::Confirmation,
-                chain: through(node),
-            }));
+            for confirming in self.confirming(investigation, target) {
+                let node = investigation.node(&confirming.node).filter(|node| seen.insert(&node.id));
+                premises.extend(node.map(|node| Premise {
+                    node,
+                    kind: PremiseKind::Confirmation(confirming),
+                    chain: through(node),
+                }));
+            }
         }
         premises
     }
@@ -133,10 +135,10 @@ impl EffectiveRules<'_> {
             });
             states.any(|state| self.role(state) == Role::Solution)
         };
-        match premise.kind {
+        match &premise.kind {
             PremiseKind::Dependency => true,
             PremiseKind::Step => !premise.chain.is_empty() && was_answer(),
-            PremiseKind::Confirmation => false,
+            PremiseKind::Confirmation(_) => false,
         }
     }
 

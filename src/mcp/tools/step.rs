@@ -75,7 +75,6 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     let done = service.step(&session_id, results, nodes, &plan, caller)?;
     let loaded = &done.loaded;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
-    let shared = ReplyFields::done(loaded, done.commits.last().copied(), &done.warnings());
     let mut stored = None;
     let mut approved: Vec<NodeId> = Vec::new();
     for decision in &done.decisions {
@@ -95,8 +94,8 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     };
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(loaded, graph);
-    let shared = shared.stepping(what_now.next_step).after_what_changed(&done.before, loaded);
-    let shared = ReplyFields { graph, ..shared };
+    let shared = ReplyFields::planned(loaded, &what_now, done.commits.last().copied(), &done.warnings());
+    let shared = ReplyFields { graph, ..shared.after_what_changed(&done.before, loaded) };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),
         stored,

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::decide::blockers::{Weakened, first_blockers, weakened};
-use crate::decide::next::{NextStep, Outlook, outlook};
+use crate::decide::next::{NextStep, Outlook, Plan, outlook};
 use crate::decide::quality::Quality;
 use crate::domain::{
     AttachmentName, Code, Diagnostic, Investigation, Node, NodeId, SessionId, Transition, Wording,
@@ -265,6 +265,24 @@ impl ReplyFields {
     /// Returns the fields for a successful call. The message names the next legal step.
     pub fn done(loaded: &Loaded, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
         let outlook = outlook(loaded.investigation(), &loaded.rules());
+        ReplyFields::loaded(loaded, &outlook).acted(commit, warnings)
+    }
+
+    /// Returns the fields for a successful call of the agent that the plan is for. The steps that it still requires are left
+    /// out if the next call is one of them; tot_status lists them.
+    pub fn planned(
+        loaded: &Loaded,
+        plan: &Plan,
+        commit: Option<CommitId>,
+        warnings: &[Diagnostic],
+    ) -> ReplyFields {
+        let mut shared = ReplyFields::loaded(loaded, &plan.outlook);
+        shared.owed.retain(|_| plan.outlook.next_step.call().is_none());
+        shared.acted(commit, warnings)
+    }
+
+    /// Adds the commit that a call wrote, if any, and its warnings.
+    fn acted(self, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
         // Missing children are listed in `owed`.
         let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
         let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
@@ -272,11 +290,7 @@ impl ReplyFields {
         for warning in &mut warnings {
             warning.suggestion.take_if(|suggestion| !told.insert(suggestion.clone()));
         }
-        ReplyFields {
-            warnings,
-            commit: commit.map(|commit| commit.to_string()),
-            ..ReplyFields::loaded(loaded, &outlook)
-        }
+        ReplyFields { warnings, commit: commit.map(|commit| commit.to_string()), ..self }
     }
 
     /// Returns the fields for a call that only reads.
@@ -305,8 +319,7 @@ impl ReplyFields {
 
     /// Returns the fields for a successful write.
     pub fn written(written: &Written) -> ReplyFields {
-        let commit = written.decision.event.is_some().then_some(written.loaded.snapshot.head);
-        let shared = ReplyFields::done(&written.loaded, commit, &written.decision.warnings);
+        let shared = ReplyFields::done(&written.loaded, written.commit(), &written.decision.warnings);
         shared.after_what_changed(&written.before, &written.loaded)
     }
 
@@ -326,13 +339,6 @@ impl ReplyFields {
         }
         self.message.notes.splice(0..0, notes);
         self
-    }
-
-    /// Replaces the message with the agent's own next step, and the required steps with its call. tot_status lists the
-    /// other required steps.
-    pub fn stepping(self, step: NextStep) -> ReplyFields {
-        let owed = if step.call().is_some() { Vec::new() } else { self.owed };
-        ReplyFields { message: ReplyMessage::next(step), owed, ..self }
     }
 
     /// Returns the fields for a call that reads an investigation with unusable rules.

@@ -145,17 +145,13 @@ pub(crate) fn run(
     caller: &Caller,
 ) -> Result<(ReplyFields, NextBody, NextAdvice), Refusal> {
     let request = input.asked.plan(input.agent_id, caller);
-    let (loaded, shared) = match input.claim {
+    let (loaded, commit, warnings) = match input.claim {
         true => {
             let written = service.claim_next(&input.session_id, &request, input.ttl_minutes, caller)?;
-            let shared = ReplyFields::written(&written);
-            (written.loaded, shared)
+            let commit = written.commit();
+            (written.loaded, commit, written.decision.warnings)
         }
-        false => {
-            let loaded = service.read(&input.session_id)?;
-            let shared = ReplyFields::done(&loaded, None, &[]);
-            (loaded, shared)
-        }
+        false => (service.read(&input.session_id)?, None, Vec::new()),
     };
     let plan = match next(loaded.investigation(), &loaded.rules(), &request, service.now()?) {
         Ok(plan) => plan,
@@ -164,13 +160,13 @@ pub(crate) fn run(
         }
     };
     let agent = request.agent_id.as_deref();
+    let shared = ReplyFields::planned(&loaded, &plan, commit, &warnings);
     let next_call = next_call(loaded.investigation(), &plan, &input.asked, agent);
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
-    let shared = shared.stepping(plan.next_step);
     let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
         node_id: node.to_string(),
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
@@ -227,7 +223,7 @@ pub(crate) fn next_call(
     asked: &PlanRequest,
     agent: Option<&str>,
 ) -> Option<NextCallEntry> {
-    let call = plan.next_step.call()?;
+    let call = plan.outlook.next_step.call()?;
     let session = investigation.meta().id;
     let arguments = match call {
         // The reply already lists the tasks. A step in this state proposes exactly these tasks.

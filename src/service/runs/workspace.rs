@@ -26,9 +26,10 @@ pub fn project_state(
     git: &GitProgram,
     project: &Project,
     named: &[String],
-) -> Result<ProjectState, Box<dyn std::error::Error>> {
-    let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)?;
-    Ok(git.project_state(project.root(), &folder.path().join("index"), named)?)
+) -> Result<ProjectState, RemoteError> {
+    let failed = |source| RemoteError::Io { action: "create a temporary folder".to_owned(), source };
+    let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX).map_err(failed)?;
+    git.project_state(project.root(), &folder.path().join("index"), named)
 }
 
 /// A project commit in a temporary work tree. Dropping it removes the work tree.

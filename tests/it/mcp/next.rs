@@ -28,14 +28,14 @@ fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
             "evidence": evidence, "agentId": format!("agent-{node}"),
             "alternativesConsidered": ["A wrong clock.", "A wrong file.", "A wrong host."]});
     }
-    if let Some(LegalCall::Reclassify(change)) = planned.next_step.call() {
+    if let Some(LegalCall::Reclassify(change)) = planned.outlook.next_step.call() {
         assert_eq!((&arguments["newState"], &arguments["reason"]), (&json!("<state>"), &json!("<why>")));
         arguments["newState"] = json!(change.state.as_str());
         arguments["reason"] = json!("No lead is left.");
         arguments["evidence"] = json!(evidence);
         arguments["alternativesConsidered"] = json!(["A wrong clock.", "A wrong file.", "A wrong host."]);
     }
-    if matches!(planned.next_step.call(), Some(LegalCall::End(_))) {
+    if matches!(planned.outlook.next_step.call(), Some(LegalCall::End(_))) {
         arguments["conclusion"] = json!("It is so.");
     }
     arguments

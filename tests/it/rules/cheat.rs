@@ -77,8 +77,8 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     };
     for _ in 0..300 {
         let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
-        worded(&plan.next_step.wording(None));
-        let call = plan.next_step.call().unwrap();
+        worded(&plan.outlook.next_step.wording(None));
+        let call = plan.outlook.next_step.call().unwrap();
         // A cheating agent does not obtain confirmations that the rules require from someone else. It ends as soon as
         // it may.
         let end = try_ends(&mut table, agent, matches!(call, LegalCall::End(_)));

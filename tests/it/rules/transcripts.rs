@@ -187,7 +187,7 @@ impl Table {
             "next" => lines.push(worded(&outlook(investigation, &rules).next_step.wording(None))),
             "plan" => {
                 let plan = next(investigation, &rules, &plan_of(first), self.now).unwrap();
-                lines.push(worded(&plan.next_step.wording(None)));
+                lines.push(worded(&plan.outlook.next_step.wording(None)));
                 lines.extend(plan.pending.iter().map(|task| format!("pending: {}", task.id)));
                 lines.extend(plan.claimed.iter().map(|(id, by)| format!("claimed: {id} by {}", by.agent_id)));
                 lines.extend(plan.tasks.iter().map(|task| format!("task: {}", task.id)));

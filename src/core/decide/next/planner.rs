@@ -51,7 +51,6 @@ const PARENTS: usize = 4;
 pub(super) struct Planner<'a> {
     investigation: &'a Investigation,
     rules: &'a EffectiveRules<'a>,
-    states: States<'a>,
     /// The round that must be reached before ending.
     goal: u32,
     /// The open nodes that lack children, ordered by id.
@@ -107,7 +106,6 @@ impl<'a> Planner<'a> {
         Planner {
             investigation,
             rules,
-            states: States { investigation, rules },
             goal,
             incomplete: rules.incomplete(investigation).collect(),
             claims: claims.map(|(node, _)| node.as_ref()).collect(),
@@ -115,6 +113,10 @@ impl<'a> Planner<'a> {
             most,
             limit,
         }
+    }
+
+    fn states(&self) -> States<'a> {
+        States { investigation: self.investigation, rules: self.rules }
     }
 
     /// Returns the nodes of the lowest round with nodes that lack children.
@@ -207,7 +209,7 @@ impl<'a> Planner<'a> {
             let of_roots = roots.max(*number);
             let words =
                 brief::title_and_action(self.investigation, self.rules, slot.parent, *number, of_roots);
-            let task = self.states.task(&slot.id, slot.parent, words, length);
+            let task = self.states().task(&slot.id, slot.parent, words, length);
             tasks.push(Task { is_required: slot.need == Need::Required, ..task });
         }
         tasks
@@ -230,7 +232,7 @@ impl<'a> Planner<'a> {
         let groups: Vec<_> = wants.chunk_by(|a, b| group(a) == group(b)).collect();
         groups.iter().for_each(|group| self.spread(group, ids, &mut slots));
         slots.retain(|slot| {
-            slot.parent.is_none_or(|parent| !self.states.committable(Some(parent)).is_empty())
+            slot.parent.is_none_or(|parent| !self.states().committable(Some(parent)).is_empty())
         });
         let first = groups.first().copied().unwrap_or_default();
         let parents: Vec<_> = first.iter().map(|want| (want.parent, want.number)).collect();
@@ -297,14 +299,14 @@ impl<'a> Planner<'a> {
                 break;
             }
             let number = (requirement.missing() as usize).saturating_sub(self.pending_children(node));
-            if number > 0 && self.states.can_be_completed(node) {
+            if number > 0 && self.states().can_be_completed(node) {
                 planned += number;
                 wants.push(Want { parent: node, need: Need::Required, number });
             }
         }
         for node in &self.claims {
             let must_be_checked = match node.state().map(|state| self.rules.role(state)) {
-                Some(Role::AwaitingConfirmation) => self.states.can_be_completed(node),
+                Some(Role::AwaitingConfirmation) => self.states().can_be_completed(node),
                 _ => {
                     self.can_be_confirmed(node)
                         && (self.rules.lacks_confirmation(self.investigation, node)
@@ -334,7 +336,7 @@ impl<'a> Planner<'a> {
             investigation.children(&node.id).count() + same.map_or(0, |want| want.number)
         };
         let mut widened: Vec<Want<'a>> = Vec::new();
-        for node in self.open_nodes().filter(|node| self.states.can_be_completed(node)) {
+        for node in self.open_nodes().filter(|node| self.states().can_be_completed(node)) {
             // If a limit keeps some of the children open, requesting more than required would let the tree grow with
             // every round. Extra children are then requested only while few branches are open and the required depth
             // has not been reached.
@@ -383,7 +385,7 @@ impl<'a> Planner<'a> {
 
     /// Returns whether a child of an answer could confirm it.
     fn can_be_confirmed(&self, node: &Node) -> bool {
-        self.states.committable(Some(node)).iter().any(|state| state.role == Role::Confirmation)
+        self.states().committable(Some(node)).iter().any(|state| state.role == Role::Confirmation)
     }
 
     /// Adds slots for children up to the limit, in turn under each parent.
@@ -473,7 +475,7 @@ impl<'a> Planner<'a> {
     fn is_lost(&self, node: &Node) -> bool {
         let parent = super::parent(self.investigation, node);
         let closed = parent.and_then(Node::state).is_some_and(|state| self.rules.is_terminal(state));
-        closed || self.states.committable(parent).is_empty()
+        closed || self.states().committable(parent).is_empty()
     }
 
     /// Returns the call that chooses between conflicting results after a merge.
@@ -499,10 +501,10 @@ impl<'a> Planner<'a> {
             let waits = self.rules.role(state) == Role::AwaitingConfirmation;
             let mut can_be_completed = || {
                 let known = completable.entry((state, node.round()));
-                *known.or_insert_with(|| self.states.can_be_completed(node))
+                *known.or_insert_with(|| self.states().can_be_completed(node))
             };
             let decided = |confirmation: &Confirmation| {
-                let states = self.states.committable(Some(node));
+                let states = self.states().committable(Some(node));
                 let decides =
                     |state: &State| confirmation.outcomes.iter().any(|it| it.child == state.name);
                 states.into_iter().any(decides)
@@ -511,8 +513,8 @@ impl<'a> Planner<'a> {
                 || (waits && !self.rules.confirmation(state).is_some_and(decided));
             let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.child("1").is_none();
             let other = match no_id_left {
-                true if self.investigation.children(&node.id).next().is_none() => self.states.closing(node)?,
-                _ if hopeless => self.states.instead(node, false)?,
+                true if self.investigation.children(&node.id).next().is_none() => self.states().closing(node)?,
+                _ if hopeless => self.states().instead(node, false)?,
                 _ => return None,
             };
             let reason = format!(
@@ -531,7 +533,7 @@ impl<'a> Planner<'a> {
         // By round: the number of tasks that the limit applies to.
         let mut limited: BTreeMap<u32, usize> = BTreeMap::new();
         let limited_parent =
-            |slot: &Slot<'a>| slot.parent.filter(|parent| self.states.is_closing_limited(parent));
+            |slot: &Slot<'a>| slot.parent.filter(|parent| self.states().is_closing_limited(parent));
         for parent in slots.iter().filter_map(limited_parent) {
             *limited.entry(parent.round()).or_default() += 1;
         }
@@ -540,13 +542,13 @@ impl<'a> Planner<'a> {
             limited.get(&parent.round()).is_some_and(|tasks| tasks * percent < 100)
                 && parent.round() >= self.goal
                 && self.investigation.children(&parent.id).next().is_none()
-                && self.states.closing(parent).is_some()
+                && self.states().closing(parent).is_some()
         };
         slots.iter().filter_map(limited_parent).filter(stays_open).collect()
     }
 
     fn close(&self, leaf: &Node) -> Option<NextCall> {
-        let closed = self.states.closing(leaf)?;
+        let closed = self.states().closing(leaf)?;
         let reason = format!(
             "{} is an open leaf, and the limit on closing keeps all its children open: reclassify it to a closed state, \
              {} or the one its findings call for.",
@@ -562,7 +564,7 @@ impl<'a> Planner<'a> {
         let mut closed: Vec<&Node> = self.investigation.committed().map(|(node, _)| node.as_ref()).collect();
         closed.sort_by_key(|node| (has_children(node), node.round(), Reverse(node.id.clone())));
         closed.into_iter().rev().find_map(|node| {
-            let open = self.states.instead(node, true)?;
+            let open = self.states().instead(node, true)?;
             let how = format!("No open node is left: go on from {}.", node.id);
             let reason = blocker.message.then(&how.into());
             Some(NextCall { call: LegalCall::Reclassify(self.change(node, open)), reason })
@@ -573,7 +575,7 @@ impl<'a> Planner<'a> {
     fn deeper(&self, ids: &mut Ids) -> Option<Slot<'a>> {
         self.open_nodes().rev().find_map(|node| {
             let is_last = node.round().saturating_add(1) >= self.goal;
-            self.states.committable(Some(node)).iter().find(|state| is_last || !state.terminal)?;
+            self.states().committable(Some(node)).iter().find(|state| is_last || !state.terminal)?;
             Some(Slot { id: ids.child(&node.id)?, parent: Some(node), need: Need::Required })
         })
     }
@@ -582,7 +584,8 @@ impl<'a> Planner<'a> {
     /// root that is deep enough. In that position, the children increase branching and need few descendants.
     fn broader(&self, ids: &mut Ids) -> Vec<Slot<'a>> {
         let deep_enough = |node: &Node| node.round().saturating_add(1) >= self.goal;
-        let closable = |node: &&Node| self.states.committable(Some(node)).iter().any(|state| state.terminal);
+        let closable =
+            |node: &&Node| self.states().committable(Some(node)).iter().any(|state| state.terminal);
         let parent = self.open_nodes().filter(closable).min_by_key(|node| match deep_enough(node) {
             true => (false, node.round()),
             false => (true, u32::MAX - node.round()),

@@ -156,7 +156,9 @@ impl<'r> Play<'r> {
 
     /// Executes the planned call. Returns whether it ended the investigation.
     fn follow(&mut self, plan: &Plan) -> bool {
-        let NextStep::Call(call) = &plan.next_step else { panic!("{}: {:?}", self.show(), plan.next_step) };
+        let NextStep::Call(call) = &plan.outlook.next_step else {
+            panic!("{}: {:?}", self.show(), plan.outlook.next_step)
+        };
         let before = self.investigation.clone();
         let accepted = match &call.call {
             LegalCall::Propose(_) => {
@@ -329,7 +331,7 @@ proptest! {
             let request = Next { max_tasks: Some(max_tasks), ..Next::default() };
             play.finish(&request);
             // The conclusion stays in force.
-            prop_assert_eq!(play.plan(&request).next_step, NextStep::Reopen);
+            prop_assert_eq!(play.plan(&request).outlook.next_step, NextStep::Reopen);
         }
     }
 }
@@ -484,7 +486,8 @@ fn what_is_required_comes_before_the_checks_of_answers_and_what_widens() {
     assert!(check.planned_action.contains("break"), "{}", check.planned_action);
     // An objection comes before new nodes.
     let mut play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
-    let wording = |play: &Play| play.plan(&Next::default()).next_step.wording(None).person().to_owned();
+    let wording =
+        |play: &Play| play.plan(&Next::default()).outlook.next_step.wording(None).person().to_owned();
     assert_eq!(wording(&play), "`tot propose --next` for round 2: 2 children below R1.A (EXPLORE).");
     play.object(&"R1.A".parse().unwrap(), "nobody has measured it");
     assert!(wording(&play).contains("a reader objects to R1.A"), "{}", wording(&play));
@@ -514,7 +517,7 @@ fn pending_proposals_come_first_and_are_not_proposed_again() {
     play.propose(&roots);
     let plan = play.plan(&Next::default());
     assert!(plan.tasks.is_empty());
-    let Some(LegalCall::Commit(nodes)) = plan.next_step.call() else { panic!("{plan:?}") };
+    let Some(LegalCall::Commit(nodes)) = plan.outlook.next_step.call() else { panic!("{plan:?}") };
     assert_eq!(nodes.len(), 5);
     let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
     assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
@@ -530,7 +533,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
     let plan = play.plan(&Next::default());
-    assert!(matches!(plan.next_step.call(), Some(LegalCall::Withdraw(ids)) if ids.len() == 1));
+    assert!(matches!(plan.outlook.next_step.call(), Some(LegalCall::Withdraw(ids)) if ids.len() == 1));
 }
 
 #[test]
@@ -588,7 +591,7 @@ fn the_status_and_the_plan_settle_differing_results_first() {
     node.classification.as_mut().unwrap().other_results.push(other);
     let merged = Event::Amended { node: std::sync::Arc::new(node) };
     play.investigation = play.investigation.with(&merged.changes());
-    let step = play.plan(&Next::default()).next_step;
+    let step = play.plan(&Next::default()).outlook.next_step;
     assert!(matches!(step.call(), Some(LegalCall::Reclassify(_))), "{step:?}");
     let outlook = outlook(&play.investigation, &play.rules());
     assert!(outlook.next_round.is_some());
