@@ -16,8 +16,7 @@ use crate::assess::{Answer, Assessment, Verdict};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{Diagnostic, Node};
-use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson};
-use crate::service::reply::present;
+use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 

@@ -191,7 +191,7 @@ pub struct RunJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
     /// The command and its outcome. Absent in a judgement.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "ran")]
     ran: Option<&'a Ran>,
     /// Only in a first run: what its reruns gave, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -336,7 +336,7 @@ fn in_words<S: Serializer>(distance: &Option<Distance>, serializer: S) -> Result
 fn node_fields<S: Serializer>(node: &&Node, serializer: S) -> Result<S::Ok, S::Error> {
     let mut node = Node::clone(node);
     node.visit_callers(|_, caller| publish(caller));
-    let mut fields = serde_json::to_value(&node).map_err(serde::ser::Error::custom)?;
+    let mut fields = present(&node).map_err(serde::ser::Error::custom)?;
     // The file has it as `id`. Calls use `nodeId`.
     fields.as_object_mut().and_then(|fields| fields.shift_remove("id"));
     if let Some(result) = &node.classification {
@@ -382,7 +382,7 @@ pub fn conclusion<S: Serializer>(end: &Option<&Conclusion>, serializer: S) -> Re
     let Some(end) = end else { return serializer.serialize_none() };
     let mut end = Conclusion::clone(end);
     end.visit_callers(|_, caller| publish(caller));
-    let mut fields = serde_json::to_value(&end).map_err(serde::ser::Error::custom)?;
+    let mut fields = present(&end).map_err(serde::ser::Error::custom)?;
     name_ids(&mut fields, "nodeId");
     fields.serialize(serializer)
 }
@@ -393,9 +393,35 @@ pub fn conclusion<S: Serializer>(end: &Option<&Conclusion>, serializer: S) -> Re
 ///
 /// Returns the serializer's errors.
 pub fn meta<S: Serializer>(meta: &&Meta, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut fields = serde_json::to_value(meta).map_err(serde::ser::Error::custom)?;
+    let mut fields = present(meta).map_err(serde::ser::Error::custom)?;
     name_ids(&mut fields, "sessionId");
     fields.serialize(serializer)
+}
+
+fn ran<S: Serializer>(ran: &Option<&Ran>, serializer: S) -> Result<S::Ok, S::Error> {
+    present(ran).map_err(serde::ser::Error::custom)?.serialize(serializer)
+}
+
+/// Returns a value as JSON without `null` fields: absent fields are left out, as in files.
+///
+/// # Errors
+///
+/// Returns an error if the value is not valid JSON.
+pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    remove_nulls(&mut value);
+    Ok(value)
+}
+
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }
 
 /// Gives each id a name, where the file has `id`.

@@ -3,7 +3,7 @@
 //! Guarantees:
 //!
 //! - Text from [`to_text`] reads back to exactly the same value, here and in other YAML 1.2 and 1.1 parsers.
-//! - Multi-line text is written as a literal block (`|`) wherever YAML allows it.
+//! - Multi-line text is written as a literal block (`|`) wherever YAML allows it. Absent values are left out.
 //! - Hostile input (alias bombs, deep nesting, huge documents) is rejected once it exceeds a budget.
 //! - Errors include a line and a column.
 //!
@@ -13,6 +13,7 @@
 use crate::text::shorten;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 /// The maximum length of an error message, in characters.
 const MESSAGE_MAX: usize = 300;
@@ -53,50 +54,30 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
 /// Returns an error if YAML can't represent the value, such as a map with maps as keys. No type in this program has
 /// such values.
 pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
-    let text = serde_yaml::to_string_with_options(value, write_options()).map_err(|error| YamlError {
-        line: None,
-        column: None,
-        message: error.to_string(),
-    })?;
-    Ok(without_trailing_spaces(&text))
+    let failed = |message| YamlError { line: None, column: None, message };
+    let value = serde_json::to_value(value).map_err(|error| failed(error.to_string()))?;
+    let text = serde_yaml::to_string_with_options(&YamlValue(&value), write_options());
+    Ok(without_trailing_spaces(&text.map_err(|error| failed(error.to_string()))?))
 }
 
-/// A string that is written as a literal block if it has several lines, and quoted if a block can't represent it.
-struct Block<'a>(&'a str);
+/// A value whose absent fields are left out. Text is written as a literal block if it has several lines, and quoted if a block
+/// can't represent it.
+struct YamlValue<'a>(&'a Value);
 
-impl Serialize for Block<'_> {
+impl Serialize for YamlValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Block(text) = self;
-        if needs_quotes(text) {
-            serde_yaml::DoubleQuoted(*text).serialize(serializer)
-        } else if text.contains('\n') {
-            serde_yaml::LitStr(text).serialize(serializer)
-        } else {
-            text.serialize(serializer)
+        match self.0 {
+            Value::String(text) if needs_quotes(text) => {
+                serde_yaml::DoubleQuoted(text.as_str()).serialize(serializer)
+            }
+            Value::String(text) if text.contains('\n') => serde_yaml::LitStr(text).serialize(serializer),
+            Value::Array(entries) => serializer.collect_seq(entries.iter().map(YamlValue)),
+            Value::Object(fields) => {
+                let present = fields.iter().filter(|(_, value)| !value.is_null());
+                serializer.collect_map(present.map(|(name, value)| (name, YamlValue(value))))
+            }
+            value => value.serialize(serializer),
         }
-    }
-}
-
-/// Serializes a string as a literal block if it has several lines, for `serialize_with`.
-pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    Block(text).serialize(serializer)
-}
-
-/// Serializes an optional string in the same way as [`text`].
-pub fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
-    text.as_deref().map(Block).serialize(serializer)
-}
-
-/// Serializes a list of strings, each in the same way as [`text`].
-pub fn texts<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(texts.iter().map(|text| Block(text)))
-}
-
-/// Serializes an optional list of strings, each in the same way as [`text`].
-pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
-    match all {
-        Some(all) => texts(all, serializer),
-        None => serializer.serialize_none(),
     }
 }
 
@@ -198,7 +179,6 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Sample {
         title: String,
-        #[serde(serialize_with = "text")]
         findings: String,
     }
 

@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 
 use crate::base::world::World;
 use crate::domain::Code;
-use crate::service::reply::{ReplyFields, present};
+use crate::json::present;
+use crate::service::reply::ReplyFields;
 use crate::text::one_line;
 
 /// The log levels. Each level includes all previous levels.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::history::verb_of;
 use super::{ReportError, ReportInput};
@@ -38,10 +40,25 @@ pub(super) fn file(
 
 /// Returns the JSON Schema of the data file, generated from its types. `path` is the file's path in the site.
 pub(super) fn schema(path: &str) -> Result<Vec<u8>, ReportError> {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.with_transform(RecursiveTransform(require_what_is_never_absent)).into_generator();
     let mut schema = generator.into_root_schema_for::<InvestigationJson<'_>>();
     schema.insert("title".to_owned(), "An investigation by Tree of Thoughts".into());
     pretty(&schema, path)
+}
+
+/// Keeps only fields that can't be `null` among the required ones, since most absent fields are left out.
+fn require_what_is_never_absent(schema: &mut Schema) {
+    let is_null = |schema: &Value| schema["type"] == "null" || schema["type"][1] == "null";
+    let is_absent = |name: &Value| {
+        let property = name.as_str().and_then(|name| schema.get("properties")?.get(name));
+        property.is_some_and(|it| is_null(it) || is_null(&it["anyOf"][1]))
+    };
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let required: Vec<Value> = required.into_iter().filter(|name| !is_absent(name)).collect();
+    if schema.get("required").is_some() {
+        schema.insert("required".to_owned(), required.into());
+    }
 }
 
 fn pretty(value: &impl Serialize, path: &str) -> Result<Vec<u8>, ReportError> {

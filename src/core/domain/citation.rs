@@ -8,32 +8,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::id::as_text;
-use crate::yaml;
 
 /// A source, either given as data or named in one of the result's text fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
     /// The URL or path.
-    #[serde(serialize_with = "yaml::text")]
     pub target: String,
     /// The line, or a range of lines such as `18-24`.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub lines: Option<String>,
     /// The commit at which the source was read.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// The quoted passage, word for word.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub quote: Option<String>,
     /// A note on the source or its relevance.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
     /// The field that names the source; absent if the source was given as data.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<NamedIn>,
     /// The state of the cited file when the citation was stored, if the file belongs to the project.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned: Option<Pin>,
 }
 
@@ -52,22 +44,17 @@ pub enum NamedIn {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
     /// The path relative to the project root, separated by `/`.
-    #[serde(serialize_with = "yaml::text")]
     pub path: String,
     /// The project's HEAD commit; absent if the repository had no commit yet.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// The git object id of the content.
-    #[serde(serialize_with = "yaml::text")]
     pub blob: String,
     /// True if the content differs from the HEAD commit or is not part of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncommitted: bool,
     /// The cited lines.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
     /// The cited text. If the passage is long, only its first few lines are stored.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }
 

@@ -10,7 +10,6 @@ use super::{
     Attachments, Caller, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, Run, RunId, SessionId,
     StateName, Timestamp,
 };
-use crate::yaml;
 
 /// The facts fixed by `tot_start`. They are written once and never changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,10 +21,8 @@ pub struct Meta {
     /// A short title for lists and pages.
     pub title: String,
     /// The question.
-    #[serde(serialize_with = "yaml::text")]
     pub query: String,
     /// The background that the agent was given.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub context: Option<String>,
     /// The name of the ruleset, which is stored with the investigation.
     pub ruleset: String,

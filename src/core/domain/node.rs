@@ -20,7 +20,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Citation, ClaimHash, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
-use crate::yaml;
 
 /// A node. Without a classification, it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,27 +28,21 @@ pub struct Node {
     /// The id, which contains the round.
     pub id: NodeId,
     /// The parent; absent for a root.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
     /// The title, on one line.
-    #[serde(serialize_with = "yaml::text")]
     pub title: String,
     /// The agent's planned action.
-    #[serde(serialize_with = "yaml::text")]
     pub planned_action: String,
     /// The time at which the node was most recently proposed.
     pub proposed_at: Timestamp,
     /// The values of what varies that the node covers, as its proposal gave them: `engine=gix`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
     /// The id under which the node was proposed, if a merge assigned a different id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<NodeId>,
     /// The claim on a pending proposal, if an agent made one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// The withdrawal of the proposal, if it was withdrawn. A node with a result counts as not withdrawn.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withdrawn: Option<Withdrawal>,
     /// The result and its later changes; absent while the node is pending.
     #[serde(flatten)]
@@ -63,7 +56,6 @@ pub struct Claim {
     /// The time of the claim.
     pub at: Timestamp,
     /// The agent that made the claim.
-    #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
     /// The time at which the claim expires.
     pub until: Timestamp,
@@ -95,42 +87,34 @@ pub struct Classification {
     /// The state stored by the commit. Entries in `reclassified` change it.
     pub state: StateName,
     /// The state that the agent requested, if a rule replaced it with another state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_state: Option<StateName>,
     /// True if the result refutes the parent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refutes: bool,
     /// The parent's claim as the author saw it, if the state may confirm it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub saw: Option<ClaimHash>,
     /// The agent that did the research.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the result.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The time at which the research started, as reported by the agent. It may precede the proposal.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// The time of the commit.
     pub committed_at: Timestamp,
     /// The finding in one sentence. The title was written before the research.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub headline: Option<String>,
     /// The findings in Markdown, as written.
-    #[serde(serialize_with = "yaml::text")]
     pub findings: String,
     /// The evidence for the findings.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// The author's verification method.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives_considered: Vec<String>,
     /// The limitations of the research, one sentence each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// The commands that the agent ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -191,13 +175,10 @@ pub struct Person {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {
     /// The command as typed.
-    #[serde(serialize_with = "yaml::text")]
     pub command: String,
     /// The exit status.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The output, or the relevant part.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub output: Option<String>,
 }
 
@@ -239,37 +220,27 @@ pub struct Amendment {
     /// The time of the amendment.
     pub at: Timestamp,
     /// The agent that amended the node.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the amendment.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason.
-    #[serde(serialize_with = "yaml::text")]
     pub reason: String,
     /// The previous title.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub title: Option<String>,
     /// The previous headline.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub headline: Option<String>,
     /// The previous findings.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub findings: Option<String>,
     /// The previous evidence.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// The previous alternatives.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub alternatives_considered: Option<Vec<String>>,
     /// The previous limitations of the research.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub caveats: Option<Vec<String>>,
     /// The previous commands.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<Command>>,
     /// The previous sources.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<Citation>>,
 }
 
@@ -280,22 +251,17 @@ pub struct AmendedConclusion {
     /// The time of the amendment.
     pub at: Timestamp,
     /// The agent that amended the conclusion.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the amendment.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason.
-    #[serde(serialize_with = "yaml::text")]
     pub reason: String,
     /// The previous conclusion; absent if unchanged.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
     /// The answers that the conclusion previously named; absent if unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<BoundAnswer>>,
     /// The points that the conclusion previously listed as not covered; absent if unchanged.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub not_covered: Option<Vec<String>>,
 }
 
@@ -331,7 +297,6 @@ pub struct Warning {
     #[schemars(with = "String")]
     pub code: Code,
     /// The message, in one sentence.
-    #[serde(serialize_with = "yaml::text")]
     pub message: String,
 }
 
@@ -377,28 +342,23 @@ pub struct Reclassification {
     /// The time of the change.
     pub at: Timestamp,
     /// The agent that requested the change.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The child that caused the change or, without one, the client that sent it.
     #[serde(default, skip_serializing_if = "Author::is_absent")]
     pub by: Author,
     /// The reason, in the agent's words.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub reason: Option<String>,
     /// The evidence for the change.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// The author's verification method.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives_considered: Vec<String>,
     /// The warnings issued for the state change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The parent's claim as the author saw it, if the new state may confirm it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub saw: Option<ClaimHash>,
     /// The links of the kind `depends`, as the author saw the other nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -415,29 +375,24 @@ pub struct Conclusion {
     /// The time at which the investigation ended.
     pub ended_at: Timestamp,
     /// The agent that ended the investigation.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that ended the investigation.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason for stopping early, if required steps were missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
     /// The person's response, if the server had to ask whether the investigation may end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
     /// The time at which the conclusion was added, if the investigation had already ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub concluded_at: Option<Timestamp>,
     /// The conclusion in Markdown.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
     /// The answers that the conclusion names. Files written by older versions name no answers; a single answer then
     /// counts as named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<BoundAnswer>,
     /// The points that the conclusion does not cover, one sentence each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_covered: Vec<String>,
     /// Other conclusions for the same investigation, added by merges, oldest first. They have no other conclusions
     /// themselves.
@@ -447,7 +402,6 @@ pub struct Conclusion {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedConclusion>,
     /// The state change that reopened the investigation, if one did. The investigation then has no conclusion.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reopened: Option<Reopening>,
 }
 
@@ -458,13 +412,11 @@ pub struct Reopening {
     /// The time of the state change.
     pub at: Timestamp,
     /// The agent that requested it.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent it.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// The reason.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub reason: Option<String>,
 }
 
@@ -475,7 +427,6 @@ pub struct Stopped {
     /// The kind of reason.
     pub reason: StopReason,
     /// A note on the reason.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
 }
 
@@ -487,7 +438,6 @@ pub struct Asked {
     /// The person's choice.
     pub answer: PersonsAnswer,
     /// A comment in the person's own words.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub said: Option<String>,
 }
 

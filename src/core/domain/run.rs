@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
 use crate::text::{counted, one_line, shell_line, shorten};
-use crate::yaml;
 
 /// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
 /// never changed, so records cannot conflict in a merge.
@@ -58,13 +57,10 @@ pub enum RunKind {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ran {
     /// The program and its arguments.
-    #[serde(serialize_with = "yaml::texts")]
     pub command: Vec<String>,
     /// The working directory relative to the project root, separated by `/`; absent for the root.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub folder: Option<String>,
     /// The state of the project; absent outside a repository.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectState>,
     /// The start time.
     pub started_at: Timestamp,
@@ -72,12 +68,10 @@ pub struct Ran {
     #[schemars(with = "f64")]
     pub seconds: Seconds,
     /// The time limit in seconds, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// How the command ended.
     pub ended: Ended,
     /// The expected exit status. If absent, the actual status is treated as the expected one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_exit: Option<i32>,
     /// The recorded output.
     pub output: Output,
@@ -96,18 +90,16 @@ pub struct Ran {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectState {
     /// The commit; absent if the repository had no commit yet.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// The tracked files that differed from the commit and the untracked files that were named, relative to the project
     /// root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The differences from the commit, as a patch for `git apply`. Absent if there are no differences or they are too
     /// large.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
     /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
 }
 
@@ -122,7 +114,7 @@ pub enum Ended {
     /// The command reached its time limit.
     TimedOut,
     /// The command could not be started, for this reason.
-    NotRun(#[serde(serialize_with = "yaml::text")] String),
+    NotRun(String),
 }
 
 /// The output of a command: standard output and standard error, interleaved as they arrived. Control characters are
@@ -131,16 +123,14 @@ pub enum Ended {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Output {
     /// The complete output or, if it is too long, the first half of the recorded part.
-    #[serde(default, skip_serializing_if = "String::is_empty", serialize_with = "yaml::text")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The second half of the recorded part, if the output is too long.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub end: Option<String>,
     /// The total number of bytes printed.
     pub bytes: u64,
     /// The SHA-256 hash of everything printed, in hexadecimal. If both streams have output, it is the hash of their two
     /// hashes, so interleaving does not matter.
-    #[serde(serialize_with = "yaml::text")]
     pub sha256: String,
 }
 
@@ -149,13 +139,11 @@ pub struct Output {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
     /// The regular expression that at least one line has to match.
-    #[serde(serialize_with = "yaml::text")]
     pub pattern: String,
     /// The inclusive range for the number that the first group matches in the last matching line, such as `0..50`.
-    #[serde(rename = "in", skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(rename = "in")]
     pub range: Option<String>,
     /// The last matching line, or the number in it; absent without a match.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub found: Option<String>,
     /// True if the expectation was met.
     pub held: bool,
@@ -166,10 +154,8 @@ pub struct Expectation {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct System {
     /// The operating system, as named by Rust: `linux`, `macos`, `windows`.
-    #[serde(serialize_with = "yaml::text")]
     pub os: String,
     /// The processor architecture, as named by Rust: `x86_64`, `aarch64`.
-    #[serde(serialize_with = "yaml::text")]
     pub architecture: String,
     /// The number of threads that can run at once.
     pub cpus: usize,

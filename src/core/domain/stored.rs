@@ -5,25 +5,18 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Caller, Classification, Conclusion, Person};
-use crate::yaml;
 
 /// A caller in a file, under the key `by`. The key is absent if nothing is known about the caller.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StoredCaller {
     /// Absent for agents.
-    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<CallerKind>,
     /// Present only for a person, like `email`.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     email: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     client: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     model: Option<String>,
 }
 

@@ -6,23 +6,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::domain::{
     Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp,
 };
-use crate::yaml::{self, YamlError};
+use crate::yaml::YamlError;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CommentFile {
     id: CommentId,
-    #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
     kind: CommentKind,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<CommentId>,
     author: AuthorEntry,
     by: ByEntry,
     at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
     saw: Option<ClaimHash>,
-    #[serde(serialize_with = "yaml::text")]
     text: String,
 }
 
@@ -30,12 +26,11 @@ struct CommentFile {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AuthorEntry {
-    #[serde(serialize_with = "yaml::text")]
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     email: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
 }
 
@@ -44,11 +39,11 @@ pub(crate) struct AuthorEntry {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ByEntry {
     kind: AuthorKind,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
 }
 

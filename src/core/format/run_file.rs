@@ -5,29 +5,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
-use crate::yaml::{self, YamlError};
+use crate::yaml::YamlError;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RunFile {
     id: RunId,
-    #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
     /// The run that this record repeats or judges.
-    #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<RunId>,
     /// The project's commit at the time of the repetition.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<WrittenResult>,
     author: AuthorEntry,
     by: ByEntry,
     stored_at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     note: Option<String>,
     /// Absent in a judgement.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ran: Option<Ran>,
 }
 

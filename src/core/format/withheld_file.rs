@@ -18,9 +18,7 @@ struct WithheldFile {
 #[serde(deny_unknown_fields)]
 struct WithheldEntry {
     nodes: Vec<NodeId>,
-    #[serde(serialize_with = "yaml::text")]
     by: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     why: Option<String>,
 }
 

@@ -18,6 +18,7 @@ use crate::domain::{
     AttachmentName, Code, Diagnostic, Investigation, Node, NodeId, SessionId, Transition, Wording,
 };
 use crate::format::layout;
+use crate::json::present;
 use crate::markdown;
 use crate::ruleset::rules::shortened;
 use crate::service::{Loaded, Refusal, Service, WithoutRules, Written};
@@ -512,22 +513,4 @@ pub fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<St
 pub fn sent(value: &impl Serialize) -> usize {
     let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
     length.map_or(usize::MAX, |text| text.len() - 2)
-}
-
-/// Returns a value as JSON without `null` fields, since replies omit absent fields.
-pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
-    let mut value = serde_json::to_value(value)?;
-    remove_nulls(&mut value);
-    Ok(value)
-}
-
-fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(remove_nulls);
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
 }
