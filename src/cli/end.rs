@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
             asked: None,
         };
         let written = subject.service().end(&subject.id(), request, &caller)?;
-        let (shared, body, advice) = reply::ended(&written);
+        let (shared, body, advice) = reply::ended(subject.service(), &written);
         Ok((shared, Advised { body, advice }))
     };
     let conclusion = match (&arguments.message, &arguments.file) {
@@ -171,7 +171,6 @@ fn lines(Advised { body, advice }: &Advised<EndBody, EndAdvice>) -> String {
     };
     let theories: String = advice.theories.iter().map(|node| line("theory ", node, "")).collect();
     let tag = body.tag.as_ref().map(|tag| format!(", tag {}", one_line(tag))).unwrap_or_default();
-    let verdict = one_line(body.verdict.as_deref().unwrap_or("ended"));
     let (found, refuted) = (answers(&advice.answers, "answer "), answers(&advice.refuted, "refuted"));
-    format!("{found}{refuted}{theories}conclusion {verdict}\nended{tag}\n")
+    format!("{found}{refuted}{theories}{}\nended{tag}\n", one_line(&body.sentence))
 }

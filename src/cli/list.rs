@@ -7,13 +7,12 @@ use serde_json::json;
 
 use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
-use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
+use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled, verdict_style};
 use super::{CommandError, CommandResult, is_person};
 use crate::assess::{self, Verdict};
 use crate::base::parallel;
 use crate::decide::blockers;
-use crate::service::remote::GitProgram;
-use crate::service::signoff::{self, Signers};
+use crate::service::signoff;
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
 
@@ -34,8 +33,8 @@ pub(super) struct ListArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, totalAnswers, answer?,
-owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
+With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, verdict?, totalAnswers,
+answer?, owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
 
 Examples:
   tot list                                  all investigations
@@ -89,6 +88,10 @@ struct ListedInvestigation {
     total_nodes: usize,
     current_round: u32,
     started_at: Option<String>,
+    /// The beginning of the verdict's sentence.
+    verdict: Option<String>,
+    #[serde(skip)]
+    class: Option<Verdict>,
     /// The number of unrefuted answers.
     total_answers: usize,
     /// The most certain answer.
@@ -188,13 +191,8 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     states.extend(
         (assessment.count(|it| it == Verdict::Contested) > 0).then_some(InvestigationState::Contested),
     );
-    // Checking starts a git process, so only investigations with sign-offs are checked.
-    let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
-    let checked = sign_offs.map(|found| match GitProgram::find(is_person()) {
-        Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
-        Err(_) => found,
-    });
-    states.extend(checked.iter().any(|found| found.is_approved()).then_some(InvestigationState::Approved));
+    let sign_offs = signoff::looked_up(store, &snapshot, is_person());
+    states.extend(sign_offs.is_approved().then_some(InvestigationState::Approved));
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers = assessment
         .rules
@@ -207,12 +205,13 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     });
     ListedInvestigation {
         states,
+        verdict: Some(assessment.in_short()),
+        class: assessment.top().verdict,
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
         total_objections: assessment.open.len(),
-        sign_off: checked
-            .and_then(|found| found.all.first().map(|it| format!("{}, {}", it.decision, it.state))),
+        sign_off: sign_offs.all.first().map(|it| format!("{}, {}", it.decision, it.state)),
         ahead: apart.map(|(ahead, _)| ahead),
         behind: apart.map(|(_, behind)| behind),
         fault: entry.fault.or(fault),
@@ -230,6 +229,10 @@ fn shown(entries: &[ListedInvestigation], screen: Screen) -> String {
         let mut text = format!("{}  {}\n", styled(QUIET, &format!("{id:<length$}")), styled(BOLD, &title));
         let indent = " ".repeat(length.min(8) + 2);
         let mut line = |line: String| text.push_str(&format!("{indent}{line}\n"));
+        if let Some(verdict) = &entry.verdict {
+            let style = entry.class.map_or(QUIET, verdict_style);
+            line(styled(style, &screen.rest(verdict, indent.len())));
+        }
         if let Some(answer) = &entry.answer {
             let more = match entry.total_answers {
                 0 | 1 => String::new(),
@@ -257,18 +260,13 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
         let (style, word) = match state {
             InvestigationState::Open => (QUIET, "open"),
             InvestigationState::Ended => (QUIET, "ended"),
-            InvestigationState::Confirmed => (GOOD, "confirmed"),
             InvestigationState::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
             InvestigationState::Continued => (DOUBT, assess::Outcome::Continued.label()),
-            InvestigationState::RulesUnmet => (DOUBT, Verdict::RulesUnmet.label()),
-            InvestigationState::SelfChecked => (DOUBT, Verdict::AuthorOnly.label()),
-            InvestigationState::Unconfirmed => (DOUBT, Verdict::NotChecked.label()),
-            InvestigationState::Refuted => (BAD, Verdict::Refuted.label()),
-            InvestigationState::Undermined => (BAD, Verdict::Undermined.label()),
-            InvestigationState::Unanswered => (QUIET, "no answer"),
             InvestigationState::Contested => (DOUBT, "contested"),
             InvestigationState::Approved => (GOOD, "approved"),
             InvestigationState::Unreadable => (BAD, "can't be read"),
+            // The verdict says it.
+            _ => continue,
         };
         marks.push((style, word.to_owned()));
     }

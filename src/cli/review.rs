@@ -19,7 +19,7 @@ use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::report::review::{ReviewEntry, Risk, review};
 use crate::service::project::{Project, ProjectEvidence};
 use crate::service::remote::{GitProgram, SEEN};
-use crate::service::signoff::SignOffDecision;
+use crate::service::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
 
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
             "sessionId": after.investigation.meta().id,
             "since": before.as_ref().map(|before| before.head.to_string()),
             "head": after.head.to_string(),
-            "verdict": assessed(&after).top().to_string(),
+            "verdict": look.verdict(),
             "items": items,
         }))?;
     } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -112,6 +112,11 @@ impl Look<'_> {
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
+    fn verdict(&self) -> String {
+        let sign_offs = signoff::looked_up(&self.place.store, self.after, is_person());
+        assessed(self.after).sentence(&sign_offs.signed())
+    }
+
     /// Formats the heading, with the number of items.
     fn head(&self, items: &[ReviewEntry]) -> String {
         let investigation = self.after.investigation.as_ref();
@@ -135,9 +140,8 @@ impl Look<'_> {
             true => format!("Nothing new: {since}."),
             false => format!("{nodes} of {of} to review{told}; {since}."),
         };
-        let top = format!("{}.", assessed(self.after).top());
-        let lines =
-            [investigation.meta().title.as_str(), &top, &told].map(|text| self.screen.wrapped(text, 0));
+        let lines = [investigation.meta().title.as_str(), &self.verdict(), &told]
+            .map(|text| self.screen.wrapped(text, 0));
         lines.concat().join("\n") + "\n"
     }
 

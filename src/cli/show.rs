@@ -8,15 +8,17 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::CommandResult;
+use super::check::signatures;
 use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
-use crate::assess::{Answer, Assessment, Verdict};
+use super::{CommandResult, is_person};
+use crate::assess::{Answer, Assessment, Signed, Verdict, VerdictSubject};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{Diagnostic, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
+use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 
@@ -39,9 +41,9 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?, contested, verdict: {words,
+sentence, conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?, contested, verdict: {words,
 class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
-openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
+signOffs, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
 
 Examples:
@@ -61,6 +63,7 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let place = arguments.common.place()?;
     let snapshot = place.store.load(&place.folder()?)?;
     let assessment = assessed(&snapshot);
+    let sign_offs = || signoff::looked_up(&place.store, &snapshot, is_person());
     let screen = Screen { columns: columns() };
     if !arguments.node.is_empty() {
         let found = named_node(assessment.investigation, &arguments.node)?;
@@ -70,17 +73,22 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
         };
     }
     if arguments.common.json {
-        return say_json(&document(&assessment, &snapshot, place.named())?);
+        return say_json(&document(&assessment, &snapshot, &sign_offs(), place.named())?);
     }
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
-        &(shown(&assessment, &snapshot, screen)
+        &(shown(&assessment, &snapshot, &sign_offs(), screen)
             + &section("Tree", &tree::shown(&assessment, extent, screen))),
     )
 }
 
 /// Returns the investigation as JSON. `id` is the id for the next command, if it needs one.
-fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) -> serde_json::Result<Value> {
+fn document(
+    assessment: &Assessment<'_>,
+    snapshot: &Snapshot,
+    sign_offs: &SignOffs,
+    id: Option<&str>,
+) -> serde_json::Result<Value> {
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let (end, in_force) = (assessment.end(), investigation.end_in_force());
@@ -108,6 +116,8 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
         "stopped": end.and_then(|end| Some(end.stopped.as_ref()?.reason.label())),
         // The certainty of the conclusion.
         "verdict": assessment.words(),
+        // The whole verdict, as on the first page of a report.
+        "sentence": assessment.sentence(&sign_offs.signed()),
         "conclusion": end.map(|end| &end.conclusion),
         // The results of the commands that the conclusion rests on, or a note on other evidence.
         "evidence": assessment.whole_evidence(),
@@ -116,6 +126,7 @@ fn document(assessment: &Assessment<'_>, snapshot: &Snapshot, id: Option<&str>) 
         "notCovered": not_covered,
         // The answers that the conclusion rests on, then the other answers, most certain first.
         "answers": assessment.answers.iter().map(answer).collect::<serde_json::Result<Vec<_>>>()?,
+        "signOffs": sign_offs.all.iter().map(SignOffView::from).collect::<Vec<_>>(),
         "openObjections": ObjectionJson::all(assessment),
         "blockers": blockers(assessment).iter().map(BlockerJson::from).collect::<Vec<_>>(),
         "nextAction": next.map(|next| next.wording(id).person().to_owned()),
@@ -136,8 +147,26 @@ pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
+/// Formats the verdict's sentence, and the lines of the first page that no other section has.
+fn verdict(assessment: &Assessment<'_>, signed: &[Signed], screen: Screen) -> String {
+    let style = assessment.top().verdict.map_or(QUIET, verdict_style);
+    let sentence = screen.wrapped(&assessment.sentence(signed), 2);
+    let mut text: String = sentence.iter().map(|line| format!("  {}\n", styled(style, line))).collect();
+    let subjects = [VerdictSubject::Checked, VerdictSubject::RuledOut, VerdictSubject::Names];
+    for line in assessment.verdict_lines(signed).iter().filter(|line| subjects.contains(&line.subject)) {
+        let detail = if line.detail.is_empty() { String::new() } else { format!(": {}", line.detail) };
+        text.push_str(&format!("  {}\n", screen.rest(&format!("{}{detail}", line.text), 2)));
+    }
+    text
+}
+
 /// Formats everything except the tree.
-fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> String {
+fn shown(
+    assessment: &Assessment<'_>,
+    snapshot: &Snapshot,
+    sign_offs: &SignOffs,
+    screen: Screen,
+) -> String {
     let (investigation, end) = (assessment.investigation, assessment.end());
     let meta = investigation.meta();
     let outcome = assessment.outcome.label();
@@ -150,7 +179,7 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> St
     facts.extend(stopped.map(|stopped| stopped.reason.label().to_owned()));
     facts.push(format!(
         "{} in {}",
-        counted(investigation.len(), "node"),
+        counted(investigation.committed().count(), "node"),
         counted(investigation.current_round() as usize, "round")
     ));
     let mut text = format!(
@@ -163,6 +192,7 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> St
         text.push_str(&format!("{}\n", styled(BAD, &screen.rest(&fault.to_string(), 0))));
     }
     text.push_str(&section("Question", &screen.prose(&meta.query, 2)));
+    text.push_str(&section("Verdict", &verdict(assessment, &sign_offs.signed(), screen)));
     let limits: Vec<String> = assessment.limits().iter().map(ToString::to_string).collect();
     let conclusion = end.and_then(|end| end.conclusion.as_deref());
     if let Some(conclusion) = conclusion {
@@ -223,6 +253,9 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, screen: Screen) -> St
         }
         text
     };
+    if !sign_offs.all.is_empty() {
+        text.push_str(&section("Sign-offs", &signatures::lines(sign_offs, screen)));
+    }
     let objections = list(assessment.open.iter().map(|it| it.message()).collect());
     text.push_str(&section("Open objections", &objections));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());

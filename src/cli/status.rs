@@ -3,13 +3,14 @@
 use clap::Args;
 use serde_json::json;
 
-use super::CommandResult;
 use super::place::Common;
 use super::print::{columns, say, say_fields};
 use super::screen::{BAD, BOLD, Screen, assessed, styled};
 use super::show::blockers;
+use super::{CommandResult, is_person};
 use crate::decide::next::outlook;
 use crate::json::{BlockerJson, ObjectionJson};
+use crate::service::signoff;
 use crate::text::counted;
 
 /// Show where an investigation stands, in five lines: the question, the verdict, the open objections, the requirements left, and
@@ -35,7 +36,7 @@ pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult
     let assessment = assessed(&snapshot);
     let investigation = assessment.investigation;
     let meta = investigation.meta();
-    let verdict = assessment.top().to_string();
+    let verdict = assessment.sentence(&signoff::looked_up(&place.store, &snapshot, is_person()).signed());
     let blockers = blockers(&assessment);
     let next = assessment.rules.map(|rules| outlook(investigation, &rules).next_step);
     let next = next.map(|next| next.wording(place.named()).person().to_owned());

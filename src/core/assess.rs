@@ -10,7 +10,8 @@
 //! # Adding a surface of the verdict
 //!
 //! A surface is a page, a reply, a screen or a file that says how certain an answer is. It takes the words, the class and
-//! the sign from [`Assessment::top`] for the whole investigation, and from [`Answer::words`] and [`Verdict`] for an answer.
+//! the sign from [`Assessment::top`] for the whole investigation, its sentence from [`Assessment::sentence`], in a list from
+//! [`Assessment::in_short`], and those for an answer from [`Answer::words`] and [`Verdict`].
 //!
 //! 1. `src/report/site.rs`: a file of a site, such as `graph.mmd`. Pages, tools and commands have lists of their own, in
 //!    the module docs of their rooms. A line on an existing page, reply or screen belongs where the rest of it is written.
@@ -303,7 +304,7 @@ impl Bound<'_, '_> {
     }
 }
 
-/// The headline shown on every surface. Displayed as one line: `Conclusion, confirmed by Ada`.
+/// The headline shown on every surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// The kind of headline, such as `Conclusion` or `Best answer so far`.
@@ -312,13 +313,6 @@ pub struct Headline {
     pub words: Cow<'static, str>,
     /// The verdict. `None` if there is nothing to judge.
     pub verdict: Option<Verdict>,
-}
-
-impl fmt::Display for Headline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)?;
-        if self.words.is_empty() { Ok(()) } else { write!(f, ", {}", self.words) }
-    }
 }
 
 /// A limitation of the verdict: a sentence about something that the verdict does not cover.

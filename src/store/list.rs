@@ -1,7 +1,6 @@
 //! Lists the investigations in a root, newest first.
 //!
-//! For each investigation, only the file names and `investigation.yaml` are read. Nodes are counted without reading
-//! their content, so pending proposals count as well.
+//! For each investigation, only `investigation.yaml` is read whole. Committed nodes are counted by a key in their files.
 //!
 //! An unreadable folder is listed with its error and does not hide the others.
 
@@ -69,9 +68,9 @@ pub struct ListFacts {
     pub title: String,
     /// The name of the ruleset.
     pub ruleset: String,
-    /// The deepest round with a node, or 0 if there are no nodes.
+    /// The deepest round with a committed node, or 0 if there are none.
     pub round: u32,
-    /// The number of nodes, committed and pending.
+    /// The number of committed nodes.
     pub nodes: usize,
     /// True if the investigation is closed.
     pub ended: bool,
@@ -159,7 +158,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
     };
     for file in files.iter().filter(|file| file.is_plain()) {
         if let FileRole::Node(id) = layout::file_role(&file.path)
-            && !read::is_withdrawn(&git, file)
+            && read::is_committed(&git, file)
         {
             facts.nodes += 1;
             facts.round = facts.round.max(id.round());

@@ -27,12 +27,11 @@ pub(super) fn is_reopened(git: &Git, file: &TreeFile) -> bool {
     conclusion(git, &file.path, file.blob).is_ok_and(|end| end.reopened.is_some())
 }
 
-/// Returns whether a node's file contains a withdrawn proposal. Looks only for the keys, because lists count thousands of
-/// nodes: only keys are at the start of a line.
-pub(super) fn is_withdrawn(git: &Git, file: &TreeFile) -> bool {
+/// Returns whether a node's file contains a result. Looks only for the key, because lists count thousands of nodes: only
+/// keys are at the start of a line.
+pub(super) fn is_committed(git: &Git, file: &TreeFile) -> bool {
     let text = git.read(file.blob, FILE_MAX).unwrap_or_default();
-    let has = |key: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
-    has(b"withdrawn:") && !has(b"state:")
+    text.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"state:"))
 }
 
 /// Reads the investigation at a commit. Nodes and comments in unchanged files are reused from `before`.

@@ -32,7 +32,7 @@ pub(super) fn run(allowed: Option<&Path>, common: &Common) -> ExitResult {
     let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.is_approved();
-    let verdict = assessed(&snapshot).top().to_string();
+    let verdict = assessed(&snapshot).sentence(&found.signed());
     if common.json {
         let sign_offs: Vec<_> = found.all.iter().map(SignOffView::from).collect();
         say_json(&json!({
@@ -46,12 +46,12 @@ pub(super) fn run(allowed: Option<&Path>, common: &Common) -> ExitResult {
         }))?;
     } else {
         let screen = Screen { columns: columns() };
-        say(&format!("{}.\n{}", screen.wrapped(&verdict, 1).join("\n"), lines(&found, screen)))?;
+        say(&format!("{}\n{}", screen.wrapped(&verdict, 1).join("\n"), lines(&found, screen)))?;
     }
     Ok(passed(approved))
 }
 
-fn lines(found: &SignOffs, screen: Screen) -> String {
+pub(in crate::cli) fn lines(found: &SignOffs, screen: Screen) -> String {
     if found.all.is_empty() {
         return "No sign-offs.\n".to_owned();
     }

@@ -133,29 +133,28 @@ impl<'a> Assessment<'a> {
     /// Returns the overall verdict in one or two sentences: the confirmations, the strength of the evidence, and the
     /// sign-off.
     pub fn sentence(&self, signed: &[Signed]) -> String {
-        let top = self.top();
-        let Some(verdict) = top.verdict else {
-            return match (self.outcome, self.owed.len()) {
-                _ if self.rules.is_none() => "Unknown: the ruleset can't be read.".to_owned(),
-                (Outcome::Running, 0) => "Unfinished.".to_owned(),
-                (Outcome::Running, owed) => {
-                    format!("Unfinished: {} left.", counted(owed, "required step"))
-                }
-                _ => sentence(top.what),
-            };
-        };
-        let words = if top.what == "Conclusion" {
-            top.words.to_string()
-        } else {
-            format!("{}: {}", top.what, top.words)
-        };
-        let evidence = self.evidence_clause(verdict).unwrap_or_default();
-        let verdict = sentence(&format!("{words}{evidence}"));
+        let verdict = self.top().verdict;
+        let evidence = verdict.and_then(|verdict| self.evidence_clause(verdict)).unwrap_or_default();
+        let verdict = sentence(&format!("{}{evidence}", self.in_short()));
         match signed.iter().find(|it| it.is_valid) {
             Some(by) => format!("{verdict} {}.", by.label),
             None if self.outcome.is_ended() => format!("{verdict} Nobody has signed it off."),
             None => verdict,
         }
+    }
+
+    /// Returns the beginning of the [sentence](Self::sentence): `Confirmed by Ada`.
+    pub fn in_short(&self) -> String {
+        let top = self.top();
+        let words = match (self.outcome, self.owed.len()) {
+            _ if top.verdict.is_some() && top.what == "Conclusion" => top.words.into_owned(),
+            _ if top.verdict.is_some() => format!("{}: {}", top.what, top.words),
+            _ if self.rules.is_none() => "Unknown: the ruleset can't be read".to_owned(),
+            (Outcome::Running, 0) => "Unfinished".to_owned(),
+            (Outcome::Running, owed) => format!("Unfinished: {} left", counted(owed, "required step")),
+            _ => top.what.to_owned(),
+        };
+        sentence(&words).trim_end_matches('.').to_owned()
     }
 
     fn evidence_clause(&self, verdict: Verdict) -> Option<String> {

@@ -82,7 +82,7 @@ fn question(loaded: &Loaded, request: &End) -> String {
 
 fn run(service: &Service, input: EndInput, caller: &Caller) -> ToolOutcome<EndBody, EndAdvice> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
-    let (shared, body, advice) = reply::ended(&written);
+    let (shared, body, advice) = reply::ended(service, &written);
     let mut graph = graph_of(&written.loaded, input.graph);
     let graph = Graph { final_dot: graph.dot.take(), ..graph };
     Ok((ReplyFields { graph, ..shared }, body, advice))

@@ -73,7 +73,7 @@ struct InvestigationEntry {
     total_nodes: Option<usize>,
     ended: Option<bool>,
     started_at: Option<String>,
-    /// The verdict on its conclusion, or on its best answer so far, such as `Conclusion, stopped early`.
+    /// The beginning of the verdict's sentence, such as `Stopped early` or `Best answer so far: not checked`.
     verdict: Option<String>,
     /// The error, if the investigation cannot be read.
     fault: Option<String>,
@@ -133,5 +133,5 @@ impl InvestigationEntry {
 /// Returns the verdict on the conclusion or on the best answer so far.
 pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
-    Some(Assessment::new(&snapshot.investigation, snapshot.rules()).top().to_string())
+    Some(Assessment::new(&snapshot.investigation, snapshot.rules()).in_short())
 }

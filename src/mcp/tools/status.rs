@@ -21,6 +21,7 @@ use crate::ruleset::rules::children::children;
 use crate::service::reply::sent;
 use crate::service::reply::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use crate::service::sharing::SyncStatus;
+use crate::service::signoff;
 use crate::service::{Loaded, Service, WithoutRules};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
@@ -122,6 +123,8 @@ pub(super) struct StatusFacts {
     outcome: Option<assess::Outcome>,
     /// The verdict on the investigation, once it has ended.
     verdict: Option<Cow<'static, str>>,
+    /// The whole verdict, as on the first page of a report.
+    sentence: Option<String>,
     /// The beginning of the conclusion.
     conclusion: Option<String>,
     /// The answers that the conclusion rests on.
@@ -190,6 +193,8 @@ fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: us
     let mut facts = facts(service, &loaded.snapshot, input, start);
     facts.outcome = Some(assessment.outcome);
     facts.verdict = assessment.words();
+    let sign_offs = signoff::looked_up(service.store(), &loaded.snapshot, false);
+    facts.sentence = Some(assessment.sentence(&sign_offs.signed()));
     facts.rests_on = BoundJson::all(&assessment);
     let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
     let counted = std::mem::take(&mut facts.active_by_state);

@@ -92,6 +92,7 @@ pub(in crate::report) struct Doubt {
 /// The kinds of doubt, most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DoubtKind {
+    Undermined,
     Contested,
     Unconfirmed,
     SelfChecked,
@@ -107,6 +108,7 @@ impl DoubtKind {
     /// Returns the CSS class, the sign and the label.
     fn words(self) -> [&'static str; 3] {
         match self {
+            DoubtKind::Undermined => ["undermined", "✗", "Rests on a refuted answer"],
             DoubtKind::Contested => ["contested", "!", "Contested"],
             DoubtKind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
             DoubtKind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
@@ -289,7 +291,8 @@ impl Cards<'_> {
         }
         if let Some(limited) = answer.filter(|answer| answer.weakest.is_some()) {
             let kind = match limited.verdict {
-                Verdict::Undermined | Verdict::Contested => DoubtKind::Contested,
+                Verdict::Undermined => DoubtKind::Undermined,
+                Verdict::Contested => DoubtKind::Contested,
                 _ => DoubtKind::Unconfirmed,
             };
             found.push(Doubt::new(kind, Some(card), format!(" {}.", limited.words())));

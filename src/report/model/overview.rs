@@ -374,16 +374,7 @@ impl<'a> Cards<'a> {
                 card: self.get(bound.id).cloned(),
             })
             .collect();
-        let signed: Vec<Signed> = input
-            .sign_offs
-            .all
-            .iter()
-            .map(|it| Signed {
-                label: format!("{} by {}", SignOffMark::of(it).label, one_line(&it.by())),
-                is_valid: it.state == SignOffState::Valid,
-                is_approval: it.decision == SignOffDecision::Approved,
-            })
-            .collect();
+        let signed = input.sign_offs.signed();
         let lines = assessment.verdict_lines(&signed).into_iter();
         let lines = lines.map(|line| self.verdict_line(line, best.as_slice())).collect();
         let meta = self.investigation.meta();

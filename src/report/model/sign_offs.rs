@@ -54,22 +54,11 @@ pub(in crate::report) struct SignOffMark {
 
 impl SignOffMark {
     pub(in crate::report) fn of(it: &SignOff) -> SignOffMark {
-        let is_approval = it.decision == SignOffDecision::Approved;
-        let label = match (it.state, is_approval) {
-            (SignOffState::Valid, true) => "Approved",
-            (SignOffState::Valid, false) => "Rejected",
-            (SignOffState::Stale, true) => "Approved before later changes",
-            (SignOffState::Stale, false) => "Rejected before later changes",
-            (SignOffState::Unsigned, true) => "Unsigned approval",
-            (SignOffState::Unsigned, false) => "Unsigned rejection",
-            (SignOffState::Unchecked, true) => "Approval, not checked",
-            (SignOffState::Unchecked, false) => "Rejection, not checked",
-            (SignOffState::Invalid, true) => "Invalid approval",
-            (SignOffState::Invalid, false) => "Invalid rejection",
+        let class = match (it.state, it.decision) {
+            (SignOffState::Valid, SignOffDecision::Rejected) => "rejected",
+            (state, _) => state.word(),
         };
-        let class =
-            if it.state == SignOffState::Valid && !is_approval { "rejected" } else { it.state.word() };
-        SignOffMark { label: Cow::Borrowed(label), class: Cow::Borrowed(class) }
+        SignOffMark { label: Cow::Borrowed(it.label()), class: Cow::Borrowed(class) }
     }
 }
 

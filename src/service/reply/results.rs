@@ -17,7 +17,7 @@ use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
 use crate::ruleset::instructions::instructions;
-use crate::service::{Loaded, Service, Written};
+use crate::service::{Loaded, Service, Written, signoff};
 use crate::text::shorten;
 
 /// The new investigation.
@@ -254,6 +254,8 @@ pub struct EndBody {
     pub outcome: assess::Outcome,
     /// The verdict on the investigation, in words.
     pub verdict: Option<Cow<'static, str>>,
+    /// The whole verdict, as on the first page of a report.
+    pub sentence: String,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<BoundJson>,
@@ -320,7 +322,7 @@ pub struct NodeSummary {
 }
 
 /// Describes an ended investigation.
-pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
+pub fn ended(service: &Service, written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
     let loaded = &written.loaded;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let assessment = loaded.assessment();
@@ -334,6 +336,7 @@ pub fn ended(written: &Written) -> (ReplyFields, EndBody, EndAdvice) {
         tag: written.tag.clone(),
         outcome: assessment.outcome,
         verdict: assessment.words(),
+        sentence: assessment.sentence(&signoff::looked_up(service.store(), &loaded.snapshot, false).signed()),
         rests_on: BoundJson::all(&assessment),
         asked,
     };

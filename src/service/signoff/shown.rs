@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{SignOff, SignOffDecision, SignOffState};
+use super::{SignOff, SignOffDecision, SignOffState, SignOffs};
+use crate::assess::Signed;
 use crate::domain::Timestamp;
 use crate::ruleset::rules::shortened;
 use crate::store::Since;
-use crate::text::counted;
+use crate::text::{counted, one_line};
 
 /// The maximum number of nodes and files listed.
 const NAMED: usize = 12;
@@ -55,7 +56,38 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
     }
 }
 
+impl SignOffs {
+    /// Returns the sign-offs in the words of the verdict, without addresses.
+    pub fn signed(&self) -> Vec<Signed> {
+        let one = |mut it: SignOff| {
+            it.hide_addresses();
+            Signed {
+                label: format!("{} by {}", it.label(), one_line(&it.by())),
+                is_valid: it.state == SignOffState::Valid,
+                is_approval: it.decision == SignOffDecision::Approved,
+            }
+        };
+        self.all.iter().cloned().map(one).collect()
+    }
+}
+
 impl SignOff {
+    /// Returns `Approved`, `Rejected`, or the reason why it does not count: `Approval, not checked`.
+    pub fn label(&self) -> &'static str {
+        match (self.state, self.decision == SignOffDecision::Approved) {
+            (SignOffState::Valid, true) => "Approved",
+            (SignOffState::Valid, false) => "Rejected",
+            (SignOffState::Stale, true) => "Approved before later changes",
+            (SignOffState::Stale, false) => "Rejected before later changes",
+            (SignOffState::Unsigned, true) => "Unsigned approval",
+            (SignOffState::Unsigned, false) => "Unsigned rejection",
+            (SignOffState::Unchecked, true) => "Approval, not checked",
+            (SignOffState::Unchecked, false) => "Rejection, not checked",
+            (SignOffState::Invalid, true) => "Invalid approval",
+            (SignOffState::Invalid, false) => "Invalid rejection",
+        }
+    }
+
     /// Describes the changes since the signed commit in one sentence.
     pub fn changed_since(&self) -> Option<String> {
         let Since::Later { commits, nodes, files } = &self.since else { return None };

@@ -40,7 +40,7 @@ fn the_newest_stand_first_with_what_is_to_know_of_each() {
         assert_eq!(sky.id.unwrap().to_string(), first.id);
         assert_eq!(sky.fault, None);
         let facts = sky.facts.as_ref().unwrap();
-        assert_eq!((facts.nodes, facts.round, facts.ended), (2, 2, false), "a proposal is a node");
+        assert_eq!((facts.nodes, facts.round, facts.ended), (1, 1, false), "a proposal is no node yet");
         assert_eq!(facts.started_at.to_string(), "2026-01-05T09:01:00.000Z");
     }
 }
