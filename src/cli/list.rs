@@ -52,7 +52,7 @@ enum InvestigationState {
     Ended,
     /// Ended before its rules were met
     StoppedEarly,
-    /// Ended, but research from elsewhere has been added since
+    /// Ended, but reopened since, or research from elsewhere has been added
     Continued,
     /// Ended, but a requirement of its rules is not met
     RulesUnmet,
@@ -166,7 +166,9 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     let answers = &assessment.answers;
     let mut states = match assessment.outcome {
         assess::Outcome::Running => vec![InvestigationState::Open],
-        assess::Outcome::Continued => vec![InvestigationState::Open, InvestigationState::Continued],
+        assess::Outcome::Continued | assess::Outcome::Reopened => {
+            vec![InvestigationState::Open, InvestigationState::Continued]
+        }
         assess::Outcome::Ended => vec![InvestigationState::Ended],
         assess::Outcome::StoppedEarly => vec![InvestigationState::Ended, InvestigationState::StoppedEarly],
     };
@@ -261,7 +263,6 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
             InvestigationState::Open => (QUIET, "open"),
             InvestigationState::Ended => (QUIET, "ended"),
             InvestigationState::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
-            InvestigationState::Continued => (DOUBT, assess::Outcome::Continued.label()),
             InvestigationState::Contested => (DOUBT, "contested"),
             InvestigationState::Approved => (GOOD, "approved"),
             InvestigationState::Unreadable => (BAD, "can't be read"),

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::interrupt::left_to_another;
 use super::{CommandError, CommandResult, is_person};
+use crate::json::present;
 use crate::service::Written;
 use crate::service::remote::GitProgram;
-use crate::json::present;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
 /// Sets the color mode: always, never, or automatic, based on the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.

@@ -37,6 +37,12 @@ pub(super) struct ProposeArguments {
     /// Withdraw these pending proposals
     #[arg(long, value_name = "NODE", num_args = 1..)]
     withdraw: Vec<NodeId>,
+    /// Reopen the investigation, which has ended, for the reason in -m
+    #[arg(long, requires = "message", conflicts_with = "next")]
+    reopen: bool,
+    /// Why it is reopened; - for standard input
+    #[arg(short, long, value_name = "TEXT", requires = "reopen")]
+    message: Option<String>,
     #[command(flatten)]
     work: WorkArguments,
 }
@@ -48,6 +54,7 @@ Examples:
   tot propose                       in your editor
   tot propose --next                the required nodes
   tot propose --withdraw R2.A1 R2.A2
+  tot propose 'Try it on the other disk' --below R2.A1 --reopen -m 'It was measured on one disk only.'
   tot propose nodes.yaml
 
 A file is YAML, or JSON as for the tool tot_propose:
@@ -66,6 +73,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
     let files = titles.iter().map(|word| is_draft(word)).collect::<Result<Vec<bool>, _>>()?;
     let subject = LocalTools::new("tot propose", &arguments.work)?.subject()?;
     let caller = subject.caller()?;
+    let reopen = arguments.message.as_deref().map(work::text).transpose()?;
     let mut call = match titles {
         [file] if files == [true] => match of_text(&work::read(file)?)? {
             Ok(call) => call,
@@ -74,14 +82,14 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
         [_, ..] if files.contains(&true) => return Err(misused("give titles, or one file")),
         [_, ..] => {
             let node = |title: &String| NewNode { title: title.clone(), ..NewNode::default() };
-            Propose { nodes: titles.iter().map(node).collect(), withdraw: Vec::new() }
+            Propose { nodes: titles.iter().map(node).collect(), ..Propose::default() }
         }
         [] if arguments.next => {
             let nodes: Vec<NewNode> = planned(&subject)?.into_iter().map(node_of).collect();
             if nodes.is_empty() && subject.investigation().end_in_force().is_none() {
                 return Err(nothing_owed(&subject).into());
             }
-            Propose { nodes, withdraw: Vec::new() }
+            Propose { nodes, ..Propose::default() }
         }
         [] if !arguments.withdraw.is_empty() => Propose::default(),
         [] => match piped()? {
@@ -89,10 +97,11 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
                 Ok(call) => call,
                 Err(refusal) => return subject.tell(Err(refusal), lines),
             },
-            None => return edit(&subject, arguments),
+            None => return edit(&subject, arguments, reopen),
         },
     };
     complete(&subject, &mut call.nodes, arguments.below.as_ref())?;
+    call.reopen = reopen.or(call.reopen);
     call.withdraw.extend(arguments.withdraw.iter().map(ToString::to_string));
     subject.tell(proposed(&subject, call, &caller), lines)
 }
@@ -140,7 +149,7 @@ fn is_draft(word: &str) -> CommandResult<bool> {
     }
 }
 
-fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
+fn edit(subject: &WorkTarget, arguments: &ProposeArguments, reopen: Option<String>) -> ExitResult {
     let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
     let draft: String = planned(subject)?.into_iter().map(task).collect();
     let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {
@@ -152,7 +161,8 @@ fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
     })?;
     let caller = subject.caller()?;
     let call = |text: &str| -> Result<Replied<Proposed>, String> {
-        let mut call = Propose { nodes: draft::titles(text), withdraw: Vec::new() };
+        let nodes = draft::titles(text);
+        let mut call = Propose { nodes, reopen: reopen.clone(), ..Propose::default() };
         complete(subject, &mut call.nodes, arguments.below.as_ref()).map_err(|error| error.to_string())?;
         Ok(proposed(subject, call, &caller))
     };
@@ -161,7 +171,7 @@ fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
 
 fn of_text(text: &str) -> Result<Result<Propose, Refusal>, draft::DraftError> {
     if text.split_whitespace().next().is_some_and(|word| word.parse::<NodeId>().is_ok()) {
-        return Ok(Ok(Propose { nodes: draft::titles(text), withdraw: Vec::new() }));
+        return Ok(Ok(Propose { nodes: draft::titles(text), ..Propose::default() }));
     }
     let mut fields = draft::batch(text, "nodes", "plannedAction")?;
     // A node without an id gets a free one.

@@ -111,7 +111,7 @@ fn document(
         "startedAt": meta.started_at.to_string(),
         "endedAt": in_force.map(|end| end.ended_at.to_string()),
         "head": snapshot.head.to_string(),
-        // `running`, `ended`, `stoppedEarly` or `continued`.
+        // `running`, `ended`, `stoppedEarly`, `continued` or `reopened`.
         "outcome": assessment.outcome,
         "stopped": end.and_then(|end| Some(end.stopped.as_ref()?.reason.label())),
         // The certainty of the conclusion.
@@ -152,21 +152,18 @@ fn verdict(assessment: &Assessment<'_>, signed: &[Signed], screen: Screen) -> St
     let style = assessment.top().verdict.map_or(QUIET, verdict_style);
     let sentence = screen.wrapped(&assessment.sentence(signed), 2);
     let mut text: String = sentence.iter().map(|line| format!("  {}\n", styled(style, line))).collect();
+    let reopened = assessment.end().and_then(|end| end.reopened.as_ref());
+    text.extend(reopened.map(|it| format!("  {}.\n", screen.rest(&it.line(), 3))));
     let subjects = [VerdictSubject::Checked, VerdictSubject::RuledOut, VerdictSubject::Names];
     for line in assessment.verdict_lines(signed).iter().filter(|line| subjects.contains(&line.subject)) {
-        let detail = if line.detail.is_empty() { String::new() } else { format!(": {}", line.detail) };
+        let detail = if line.detail.is_empty() { String::new() } else { format!(". {}", line.detail) };
         text.push_str(&format!("  {}\n", screen.rest(&format!("{}{detail}", line.text), 2)));
     }
     text
 }
 
 /// Formats everything except the tree.
-fn shown(
-    assessment: &Assessment<'_>,
-    snapshot: &Snapshot,
-    sign_offs: &SignOffs,
-    screen: Screen,
-) -> String {
+fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, sign_offs: &SignOffs, screen: Screen) -> String {
     let (investigation, end) = (assessment.investigation, assessment.end());
     let meta = investigation.meta();
     let outcome = assessment.outcome.label();
@@ -174,7 +171,12 @@ fn shown(
         one_line(&format!("{}, mode {}", meta.ruleset, meta.mode)),
         format!("started {}", meta.started_at.to_minute()),
     ];
-    facts.extend(end.map(|end| format!("{outcome} {}", end.ended_at.to_minute())));
+    facts.extend(end.map(|end| match &end.reopened {
+        Some(reopened) => {
+            format!("ended {}, {outcome} {}", end.ended_at.to_minute(), reopened.at.to_minute())
+        }
+        None => format!("{outcome} {}", end.ended_at.to_minute()),
+    }));
     let stopped = end.and_then(|end| end.stopped.as_ref());
     facts.extend(stopped.map(|stopped| stopped.reason.label().to_owned()));
     facts.push(format!(

@@ -262,6 +262,8 @@ pub enum Outcome {
     StoppedEarly,
     /// Ended, but a merge brought in later research.
     Continued,
+    /// Ended, but reopened since.
+    Reopened,
 }
 
 impl Outcome {
@@ -272,6 +274,7 @@ impl Outcome {
             Outcome::Ended => "ended",
             Outcome::StoppedEarly => "stopped early",
             Outcome::Continued => "ended, then continued",
+            Outcome::Reopened => "reopened",
         }
     }
 
@@ -393,6 +396,7 @@ impl<'a> Assessment<'a> {
             rules,
             outcome: match (investigation.conclusion(), investigation.end_in_force()) {
                 (None, _) => Outcome::Running,
+                (Some(end), None) if end.reopened.is_some() => Outcome::Reopened,
                 (Some(_), None) => Outcome::Continued,
                 (Some(end), Some(_)) if end.stopped.is_some() => Outcome::StoppedEarly,
                 (Some(_), Some(_)) => Outcome::Ended,
@@ -669,7 +673,10 @@ impl<'a> Assessment<'a> {
 
     /// Returns the headline shown on every surface.
     pub fn top(&self) -> Headline {
-        const CONTINUED: &str = "Conclusion before research continued";
+        let earlier = match self.outcome {
+            Outcome::Reopened => "Reopened conclusion",
+            _ => "Conclusion before research continued",
+        };
         let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
         let top = |what, words, verdict| Headline { what, words, verdict };
         match (self.words(), self.first()) {
@@ -677,12 +684,11 @@ impl<'a> Assessment<'a> {
             (Some(words), _) if has_conclusion => top("Conclusion", words, self.verdict()),
             (Some(words), _) => top("Ended without a conclusion", words, self.verdict()),
             (None, Some(answer)) => {
-                let is_continued = self.outcome == Outcome::Continued;
-                let what = if is_continued { CONTINUED } else { "Best answer so far" };
+                let what = if self.end().is_some() { earlier } else { "Best answer so far" };
                 top(what, answer.words(), Some(answer.verdict))
             }
             (None, None) if has_conclusion => {
-                top(CONTINUED, Verdict::NotChecked.label().into(), Some(Verdict::NotChecked))
+                top(earlier, Verdict::NotChecked.label().into(), Some(Verdict::NotChecked))
             }
             (None, None) => top("No answer yet", "".into(), None),
         }

@@ -194,7 +194,7 @@ fn answers([old, new]: &[Assessment<'_>; 2]) -> Vec<AnswerDiff> {
 }
 
 fn end(old: &Investigation, new: &Investigation) -> Option<EndDiff> {
-    let (old, new) = (old.conclusion(), new.conclusion());
+    let (old, new) = (old.end(), new.end());
     let what = match (old, new) {
         (old, new) if old == new => return None,
         (None, _) => "ended",

@@ -100,6 +100,9 @@ fn ended(text: &mut String, end: &Conclusion) {
         let note = stopped.note.as_deref().map(|note| format!(" {}", literal(note))).unwrap_or_default();
         let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
     }
+    if let Some(reopened) = &end.reopened {
+        let _ = write!(text, "\n{}.\n", literal(&reopened.line()));
+    }
     if let Some(asked) = &end.asked {
         let _ = write!(text, "\n{}\n", literal(&asked.line()));
     }
@@ -158,7 +161,7 @@ fn write_judgments(text: &mut String, loaded: &Loaded, links: Links) {
     listing(text, "Limits", assessment.limits().iter().map(|limit| literal(&limit.to_string())));
     listing(text, "Answers", assessment.answers.iter().map(told));
     listing(text, "Refuted", assessment.refuted.iter().map(told));
-    if investigation.conclusion().is_some() {
+    if investigation.end().is_some() {
         return;
     }
     let outlook = outlook(investigation, &rules);

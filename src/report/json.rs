@@ -41,7 +41,8 @@ pub(super) fn file(
 /// Returns the JSON Schema of the data file, generated from its types. `path` is the file's path in the site.
 pub(super) fn schema(path: &str) -> Result<Vec<u8>, ReportError> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let generator = settings.with_transform(RecursiveTransform(require_what_is_never_absent)).into_generator();
+    let generator =
+        settings.with_transform(RecursiveTransform(require_what_is_never_absent)).into_generator();
     let mut schema = generator.into_root_schema_for::<InvestigationJson<'_>>();
     schema.insert("title".to_owned(), "An investigation by Tree of Thoughts".into());
     pretty(&schema, path)
@@ -82,7 +83,7 @@ struct InvestigationJson<'a> {
     #[schemars(with = "Option<Conclusion>")]
     conclusion: Option<&'a Conclusion>,
     faults: Vec<String>,
-    /// The outcome: `running`, `ended`, `stoppedEarly` or `continued`.
+    /// The outcome: `running`, `ended`, `stoppedEarly`, `continued` or `reopened`.
     outcome: Outcome,
     /// The verdict on an ended investigation.
     verdict: Option<Cow<'static, str>>,
@@ -200,7 +201,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
             meta: investigation.meta(),
             current_round: investigation.current_round(),
             head: snapshot.head.to_string(),
-            ended: investigation.conclusion().is_some(),
+            ended: investigation.end().is_some(),
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion(),

@@ -296,7 +296,7 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
 
 fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) {
     let text = |investigation: &Investigation| {
-        let end = investigation.conclusion();
+        let end = investigation.end();
         end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has no conclusion".to_owned()))
     };
     let change = match (text(before), text(after)) {

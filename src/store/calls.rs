@@ -69,7 +69,12 @@ fn is_possible(tool: &str, happenings: &[Happening]) -> Option<bool> {
     Some(match tool {
         "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
         // A proposal repeated within the same millisecond changes nothing.
-        "tot_propose" => all == count(|it| matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_))),
+        "tot_propose" => {
+            let is_its = |it: &Happening| {
+                matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_) | Happening::Reopened)
+            };
+            all == count(is_its)
+        }
         "tot_next" => all > 0 && all == count(|it| matches!(it, Happening::Claimed(_))),
         RELEASE => all > 0 && all == count(|it| matches!(it, Happening::Released(_))),
         "tot_commit" => {

@@ -68,7 +68,7 @@ pub struct ListFacts {
     pub title: String,
     /// The name of the ruleset.
     pub ruleset: String,
-    /// The deepest round with a committed node, or 0 if there are none.
+    /// The deepest round with a committed node, or 0 without one.
     pub round: u32,
     /// The number of committed nodes.
     pub nodes: usize,

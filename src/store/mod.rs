@@ -764,7 +764,7 @@ fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = (String, fs::Fil
 /// investigation was reopened, and returns the tag. Reuses an existing tag. Returns `None` if there is no conclusion or
 /// if its commit is unknown.
 fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
-    let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
+    let Some(end) = snapshot.investigation.end() else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
         return Ok(None);
     };

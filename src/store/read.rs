@@ -98,7 +98,7 @@ pub(super) fn of_tree(
             FileRole::Meta => meta = Some(self::meta(git, &file)),
             FileRole::Ruleset => ruleset = Some(self::ruleset(git, &file)),
             FileRole::Conclusion => match self::conclusion(git, &file.path, file.blob) {
-                Ok(read) => conclusion = Some(read).filter(|end| end.reopened.is_none()),
+                Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
             FileRole::Node(id) => {

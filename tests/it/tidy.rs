@@ -301,7 +301,7 @@ fn nothing_but_assess_grades_an_answer() {
     let spells =
         |of: &str, code: &str| sources().iter().any(|source| source.part() == of && source.spells(code));
     // So that the question is visible there.
-    assert!(spells("ruleset", "Grade::SelfChecked") && spells("assess", "rules.confirming("));
+    assert!(spells("ruleset", "Grade::SelfChecked") && spells("assess", "rules.premises("));
     for source in sources() {
         // `decide` judges calls by the rules, and `assess` determines the consequences.
         if ["assess", "decide", "ruleset"].contains(&source.part()) {

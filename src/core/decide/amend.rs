@@ -259,7 +259,7 @@ fn of_conclusion(
         diagnostics.errors.push(nothing_given());
         return Err(Rejection { errors: diagnostics.errors });
     }
-    let Some(end) = investigation.conclusion().filter(|end| end.conclusion.is_some()) else {
+    let Some(end) = investigation.end().filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
             .suggest("Give one with tot_end, or name a node in `nodeId`.")
             .for_people("Give one with `tot end`, or name a node.")

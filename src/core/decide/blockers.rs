@@ -124,7 +124,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
 pub fn outdated(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let rests_on = |answer: &Arc<Node>, node: &Node| {
         let premises = rules.premises(investigation, &answer.id);
-        premises.iter().any(|it| it.node.id == node.id && it.kind != PremiseKind::Confirmation)
+        premises.iter().any(|it| it.node.id == node.id && !matches!(it.kind, PremiseKind::Confirmation(_)))
     };
     let changed = investigation.nodes().filter_map(|node| {
         let (on, what) = rules.changed_link(investigation, node)?;

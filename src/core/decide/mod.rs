@@ -25,7 +25,11 @@ pub mod references;
 pub mod run;
 pub mod start;
 
-use crate::domain::{Code, Diagnostic, Event, Investigation, Warning, Wording};
+use std::sync::Arc;
+
+use crate::domain::{
+    Caller, Code, Conclusion, Diagnostic, Event, Investigation, Reopening, Timestamp, Warning, Wording,
+};
 use crate::ruleset::EffectiveRules;
 pub use crate::ruleset::rules::quality;
 use crate::ruleset::rules::{CallDiagnostics, secrets};
@@ -66,6 +70,18 @@ impl From<Diagnostic> for Rejection {
     }
 }
 
+/// Returns the conclusion in force as a call stores it that reopens the investigation.
+fn reopened(
+    investigation: &Investigation,
+    at: Timestamp,
+    agent_id: Option<String>,
+    reason: Option<String>,
+) -> Option<Arc<Conclusion>> {
+    let end = investigation.end_in_force()?;
+    let reopening = Reopening { at, agent_id, caller: Caller::default(), reason };
+    Some(Arc::new(Conclusion { reopened: Some(reopening), ..end.clone() }))
+}
+
 fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     match investigation.end_in_force() {
         None => Ok(()),
@@ -75,8 +91,8 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
         )
         .suggest(
             Wording::both(
-                "reclassify a node to an open state",
-                "give a node an open state with `tot amend --state`",
+                "propose a node with the reason in `reopen`, or reclassify a node to an open state",
+                "propose a node with `--reopen -m REASON`, or give a node an open state with `tot amend --state`",
             )
             .map(|how| format!("To continue it, {how}; otherwise start a new investigation.")),
         )

@@ -124,7 +124,7 @@ pub enum NextStep {
     Wait(NodeId, Claim),
     /// Meet a condition that prevents ending. No proposal meets it, or only somebody else can.
     Settle(Diagnostic),
-    /// The investigation has ended. A node in an open state would reopen it.
+    /// The investigation has ended. A proposal with a reason would reopen it.
     Reopen,
 }
 
@@ -279,10 +279,10 @@ impl NextStep {
             }
             NextStep::Settle(blocker) => blocker.text(),
             NextStep::Reopen => Wording::both(
-                "To reopen it, change a node to an open state with tot_reclassify.",
+                "tot_propose with `reopen` reopens it, as does tot_reclassify with an open state.",
                 format!(
-                    "`{}` with an open state reopens it.",
-                    command("tot amend", investigation, "NODE --state STATE")
+                    "`{}` reopens it.",
+                    command("tot propose", investigation, "TITLE --reopen -m REASON")
                 ),
             )
             .map(|how| format!("The investigation has ended. {how}")),
@@ -300,7 +300,7 @@ impl Plan {
             planned_action: task.planned_action.clone(),
             covers: Vec::new(),
         });
-        Propose { nodes: nodes.collect(), withdraw: Vec::new() }
+        Propose { nodes: nodes.collect(), ..Propose::default() }
     }
 }
 
@@ -404,7 +404,7 @@ pub fn propose_next(
         Some(nodes) => {
             // The reply contains a plan, which must not fail once the nodes are stored.
             number_of_tasks(plan.max_tasks)?;
-            Propose { nodes: nodes.to_vec(), withdraw: Vec::new() }
+            Propose { nodes: nodes.to_vec(), ..Propose::default() }
         }
         None => {
             let plan = next(investigation, rules, plan, now)?;

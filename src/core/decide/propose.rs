@@ -6,7 +6,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, quoted, refuse_if_ended};
+use super::{
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended, reopened,
+};
 use crate::domain::{
     Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Withdrawal, Wording,
 };
@@ -23,6 +25,8 @@ pub struct Propose {
     /// Pending ids to withdraw.
     #[serde(default)]
     pub withdraw: Vec<String>,
+    /// Why an ended investigation goes on with these nodes.
+    pub reopen: Option<String>,
 }
 
 /// A node that an agent plans to research, not yet validated. Agents see the field docs in the schema.
@@ -75,7 +79,10 @@ pub fn propose(
     request: Propose,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    refuse_if_ended(investigation)?;
+    let reason = not_blank(request.reopen);
+    if reason.is_none() || request.nodes.is_empty() {
+        refuse_if_ended(investigation)?;
+    }
     if request.nodes.is_empty() && request.withdraw.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no nodes to propose or withdraw.")
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
@@ -83,7 +90,8 @@ pub fn propose(
             .into());
     }
     let mut diagnostics = CallDiagnostics::default();
-    let withdrawn = withdrawn(investigation, &request, &mut diagnostics);
+    check_texts(rules, "", reason.as_deref().map(|text| ("reopen", text)), &mut diagnostics);
+    let withdrawn = withdrawn(investigation, &request.withdraw, &request.nodes, &mut diagnostics);
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
         check_texts(rules, &new.id, texts, &mut diagnostics);
@@ -118,7 +126,9 @@ pub fn propose(
     let withdrawn = withdrawn
         .map(|node| Arc::new(Node { withdrawn: Some(withdrawal.clone()), ..Node::clone(node) }))
         .collect();
-    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings: diagnostics.warnings })
+    let reopened = reason.and_then(|reason| reopened(investigation, now, None, Some(reason)));
+    let event = Event::Proposed { nodes, withdrawn, reopened };
+    Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {
@@ -128,18 +138,19 @@ fn is_committed(investigation: &Investigation, id: &str) -> bool {
 /// Returns the proposals to withdraw, in request order.
 fn withdrawn(
     investigation: &Investigation,
-    request: &Propose,
+    withdraw: &[String],
+    nodes: &[NewNode],
     diagnostics: &mut CallDiagnostics,
 ) -> Vec<NodeId> {
     let mut withdrawn: Vec<NodeId> = Vec::new();
-    for text in &request.withdraw {
+    for text in withdraw {
         let pending = text
             .parse::<NodeId>()
             .ok()
             .filter(|id| investigation.node(id).is_some_and(|node| node.is_pending()));
         match pending {
             Some(id) if withdrawn.contains(&id) => {}
-            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => diagnostics.refuse(
+            Some(id) if nodes.iter().any(|node| node.id == id.as_str()) => diagnostics.refuse(
                 Code::DuplicateInBatch,
                 &id,
                 format!("{id} is proposed and withdrawn in one call."),

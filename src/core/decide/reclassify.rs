@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::backing::seen;
 use super::commit::NewVerification;
-use super::{Decision, Rejection, check_texts, not_blank, quoted, to_warning, trimmed};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, reopened, to_warning, trimmed};
 use crate::domain::{
-    Caller, Change, Classification, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
-    Reclassification, Reopening, Timestamp, Transition, Wording,
+    Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification,
+    Timestamp, Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -109,15 +109,7 @@ pub fn reclassify(
         }));
     }
     let change = after.classification.as_ref().and_then(|it| it.reclassified.last());
-    let reopened = investigation.conclusion().filter(|_| ended).map(|end| {
-        let reopening = change.map(|change| Reopening {
-            at,
-            agent_id: change.agent_id.clone(),
-            caller: Caller::default(),
-            reason: change.reason.clone(),
-        });
-        Arc::new(Conclusion { reopened: reopening, ..end.clone() })
-    });
+    let reopened = change.and_then(|it| reopened(investigation, at, it.agent_id.clone(), it.reason.clone()));
     let after = Arc::new(after);
     let next = investigation.with(&[Change::Node(Arc::clone(&after))]);
     let transitions = confirmations(&next, rules, now);

@@ -19,7 +19,7 @@ pub enum Change {
     NodeRemoved(NodeId),
     /// `conclusion.yaml` was written.
     Concluded(Arc<Conclusion>),
-    /// The state change that reopened the investigation was written to `conclusion.yaml`.
+    /// The call that reopened the investigation was written to `conclusion.yaml`.
     Reopened(Arc<Conclusion>),
     /// A comment's file was written.
     Comment(Arc<Comment>),
@@ -42,6 +42,8 @@ pub enum Event {
         nodes: Vec<Arc<Node>>,
         /// The withdrawn proposals.
         withdrawn: Vec<Arc<Node>>,
+        /// The former conclusion, if the call reopened an ended investigation.
+        reopened: Option<Arc<Conclusion>>,
     },
     /// The effect of `tot_next` with a claim.
     Claimed {
@@ -121,7 +123,8 @@ impl Event {
         match &mut self {
             // These events store no findings. Their commit message names the caller.
             Event::Claimed { .. } | Event::Released { .. } | Event::Attached { .. } => {}
-            Event::Proposed { withdrawn, .. } => {
+            Event::Proposed { withdrawn, reopened, .. } => {
+                reopened_by(reopened, caller);
                 for node in withdrawn {
                     let withdrawal = Arc::make_mut(node).withdrawn.as_mut();
                     withdrawal.into_iter().for_each(|it| it.caller.clone_from(caller));
@@ -137,11 +140,7 @@ impl Event {
                 }
             }
             Event::Reclassified { transition, reopened, .. } => {
-                if let Some(reopening) =
-                    reopened.as_mut().and_then(|end| Arc::make_mut(end).reopened.as_mut())
-                {
-                    reopening.caller.clone_from(caller);
-                }
+                reopened_by(reopened, caller);
                 let classification = &mut Arc::make_mut(&mut transition.node).classification;
                 if let Some(change) = classification.as_mut().and_then(|it| it.reclassified.last_mut()) {
                     change.by = Author::Caller(caller.clone());
@@ -172,7 +171,10 @@ impl Event {
     pub fn changes(&self) -> Vec<Change> {
         let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
         match self {
-            Event::Proposed { nodes, withdrawn } => withdrawn.iter().chain(nodes).map(node).collect(),
+            Event::Proposed { nodes, withdrawn, reopened } => {
+                let reopened = reopened.iter().cloned().map(Change::Reopened);
+                withdrawn.iter().chain(nodes).map(node).chain(reopened).collect()
+            }
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions, attachments } => {
                 // If a call commits a node and also a child that changes its state, the node is in both lists. The
@@ -194,6 +196,12 @@ impl Event {
                 runs.chain(attachments.iter().cloned().map(Change::Attached)).collect()
             }
         }
+    }
+}
+
+fn reopened_by(reopened: &mut Option<Arc<Conclusion>>, caller: &Caller) {
+    if let Some(reopening) = reopened.as_mut().and_then(|end| Arc::make_mut(end).reopened.as_mut()) {
+        reopening.caller.clone_from(caller);
     }
 }
 

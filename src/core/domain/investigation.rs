@@ -219,10 +219,15 @@ impl Investigation {
         self.conclusion.as_deref()
     }
 
-    /// Returns the conclusion, unless a merge added later research. In that case, the investigation continues and can
-    /// be ended again.
+    /// Returns the conclusion, unless the investigation was reopened since.
+    pub fn end(&self) -> Option<&Conclusion> {
+        self.conclusion().filter(|end| end.reopened.is_none())
+    }
+
+    /// Returns the conclusion, unless the investigation was reopened or a merge added later research. In these cases, the
+    /// investigation continues and can be ended again.
     pub fn end_in_force(&self) -> Option<&Conclusion> {
-        self.conclusion().filter(|end| self.last_research().is_none_or(|last| last <= end.ended_at))
+        self.end().filter(|end| self.last_research().is_none_or(|last| last <= end.ended_at))
     }
 
     /// Returns the time of the last proposal, commit or state change.
@@ -335,8 +340,9 @@ impl Investigation {
                 Change::Meta(meta) => next.meta = Arc::clone(meta),
                 Change::Node(node) => next.place(Arc::clone(node)),
                 Change::NodeRemoved(id) => next.remove(id),
-                Change::Concluded(conclusion) => next.conclusion = Some(Arc::clone(conclusion)),
-                Change::Reopened(_) => next.conclusion = None,
+                Change::Concluded(conclusion) | Change::Reopened(conclusion) => {
+                    next.conclusion = Some(Arc::clone(conclusion));
+                }
                 Change::Comment(comment) => {
                     Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
                 }

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Citation, ClaimHash, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
+use crate::text::one_line;
 
 /// A node. Without a classification, it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -177,8 +178,10 @@ pub struct Command {
     /// The command as typed.
     pub command: String,
     /// The exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The output, or the relevant part.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
@@ -401,15 +404,15 @@ pub struct Conclusion {
     /// All later changes to the conclusion, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedConclusion>,
-    /// The state change that reopened the investigation, if one did. The investigation then has no conclusion.
+    /// The call that reopened the investigation, if one did. The conclusion is then no longer in force.
     pub reopened: Option<Reopening>,
 }
 
-/// The state change that reopened an investigation.
+/// The state change or the proposal that reopened an investigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reopening {
-    /// The time of the state change.
+    /// The time of the call.
     pub at: Timestamp,
     /// The agent that requested it.
     pub agent_id: Option<String>,
@@ -467,6 +470,20 @@ pub enum StopReason {
     Enough,
     /// No step could make progress.
     Stuck,
+}
+
+impl Reopening {
+    /// Formats the reopening as `Reopened 2026-11-21T09:15:02.114Z by ann: Because of the log`.
+    pub fn line(&self) -> String {
+        let by = self.caller.by_line(self.agent_id.as_deref());
+        let by = if by.is_empty() { by } else { format!(" {by}") };
+        let why = self
+            .reason
+            .as_deref()
+            .map(|why| format!(": {}", one_line(why).trim_end_matches('.')))
+            .unwrap_or_default();
+        format!("Reopened {}{by}{why}", self.at)
+    }
 }
 
 impl Warning {

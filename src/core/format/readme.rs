@@ -108,7 +108,9 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
         let others = counted(end.other_conclusions.len(), "other end");
         let _ = write!(page, "**A merge has brought {others}: see [`{0}`](<{0}>).**\n\n", layout::CONCLUSION);
     }
-    if investigation.end_in_force().is_none() {
+    if let Some(reopened) = &end.reopened {
+        let _ = write!(page, "**{}.**\n\n", inline(&reopened.line(), 300));
+    } else if investigation.end_in_force().is_none() {
         page.push_str("**Ended, then continued: this end is not the last word.**\n\n");
     }
     let _ = write!(page, "## How far to trust it\n\n{}\n\n", assessment.found());

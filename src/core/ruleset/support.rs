@@ -84,7 +84,8 @@ impl EffectiveRules<'_> {
         investigation: &'i Investigation,
         premises: &[Premise<'i>],
     ) -> Option<(Vec<&'i NodeId>, &'static str)> {
-        let mut steps = premises.iter().filter(|premise| premise.kind != PremiseKind::Confirmation);
+        let mut steps =
+            premises.iter().filter(|premise| !matches!(premise.kind, PremiseKind::Confirmation(_)));
         steps.find_map(|step| {
             let (changed, what) = self.changed_link(investigation, step.node)?;
             Some((step.chain.iter().copied().chain([changed]).collect(), what))

@@ -119,7 +119,7 @@ pub(super) struct StatusFacts {
     min_rounds: u32,
     /// The time when the investigation ended; absent while it is open.
     ended_at: Option<String>,
-    /// `running`, `ended`, `stoppedEarly` or `continued`.
+    /// `running`, `ended`, `stoppedEarly`, `continued` or `reopened`.
     outcome: Option<assess::Outcome>,
     /// The verdict on the investigation, once it has ended.
     verdict: Option<Cow<'static, str>>,
@@ -321,7 +321,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
         ruleset: meta.ruleset.clone(),
         mode: meta.mode.clone(),
         min_rounds: meta.min_rounds,
-        ended_at: end.map(|end| end.ended_at.to_string()),
+        ended_at: investigation.end().map(|end| end.ended_at.to_string()),
         conclusion: end.and_then(|end| text(end.conclusion.as_deref()?, QUERY)),
         active_by_state: active,
         total_nodes: total,

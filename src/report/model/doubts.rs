@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::cards::{Card, Cards};
 use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
-use crate::domain::{Code, Node, NodeId};
+use crate::domain::{Code, Conclusion, Node, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
 use crate::ruleset::effective::list;
@@ -231,6 +231,7 @@ impl Cards<'_> {
         match end {
             None if owed > 0 => tell(&format!("It has not ended: {steps} left.")),
             None => tell("It has not ended."),
+            Some(Conclusion { reopened: Some(reopened), .. }) => tell(&format!("{}.", reopened.line())),
             Some(end) if end.stopped.is_some() => {
                 let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
                 tell(&format!("It was stopped early ({why}): {steps} skipped."));
@@ -241,7 +242,7 @@ impl Cards<'_> {
             Some(_) => {}
         }
         if let Some(end) = end {
-            if self.investigation.end_in_force().is_none() {
+            if self.investigation.end().is_some() && self.investigation.end_in_force().is_none() {
                 tell("Research continued after it ended.");
             }
             if end.conclusion.is_none() {

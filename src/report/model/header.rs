@@ -139,7 +139,7 @@ pub(super) fn header(
             id: meta.id.to_string(),
             title: meta.title.clone(),
             query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
-            ended: conclusion.is_some(),
+            ended: investigation.end().is_some(),
             started_at: Time::of(meta.started_at),
             ended_at: conclusion.map(|end| Time::of(end.ended_at)),
             objections: assessment.open.len(),

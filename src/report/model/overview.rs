@@ -13,8 +13,7 @@ use super::comments::{CommentThreads, Thread};
 use super::doubts::{Doubt, Doubts, NoteKind};
 use super::node::client;
 use super::runs::{RunView, RunViews};
-use super::sign_offs::SignOffMark;
-use crate::assess::{Answer, Signed, Verdict, VerdictLine, VerdictSubject, newest_runs};
+use crate::assess::{Answer, Verdict, VerdictLine, VerdictSubject, newest_runs};
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
 use crate::markdown;
@@ -22,8 +21,7 @@ use crate::report::ReportInput;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
 use crate::service::project::Drift;
-use crate::service::signoff::{SignOffDecision, SignOffState};
-use crate::text::{counted, one_line, shorten, telling_sentence};
+use crate::text::{counted, shorten, telling_sentence};
 
 /// The maximum length of the lead, in characters.
 const LEAD: usize = 480;

@@ -118,7 +118,7 @@ fn one_commit(
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
     let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());
-    if subject.snapshot.investigation.conclusion().is_some()
+    if subject.snapshot.investigation.end().is_some()
         && let Some(end) = end.filter(|entry| is_end(entry))
         && !end.tags.iter().any(|tag| tag.starts_with(ENDED))
     {

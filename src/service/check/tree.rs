@@ -254,7 +254,7 @@ impl TreeCheck<'_> {
 
     /// Checks that a call could have ended the investigation in this state.
     fn end(&mut self) {
-        let Some(conclusion) = self.investigation.conclusion() else { return };
+        let Some(conclusion) = self.investigation.end() else { return };
         let subject = self.subject;
         let line = |key: &str| subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
         // An early conclusion records its skipped steps itself. Only a merge can add research done after the

@@ -98,7 +98,7 @@ pub struct ProposeAdvice {
 /// Describes stored proposals.
 pub fn proposed(written: &Written) -> (ReplyFields, ProposeBody, ProposeAdvice) {
     let (approved, withdrawn) = match &written.decision.event {
-        Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
+        Some(Event::Proposed { nodes, withdrawn, .. }) => (nodes.as_slice(), withdrawn.as_slice()),
         _ => Default::default(),
     };
     let body = ProposeBody {

@@ -90,7 +90,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
             LegalCall::Propose(_) => table.propose(plan.proposal()),
             LegalCall::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
-                table.propose(Propose { nodes: Vec::new(), withdraw })
+                table.propose(Propose { withdraw, ..Propose::default() })
             }
             LegalCall::Commit(nodes) => committed(&mut table, agent, nodes),
             LegalCall::Reclassify(change) => table.reclassify(Reclassify {

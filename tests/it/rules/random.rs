@@ -179,6 +179,7 @@ impl Bench {
                 let request = Propose {
                     nodes: ids.into_iter().map(node).collect(),
                     withdraw: withdraw.iter().map(|at| pick(&pending, *at)).collect(),
+                    reopen: withdraw.map(|_| "It was doubted.".into()),
                 };
                 self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
                     propose(investigation, rules, request.clone(), now)

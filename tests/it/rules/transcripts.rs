@@ -95,7 +95,7 @@ impl Table {
             "sleep" => self.sleep(items[0].as_i64().unwrap()),
             "grow" => {
                 let nodes = items.iter().map(|item| new(&short(item, "nodeId", "state")["nodeId"])).collect();
-                let proposed = self.propose(Propose { nodes, withdraw: Vec::new() });
+                let proposed = self.propose(Propose { nodes, ..Propose::default() });
                 self.sleep(60);
                 let committed = proposed.and_then(|_| self.commit(items.iter().map(result).collect()));
                 return committed.map_or_else(|refused| said(Err(refused)), |_| String::new());
@@ -124,7 +124,7 @@ impl Table {
                 let nodes = items.iter().filter(|item| item["withdraw"].is_null()).map(new).collect();
                 let withdraw = items.iter().filter_map(|item| item["withdraw"].as_array()).flatten();
                 let withdraw = withdraw.map(|id| id.as_str().unwrap().to_owned()).collect();
-                self.propose(Propose { nodes, withdraw })
+                self.propose(Propose { nodes, withdraw, reopen: None })
             }
             "commit" => self.commit(items.iter().map(result).collect()),
             "reclassify" => {
@@ -194,7 +194,7 @@ impl Table {
             }
             "verdict" => {
                 let found = self.assessment();
-                lines.push(format!("{}. {}", found.top(), found.found()));
+                lines.push(format!("{}. {}", found.in_short(), found.found()));
                 for answer in found.answers.iter().chain(&found.refuted) {
                     let why: Vec<&str> = answer.because_of().into_iter().map(NodeId::as_str).collect();
                     let line = format!("{}: {} ({})", answer.node.id, answer.words(), why.join(", "));

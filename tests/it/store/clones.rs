@@ -386,7 +386,7 @@ impl Team {
         let mut seen = BTreeSet::new();
         nodes.retain(|node| seen.insert(node.id.clone()));
         let withdraw = self.random.of(pending).filter(|_| self.random.one_in(5));
-        Propose { nodes, withdraw: withdraw.map(ToString::to_string).into_iter().collect() }
+        Propose { nodes, withdraw: withdraw.map(ToString::to_string).into_iter().collect(), reopen: None }
     }
 
     /// A file of the user's own.

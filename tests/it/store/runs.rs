@@ -52,7 +52,7 @@ impl Place {
 
     fn propose(&self, id: &str, title: &str) {
         let node = NewNode { id: id.into(), title: title.into(), ..NewNode::default() };
-        let request = Propose { nodes: vec![node], withdraw: Vec::new() };
+        let request = Propose { nodes: vec![node], ..Propose::default() };
         self.service.propose(&self.session, request, &Caller::default()).ok().unwrap();
     }
 

@@ -139,7 +139,7 @@ impl<'r> Play<'r> {
                     covers: Vec::new(),
                 })
                 .collect(),
-            withdraw: Vec::new(),
+            ..Propose::default()
         };
         self.take(|investigation, rules, at| propose(investigation, rules, request, at)).unwrap();
         let states: Vec<_> =
@@ -167,7 +167,7 @@ impl<'r> Play<'r> {
             }
             LegalCall::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
-                let request = Propose { nodes: Vec::new(), withdraw };
+                let request = Propose { withdraw, ..Propose::default() };
                 self.take(|investigation, rules, at| propose(investigation, rules, request, at))
             }
             LegalCall::Commit(nodes) => self.close(nodes),
@@ -267,7 +267,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
                 planned_action: String::new(),
                 covers: Vec::new(),
             };
-            let request = Propose { nodes: vec![node], withdraw: Vec::new() };
+            let request = Propose { nodes: vec![node], ..Propose::default() };
             // The id may already be in use.
             let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
@@ -296,8 +296,10 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         }
         let pending: Vec<String> = play.investigation.pending().map(|node| node.id.to_string()).collect();
         if !pending.is_empty() && random.below(4) == 0 {
-            let request =
-                Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
+            let request = Propose {
+                withdraw: vec![pending[random.below(pending.len())].clone()],
+                ..Propose::default()
+            };
             // A withdrawal that would leave too few roots is refused.
             let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }

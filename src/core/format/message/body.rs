@@ -13,12 +13,16 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
     let mut body = String::new();
     let entry = |id: &NodeId, text: &str| format!("{id} {}\n", line(text, 300));
     match event {
-        Event::Proposed { nodes, withdrawn } => {
+        Event::Proposed { nodes, withdrawn, reopened } => {
             for node in nodes {
                 body.push_str(&entry(&node.id, &node.title));
             }
             for node in withdrawn {
                 body.push_str(&entry(&node.id, &format!("(withdrawn) {}", node.title)));
+            }
+            let reopening = reopened.as_ref().and_then(|end| end.reopened.as_ref());
+            if let Some(reason) = reopening.and_then(|reopening| reopening.reason.as_deref()) {
+                body.push_str(&format!("\n{}\n", block(reason)));
             }
         }
         Event::Claimed { nodes } | Event::Released { nodes } => {

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use super::{SUBJECT_MAX, line};
 use crate::assess::Assessment;
 use crate::domain::{
-    Amendment, Change, Comment, CommentKind, Event, Investigation, Node, Run, RunKind, Transition,
+    Amendment, Change, Comment, CommentKind, Conclusion, Event, Investigation, Node, Run, RunKind, Transition,
 };
 use crate::ruleset::EffectiveRules;
 use crate::text::counted;
 
 pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String {
     match event {
-        Event::Proposed { nodes, withdrawn } => {
+        Event::Proposed { nodes, withdrawn, reopened } => {
             let propose = listed("Propose", ids(nodes));
             let withdraw = listed("Withdraw", ids(withdrawn));
-            match (nodes.is_empty(), withdrawn.is_empty()) {
+            let proposed = match (nodes.is_empty(), withdrawn.is_empty()) {
                 (_, true) => propose,
                 (true, false) => withdraw,
                 (false, false) => format!("{propose}; w{}", &withdraw[1..]),
-            }
+            };
+            proposed + reopening(reopened.as_deref())
         }
         Event::Claimed { nodes } => {
             let agent =
@@ -38,7 +39,7 @@ pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Ev
             )
         }
         Event::Reclassified { transition, transitions, reopened } => {
-            let reopened = if reopened.is_some() { ", reopening the investigation" } else { "" };
+            let reopened = reopening(reopened.as_deref());
             let Transition { node, from, to, .. } = transition;
             format!("Reclassify {} {from}→{to}{}{reopened}", node.id, transition_list(transitions))
         }
@@ -98,6 +99,10 @@ pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Ev
             }
         },
     }
+}
+
+fn reopening(reopened: Option<&Conclusion>) -> &'static str {
+    if reopened.is_some() { ", reopening the investigation" } else { "" }
 }
 
 fn ids(nodes: &[Arc<Node>]) -> impl Iterator<Item = String> {

@@ -9,7 +9,7 @@ use crate::domain::{Caller, Code, CommentKind, Diagnostic, Event, Node, NodeId, 
 
 pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &Caller) {
     let (tool, nodes, agents): (_, Vec<&NodeId>, Vec<&str>) = match event {
-        Event::Proposed { nodes, withdrawn } => {
+        Event::Proposed { nodes, withdrawn, .. } => {
             ("tot_propose", nodes.iter().chain(withdrawn).map(|node| &node.id).collect(), Vec::new())
         }
         Event::Claimed { nodes } => (
