@@ -14,7 +14,7 @@ use crate::service::reply::{self, Advised, EndAdvice, EndAnswer, EndBody, NodeSu
 use crate::text::{counted, one_line, shorten};
 
 /// End an investigation with your conclusion, once no required steps remain. The commit gets a tag such as ended/1. To reopen the
-/// investigation, give a node an open state with `tot amend --state`.
+/// investigation, propose a node with `tot propose --reopen`.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct EndArguments {

@@ -284,6 +284,7 @@ sessions! {
     #[cfg(target_os = "linux")]
     report__open_the_browser
     propose__a_title_is_enough
+    propose__reopens_the_end
     remote__a_second_one
     report__of_a_folder_and_of_an_id
     report__what_cannot_be_shown

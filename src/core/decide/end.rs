@@ -207,10 +207,10 @@ fn end_again(
         let message = format!("The investigation already ended at {}; nothing was stored.", ended.ended_at);
         Diagnostic::new(Code::AlreadyEnded, message).suggest(
             Wording::both(
-                "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To continue, reclassify a node \
-                 to an open state, then end the investigation again.",
-                "`tot amend --conclusion` changes what is stored. To continue, give a node an open state with `tot amend \
-                 --state`, then end the investigation again.",
+                "To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To continue, call tot_propose \
+                 with `reopen`, then end the investigation again.",
+                "`tot amend --conclusion` changes what is stored. To continue, use `tot propose --reopen -m REASON`, then \
+                 end the investigation again.",
             ),
         )
     });

@@ -65,7 +65,7 @@ codes! {
     AmbiguousSession "AMBIGUOUS_SESSION" "several investigations match, or one id is in two folders"
     InvalidArgument "INVALID_ARGUMENT" "an invalid argument"
     UnknownRuleset "UNKNOWN_RULESET" "no ruleset with that name"
-    InvestigationEnded "INVESTIGATION_ENDED" "reclassify to an open state to reopen it"
+    InvestigationEnded "INVESTIGATION_ENDED" "propose with `reopen`, or reclassify to an open state"
     TextTooLong "TEXT_TOO_LONG" "a title or text exceeds its limit"
     EmptyBatch "EMPTY_BATCH" "nothing to do"
     DuplicateInBatch "DUPLICATE_IN_BATCH" "the call names an id twice"
