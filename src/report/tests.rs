@@ -35,7 +35,7 @@ use crate::domain::{
 use crate::json::NodeJson;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::service::project::{Drift, Forge, ProjectEvidence};
-use crate::store::{CommitId, Fault, Relation, Size};
+use crate::store::{Checksum, CommitId, Fault, Relation};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -1001,6 +1001,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         happenings.into_iter().enumerate().map(|(at, (minutes, happenings, subject))| HistoryEntry {
             commit: commit(at),
             parents: (at > 0).then(|| commit(at - 1)).into_iter().collect(),
+            checksum: Checksum::Valid,
             author_name: "Ada Lovelace".to_owned(),
             author_email: "ada@example.org".to_owned(),
             at: time(minutes),
@@ -1021,11 +1022,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         path: PathBuf::from(format!("/investigations/{id}")),
         head: commit(number - 1),
         branch: Some("main".to_owned()),
-        investigation: Arc::new(investigation),
-        ruleset: Ok(Arc::new(builtin::all()[0].clone())),
-        faults: Vec::new(),
-        size: Size::default(),
-        first: None,
+        ..Snapshot::without_repository(investigation, builtin::all()[0].clone())
     };
     ReportInput::new(snapshot, history)
 }

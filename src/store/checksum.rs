@@ -22,19 +22,22 @@
 //! ```
 //!
 //! `git rebase` and `git cherry-pick` keep a checksum valid unless another commit changed one of its files. `--amend`,
-//! a squash and an edit of the message break it. A commit without a valid checksum was edited by hand. A merge commit by
-//! git has none, so its files are compared with those of its parents: [`merged_by_hand`].
+//! a squash and an edit of the message break it. A commit without a valid checksum was edited by hand ([`edits`]). A merge
+//! commit by git has none, so its files are compared with those of its parents ([`merged_by_hand`]). What a squash took over
+//! from calls is known once both are merged ([`is_taken_over`]).
 
-use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::git::{CommitId, Git, RawChange, RawCommit};
-use super::hands::{is_judged, is_marked};
+use super::git::{BlobId, CommitId, Descent, Git, RawChange, RawCommit, TreeFile};
 use super::join::{self, flat, merge_commits};
-use super::{Store, StoreError, merges};
-use crate::store::snapshot::trailers;
+use super::{StoreError, snapshot::trailers};
+use crate::domain::{Caller, Person};
+use crate::format::layout::{self, FileRole};
+use crate::format::{comment_file, conclusion_file, node_file, run_file};
+use crate::merge::markers;
+use crate::yaml::YamlError;
 
 /// The key of the trailer.
 pub const CHECKSUM: &str = "Tot-Checksum";
@@ -52,47 +55,106 @@ pub enum Checksum {
     Unchecked,
 }
 
-/// A commit and its checksum.
+/// A change to a file that affects the verdict, by a commit that is not as `tot` made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckedCommit {
+pub struct Edit {
     /// The commit.
     pub commit: CommitId,
-    /// Whether the commit is as `tot` made it.
-    pub checksum: Checksum,
-    /// The files that affect the verdict and that the commit changed by hand.
-    pub by_hand: Vec<String>,
+    /// Its author, or `None` if git had no name for them.
+    pub author: Option<Person>,
+    /// The path of the file.
+    pub path: String,
+    /// The file in each parent of the commit.
+    pub(super) before: Vec<Option<BlobId>>,
+    /// The file in the commit.
+    pub(super) after: Option<BlobId>,
 }
 
-impl Store {
-    /// Checks the checksums of a commit and its ancestors. Unreadable commits are omitted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn checksums(&self, path: &Path, head: CommitId) -> Result<Vec<CheckedCommit>, StoreError> {
-        let git = self.open(path)?;
-        let ends: HashSet<CommitId> = git.shallow_boundary()?.into_iter().collect();
-        let (mut checked, mut seen, mut next) = (Vec::new(), HashSet::new(), vec![head]);
-        while let Some(commit) = next.pop() {
-            if !seen.insert(commit) {
-                continue;
-            }
-            if ends.contains(&commit) {
-                checked.push(CheckedCommit { commit, checksum: Checksum::Unchecked, by_hand: Vec::new() });
-                continue;
-            }
-            let Ok(raw) = git.raw_commit(commit) else { continue };
-            next.extend(&raw.parents);
-            let checksum = checksum(&raw);
-            let by_hand = match raw.parents.as_slice() {
-                _ if checksum == Checksum::Valid => Vec::new(),
-                [] | [_] => judged(&raw).collect(),
-                parents => merged_by_hand(&git, commit, parents)?,
-            };
-            checked.push(CheckedCommit { commit, checksum, by_hand });
-        }
-        Ok(checked)
+impl Edit {
+    /// Returns whether the content is new, and not that of a parent of a merge.
+    pub(super) fn is_new(&self) -> bool {
+        self.before.len() < 2 || !self.before.contains(&self.after)
     }
+
+    /// Returns whether this person is the author.
+    pub(super) fn is_by(&self, person: &Person) -> bool {
+        let is_address = |email: &String, own: &Person| {
+            own.email.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(email))
+        };
+        let is_it = |own: &Person| {
+            own.name == person.name && person.email.as_ref().is_none_or(|email| is_address(email, own))
+        };
+        self.author.as_ref().is_some_and(is_it)
+    }
+
+    /// Returns the author as a caller.
+    pub(super) fn caller(&self) -> Option<Caller> {
+        self.author.clone().map(|person| Caller { person: Some(person), ..Caller::default() })
+    }
+}
+
+/// Returns the changes by hand in a commit. In a shallow clone, a merge whose sides have no common commit is unchecked.
+pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec<Edit>, StoreError> {
+    let raw = git.raw_commit(commit)?;
+    if checksum(&raw) == Checksum::Valid {
+        return Ok(Vec::new());
+    }
+    let paths = match raw.parents.as_slice() {
+        [] | [_] => {
+            let paths = raw.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned());
+            paths.filter(|path| is_judged(path)).collect()
+        }
+        parents => merged_by_hand(git, commit, parents, is_shallow)?,
+    };
+    let info = git.commit_info(commit)?;
+    let email = Some(info.author_email.clone()).filter(|email| !email.is_empty());
+    let author = (!info.has_no_author()).then(|| Person { name: info.author_name, email });
+    let mut edits = Vec::new();
+    for path in paths {
+        let before = match raw.parents.as_slice() {
+            [] => vec![None],
+            parents => parents.iter().map(|it| git.blob_at(*it, &path)).collect::<Result<_, _>>()?,
+        };
+        let after = git.blob_at(commit, &path)?;
+        edits.push(Edit { commit, author: author.clone(), path, before, after });
+    }
+    Ok(edits)
+}
+
+/// Returns an edit of each file at `head`, for a commit with too many changes to check.
+pub(super) fn all_edits(git: &Git, commit: CommitId, head: CommitId) -> Vec<Edit> {
+    let files = git.files(head).unwrap_or_default().into_iter().filter(|file| is_judged(&file.path));
+    let edit = |file: TreeFile| {
+        let TreeFile { path, blob, .. } = file;
+        Edit { commit, author: None, path, before: Vec::new(), after: Some(blob) }
+    };
+    files.map(edit).collect()
+}
+
+/// Returns whether a merge shows that an edit took over what calls on the other side had made, as a squash does: it
+/// changed the file from the version that both sides had in common to the version of the other side.
+pub(super) fn is_taken_over(
+    git: &Git,
+    edit: &Edit,
+    merge: CommitId,
+    sides: &[CommitId],
+) -> Result<bool, StoreError> {
+    let ([one, other], [before]) = (sides, edit.before.as_slice()) else { return Ok(false) };
+    for side in [one, other] {
+        if *before == edit.after || git.blob_at(*side, &edit.path)? != edit.after {
+            continue;
+        }
+        let bases = git.merge_bases(*one, &[*other])?;
+        let is_before = |base: &CommitId| git.blob_at(*base, &edit.path).is_ok_and(|blob| blob == *before);
+        if !bases.is_empty()
+            && bases.iter().all(is_before)
+            && git.descent(edit.commit, *side)? == Descent::No
+            && git.descent(edit.commit, merge)? == Descent::Yes
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the message of a new commit with its checksum as the last trailer.
@@ -107,7 +169,8 @@ pub(super) fn sealed(commit: &RawCommit) -> Vec<u8> {
     message
 }
 
-fn checksum(commit: &RawCommit) -> Checksum {
+/// Checks the checksum of a commit.
+pub(super) fn checksum(commit: &RawCommit) -> Checksum {
     let lines = commit.message.split_inclusive(|byte| *byte == b'\n');
     let (mut at, mut last) = (0, None);
     for line in lines {
@@ -141,42 +204,44 @@ fn digest(commit: &RawCommit, message: &[u8]) -> String {
     format!("1-{digits}")
 }
 
-fn judged(commit: &RawCommit) -> impl Iterator<Item = String> {
-    let paths = commit.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned());
-    paths.filter(|path| is_judged(path))
-}
-
-/// Returns the files in a merge commit by git that neither are as in a parent nor as the merge of the parents by node.
-/// A file as in a parent that had not changed it takes back the change of the other.
-fn merged_by_hand(git: &Git, commit: CommitId, parents: &[CommitId]) -> Result<Vec<String>, StoreError> {
-    let mut paths = BTreeSet::new();
+/// Returns the files in a merge commit by git that are neither as in the only parents that changed them nor as the merge of
+/// the parents by node.
+fn merged_by_hand(
+    git: &Git,
+    commit: CommitId,
+    parents: &[CommitId],
+    is_shallow: bool,
+) -> Result<Vec<String>, StoreError> {
+    let [first, others @ ..] = parents else { return Ok(Vec::new()) };
+    let (mut paths, mut bases) = (BTreeSet::new(), BTreeSet::new());
     for parent in parents {
         let changes = git.diff(Some(*parent), commit)?.into_iter().map(|change| change.path);
         paths.extend(changes.filter(|path| is_judged(path)));
     }
-    let mut bases = BTreeSet::new();
-    let [first, others @ ..] = parents else { return Ok(Vec::new()) };
     for (number, other) in others.iter().enumerate() {
-        bases.extend(git.merge_bases(*other, &parents[..=number])?);
+        let common = git.merge_bases(*other, &parents[..=number])?;
+        if common.is_empty() && is_shallow {
+            return Ok(Vec::new());
+        }
+        bases.extend(common);
     }
-    let mut unlike = Vec::new();
+    let mut unlike = BTreeMap::new();
     for path in paths {
         let blob = |commit: &CommitId| git.blob_at(*commit, &path);
         let now = blob(&commit)?;
-        let mut is_taken = false;
-        for parent in parents {
-            let mut is_new = false;
-            for base in &bases {
-                is_new |= blob(base)? != now;
-            }
-            is_taken |= blob(parent)? == now && is_new;
+        let mut before = bases.iter().map(blob).collect::<Result<BTreeSet<_>, _>>()?;
+        if before.is_empty() {
+            before.insert(None);
         }
-        if !is_taken {
-            unlike.push(path);
+        // If the common commits differ, nobody knows who changed the file.
+        let is_changed = |side: &Option<BlobId>| before.len() > 1 || !before.contains(side);
+        let sides = parents.iter().map(blob).collect::<Result<BTreeSet<_>, _>>()?;
+        if !sides.into_iter().filter(is_changed).eq([now]) {
+            unlike.insert(path, now);
         }
     }
     if unlike.is_empty() {
-        return Ok(unlike);
+        return Ok(Vec::new());
     }
     let mut made = flat(git, commit)?;
     made.retain(|path, _| is_judged(path));
@@ -184,25 +249,43 @@ fn merged_by_hand(git: &Git, commit: CommitId, parents: &[CommitId]) -> Result<V
         [other] => merge_commits(git, [*first, *other], is_judged, Some(&made))?.ok(),
         _ => None,
     };
-    let Some((files, contents, _)) = merged else { return Ok(unlike) };
+    let Some((files, contents, _)) = merged else { return Ok(unlike.into_keys().collect()) };
     let text = |content: Vec<u8>| String::from_utf8(content).ok();
     let mut by_hand = Vec::new();
-    for path in unlike {
-        let now = match made.get(&path) {
-            Some((blob, _)) => text(join::content(git, &contents, *blob)?),
-            None => None,
-        };
-        let then = match files.get(&path) {
-            Some((blob, _)) => text(join::content(git, &contents, *blob)?),
-            None => None,
-        };
-        // The commit that resolves a conflict is judged instead.
-        if !now.as_deref().is_some_and(is_marked) && !merges::is_same(&path, then.as_deref(), now.as_deref())
-        {
+    for (path, now) in unlike {
+        let now = now.map(|blob| join::content(git, &contents, blob)).transpose()?.and_then(text);
+        let then = files.get(&path).map(|(blob, _)| join::content(git, &contents, *blob));
+        let then = then.transpose()?.and_then(text);
+        // Markers are replaced by the merge of the parents.
+        let is_marked = now.as_deref().is_some_and(|text| markers::sides(text).is_some());
+        if !is_marked && !is_same(&path, then.as_deref(), now.as_deref()) {
             by_hand.push(path);
         }
     }
     Ok(by_hand)
+}
+
+/// Returns whether the file affects the verdict on an investigation.
+fn is_judged(path: &str) -> bool {
+    use FileRole::{Comment, Conclusion, Meta, Node, Ruleset, Run};
+    matches!(layout::file_role(path), Node(_) | Comment(_) | Run(_) | Conclusion | Meta | Ruleset)
+}
+
+/// Returns whether two versions of a file's text have the same meaning.
+fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
+    fn parses_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
+        let [one, other] = texts.map(|text| read(text).ok());
+        one.is_some() && one == other
+    }
+    let (Some(a), Some(b)) = (one, other) else { return one == other };
+    a == b
+        || match layout::file_role(path) {
+            FileRole::Node(_) => parses_same([a, b], node_file::read),
+            FileRole::Comment(_) => parses_same([a, b], comment_file::read),
+            FileRole::Run(_) => parses_same([a, b], run_file::read),
+            FileRole::Conclusion => parses_same([a, b], conclusion_file::read),
+            _ => false,
+        }
 }
 
 #[cfg(test)]

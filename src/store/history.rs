@@ -11,10 +11,12 @@ use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::sync::Arc;
 
-use super::git::{BlobId, CommitInfo, Git, PathChange};
-use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
+use super::checksum::{self, Checksum};
+use super::edited::FalseNames;
+use super::git::{BlobId, CommitInfo, Git, MAX_CHANGES, PathChange};
+use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
 use crate::domain::event::{comment_event, node_events, run_event};
-use crate::domain::{Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp};
+use crate::domain::{Conclusion, Happening, Investigation, Node, NodeId};
 use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 
@@ -47,7 +49,9 @@ pub(super) fn history(
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut files = HistoryFiles::new(git, &snapshot.investigation, budget).at(snapshot.head)?;
+    let nodes = current(git, snapshot.head, &snapshot.investigation)?;
+    let (investigation, false_names) = (&*snapshot.investigation, &*snapshot.false_names);
+    let mut files = HistoryFiles { git, investigation, budget, nodes, false_names };
     let mut entries: Vec<HistoryEntry> = Vec::new();
     let mut end = None;
     for commit in git.log(snapshot.head)? {
@@ -59,7 +63,8 @@ pub(super) fn history(
                 break;
             }
         };
-        let mut entry = files.entry(commit);
+        let mut entry = without_changes(commit);
+        changes(&mut files, &mut entry);
         entry.tags = tags.remove(&entry.commit).unwrap_or_default();
         let is_last = is_enough(&entry);
         entries.push(entry);
@@ -93,6 +98,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
     HistoryEntry {
         commit: commit.id,
         parents: commit.parents,
+        checksum: Checksum::Unchecked,
         author_name: commit.author_name,
         author_email: commit.author_email,
         at,
@@ -109,8 +115,17 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
 fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
     let texts = entry.message.len() + entry.author_name.len() + entry.author_email.len();
     files.cost(size_of::<HistoryEntry>() + texts);
-    let changes = match files.git.diff(entry.parents.first().copied(), entry.commit) {
-        Ok(changes) => changes,
+    let changes = match files.git.raw_commit(entry.commit) {
+        Ok(commit) if commit.changes.len() > MAX_CHANGES => {
+            entry.gaps.push(format!(
+                "The changes in this commit can't be read: it changed more than {MAX_CHANGES} files."
+            ));
+            return;
+        }
+        Ok(commit) => {
+            entry.checksum = checksum::checksum(&commit);
+            commit.changes.into_iter().filter_map(|change| change.path_change())
+        }
         Err(error) => {
             entry.gaps.push(format!("The changes in this commit can't be read: {}.", error.with_hint()));
             return;
@@ -234,37 +249,18 @@ type ReadResult<T> = Result<Arc<T>, Fault>;
 struct NoRoom;
 
 /// Reads and caches the files in a history. Each version of a node is read only once, although two commits refer to it.
-pub(super) struct HistoryFiles<'a> {
+struct HistoryFiles<'a> {
     git: &'a Git,
     investigation: &'a Investigation,
     budget: HistoryBudget,
     nodes: HashMap<(BlobId, NodeId), ReadResult<Node>>,
     /// The people disowned in the snapshot, and therefore also in its history.
-    disowned: HashSet<(Person, Timestamp)>,
+    false_names: &'a FalseNames,
 }
 
-impl<'a> HistoryFiles<'a> {
-    /// Creates an empty cache.
-    pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: HistoryBudget) -> Self {
-        let disowned = authors::disowned(investigation);
-        HistoryFiles { git, investigation, budget, nodes: HashMap::new(), disowned }
-    }
-
-    /// Adds the nodes at `head`, the investigation's commit.
-    pub(super) fn at(mut self, head: CommitId) -> Result<Self, StoreError> {
-        self.nodes = current(self.git, head, self.investigation)?;
-        Ok(self)
-    }
-
+impl HistoryFiles<'_> {
     fn cost(&mut self, bytes: usize) {
         self.budget.entries = self.budget.entries.saturating_sub(bytes);
-    }
-
-    /// Returns a commit's entry with its changes, within the budget.
-    pub(super) fn entry(&mut self, commit: CommitInfo) -> HistoryEntry {
-        let mut entry = without_changes(commit);
-        changes(self, &mut entry);
-        entry
     }
 
     fn node(
@@ -279,10 +275,9 @@ impl<'a> HistoryFiles<'a> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 reserve(self.git, &mut self.budget.texts, blob)?;
-                let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
-                let mut node = read::node(self.git, path, blob, id);
-                node.iter_mut().for_each(|node| node.visit_callers(authors::disowning(is_false)));
-                new.insert(node.map(Arc::new))
+                let mut node = read::node(self.git, path, blob, id).map(Arc::new);
+                node.iter_mut().for_each(|node| drop(self.false_names.disown_in_node(node)));
+                new.insert(node)
             }
         };
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
@@ -309,25 +304,17 @@ impl<'a> HistoryFiles<'a> {
     ) -> Result<Option<Arc<T>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
         reserve(self.git, &mut self.budget.texts, blob)?;
-        let mut read: Option<T> =
-            read::record(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
-        if let Some(read) = &mut read {
-            // Disown the author if git names a different one.
-            let Commenter { name, email, .. } = read.author();
-            let named = Person { name: name.clone(), email: email.clone() };
-            if self.disowned.contains(&(named, read.at())) {
-                read.author_mut().disown();
-            }
-        }
+        let mut read = read::record::<T>(self.git, path, blob, id).map(Arc::new);
+        read.iter_mut().for_each(|read| drop(self.false_names.disown_in_record(read)));
+        let read = read.map_err(|fault| faults.push(fault)).ok();
         let known = T::known(self.investigation, id);
-        Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
+        Ok(read.map(|read| known.filter(|known| **known == read).map_or(read, Arc::clone)))
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<ReadResult<Conclusion>, NoRoom> {
         reserve(self.git, &mut self.budget.texts, blob)?;
-        let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
         let mut end = read::conclusion(self.git, path, blob);
-        end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));
+        end.iter_mut().for_each(|end| drop(self.false_names.disown_in_conclusion(end)));
         Ok(end.map(Arc::new))
     }
 }

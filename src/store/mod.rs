@@ -24,24 +24,22 @@
 //! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
 //!   reachable from any branch.
 
-mod authors;
-mod calls;
 mod catalog;
 mod checksum;
+mod edited;
 mod error;
 pub mod git;
-mod hands;
 mod history;
 mod join;
 mod limits;
 pub mod list;
-mod merges;
 mod moved;
 mod read;
 mod resolve;
 mod sign_off;
 pub mod snapshot;
 mod sweep;
+mod terms;
 
 use std::collections::HashMap;
 use std::fs;
@@ -51,7 +49,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::{FindError, RootRemoved};
-pub use checksum::{CHECKSUM, CheckedCommit, Checksum};
+pub use checksum::{CHECKSUM, Checksum, Edit};
+pub use edited::FalseNames;
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain, WorkTree};
@@ -223,6 +222,8 @@ impl Store {
             faults: Vec::new(),
             size,
             first: Some(head),
+            edits: Arc::default(),
+            false_names: Arc::default(),
         };
         self.wrote(&snapshot);
         self.cache(&snapshot);
@@ -665,8 +666,8 @@ impl Store {
             .collect();
         let (commits, confirmed) = writer.commit(before.head, &texts, tag.as_ref(), |head| {
             after.head = head;
-            if !before.faults.is_empty() {
-                // This commit may fix earlier faults, so reread the state.
+            if !(before.faults.is_empty() && before.edits.is_empty()) {
+                // This commit may fix earlier faults and replace what was edited by hand, so reread the state.
                 let branch = before.branch.clone();
                 after = read::snapshot(writer.git(), &before.path, head, branch, Some(before))?;
             }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::edited::Past;
 pub(super) use super::git::FILE_MAX;
 use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
-use super::hands::Ancestry;
-use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, authors};
+use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, terms};
 use crate::domain::{
     Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
@@ -64,9 +64,9 @@ pub(super) fn of_tree(
     let unchanged = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
-    let past = Ancestry::read(git, heads, before)?;
-    // A person disowned because of another history may be confirmed by this one.
-    let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
+    let past = Past::read(git, heads, before)?;
+    // A merge may show that what a person was disowned of is theirs.
+    let holds = |by: &Caller| by.disowned.is_none();
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
@@ -138,8 +138,13 @@ pub(super) fn of_tree(
         .map_err(|fault| not_one(fault.to_string()))?;
     let mut ruleset =
         ruleset.unwrap_or_else(|| Err(Fault::new(layout::RULESET, None, "the ruleset is missing")));
-    past.disown(&mut nodes, &mut comments, &mut runs, &mut conclusion);
-    let are_terms_changed = past.terms(&mut meta, &mut ruleset, &mut faults);
+    let false_names = past.false_names();
+    let mut are_false: Vec<Fault> =
+        nodes.iter_mut().flat_map(|node| false_names.disown_in_node(node)).collect();
+    are_false.extend(comments.iter_mut().filter_map(|comment| false_names.disown_in_record(comment)));
+    are_false.extend(runs.iter_mut().filter_map(|run| false_names.disown_in_record(run)));
+    are_false.extend(conclusion.iter_mut().flat_map(|end| false_names.disown_in_conclusion(end)));
+    let are_terms_changed = terms::restore(git, past.first, heads[0], &mut meta, &mut ruleset, &mut faults);
     let (investigation, misplaced) = Investigation::from_facts(meta, nodes, conclusion);
     let misplaced =
         misplaced.into_iter().map(|fault| Fault::new(layout::node(&fault.node), None, fault.reason));
@@ -156,7 +161,7 @@ pub(super) fn of_tree(
         .with_attachments(attachments)
         .with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
-    faults.extend(authors::faults(&investigation));
+    faults.append(&mut are_false);
     // Removed files are still counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
@@ -168,6 +173,8 @@ pub(super) fn of_tree(
         ruleset: ruleset.map(Arc::new),
         faults,
         first: past.first,
+        false_names: Arc::new(false_names),
+        edits: Arc::new(past.edits),
     })
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Size;
+use super::checksum::{Checksum, Edit};
+use super::edited::FalseNames;
 use super::git::CommitId;
 use crate::domain::{Code, Happening, Investigation, Timestamp};
 use crate::ruleset::{EffectiveRules, RulesetFile};
@@ -27,6 +29,10 @@ pub struct Snapshot {
     pub size: Size,
     /// The first commit, or `None` if a shallow clone does not contain it.
     pub first: Option<CommitId>,
+    /// The changes by commits that are not as this program made them.
+    pub edits: Arc<Vec<Edit>>,
+    /// The people whom these commits name although git has another author.
+    pub false_names: Arc<FalseNames>,
 }
 
 impl Snapshot {
@@ -41,6 +47,8 @@ impl Snapshot {
             faults: Vec::new(),
             size: Size::default(),
             first: None,
+            edits: Arc::default(),
+            false_names: Arc::default(),
         }
     }
 
@@ -130,6 +138,8 @@ pub struct HistoryEntry {
     pub commit: CommitId,
     /// The parents. A merge has more than one.
     pub parents: Vec<CommitId>,
+    /// Whether the commit is as this program made it.
+    pub checksum: Checksum,
     /// The author's name.
     pub author_name: String,
     /// The author's e-mail address.
@@ -157,8 +167,13 @@ impl HistoryEntry {
     }
 
     /// Returns whether the message has the trailers of a tool call.
-    pub fn is_of_call(&self) -> bool {
+    pub fn names_call(&self) -> bool {
         is_of_call(&self.message)
+    }
+
+    /// Returns whether a tool call made the commit.
+    pub fn is_of_call(&self) -> bool {
+        self.checksum == Checksum::Valid && self.names_call()
     }
 
     /// Returns the trailers of the message in order, such as `("Agent-Id", "abc-123")`.

@@ -5,7 +5,7 @@
 //!    - `files`: unreadable files, and files that differ from this program's format.
 //!    - `tree`: checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
 //!      `joined` recognizes the problems that a merge has caused.
-//!    - `story`: checks that each commit is one call, and that the calls form a consistent sequence.
+//!    - `story`: checks that each commit is as a call made it, and lists the files that others changed.
 //!    - `stored`: checks that no commit removed data stored by an earlier call.
 //!
 //! An error is a state that no sequence of calls and merges could produce. A warning is something that a call would
@@ -28,9 +28,7 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::{Code, NodeId};
 use crate::format::layout;
-use crate::store::{
-    Checksum, CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError,
-};
+use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
 use crate::text::{counted, shorten};
 
 /// The input of a check.
@@ -44,8 +42,6 @@ pub struct Subject {
     pub files: BTreeMap<String, String>,
     /// Committed files that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
-    /// Commits whose checksum does not fit.
-    pub rewritten: Vec<CommitId>,
     /// True if the git configuration asks for signed commits.
     pub wants_signatures: bool,
     /// git objects that do not match their ids, each with the reason. Empty if not requested.
@@ -108,13 +104,10 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
     let left_out = store.left_out(path, None, snapshot.head)?;
-    let mut checksums = store.checksums(path, snapshot.head)?;
-    checksums.retain(|it| it.checksum == Checksum::Wrong);
-    let rewritten = checksums.into_iter().map(|it| it.commit).collect();
     let wants_signatures = store.wants_signatures(path)?;
     let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
     let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
-    Ok(Subject { snapshot, history, files, left_out, rewritten, wants_signatures, damaged, lost })
+    Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
 }
 
 /// Returns all findings: those about files, sorted by path and line, followed by those about commits, oldest first.
@@ -124,7 +117,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     if let Some(rules) = &rules {
         findings.extend(tree::findings(subject, rules));
     }
-    findings.extend(story::findings(subject, rules.as_ref()));
+    findings.extend(story::findings(subject));
     findings.extend(removed::findings(&subject.history));
     findings.extend(repository(subject));
     // The sort is stable, so findings about commits stay in the order of the history.
@@ -141,16 +134,12 @@ fn repository(subject: &Subject) -> Vec<Finding> {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
             .suggest("Restore it from another clone. `git fsck` shows what refers to it.")
     });
-    let rewritten = subject.rewritten.iter().map(|commit| {
-        let message = "Its checksum does not fit: it was amended, squashed, edited, or moved to where its files were different.";
-        Finding::new(Severity::Note, Code::CommitByHand, message).in_commit(*commit)
-    });
     let unsigned = subject.wants_signatures.then(|| {
         let message = "commit.gpgSign is set, but calls do not sign their commits.";
         Finding::new(Severity::Note, Code::NotSigned, message)
     });
     let lost = subject.lost.iter().map(|chain| lost(&subject.snapshot.path, chain));
-    damaged.chain(rewritten).chain(unsigned).chain(lost).collect()
+    damaged.chain(unsigned).chain(lost).collect()
 }
 
 /// Reports commits that are not on any branch, and how to restore them. The suggested merge preserves all commit ids.

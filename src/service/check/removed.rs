@@ -115,7 +115,7 @@ impl KnownState {
     fn may_replace(&self, end: &Conclusion, now: Option<&Conclusion>, written: &WrittenNodes<'_>) -> bool {
         let entry = written.entry;
         let is_join = written.is_join;
-        let is_end = entry.trailers().contains(&("Tool", "tot_end"));
+        let is_end = entry.is_of_call() && entry.trailers().contains(&("Tool", "tot_end"));
         let written = entry.happenings.iter().filter_map(Happening::node);
         let last = self.nodes.values().chain(written).map(|node| node.last_research()).max();
         let is_another = now.is_some_and(|now| now.ended_at != end.ended_at);

@@ -1,54 +1,30 @@
-//! Checks that each commit is one call, both on its own and as a continuation of the earlier commits.
+//! Checks that each commit is as a call made it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::Severity::{Error, Note, Warning};
+use super::Severity::{Note, Warning};
 use super::{Finding, Subject};
-use crate::domain::{Code, Happening, NodeId};
+use crate::domain::{Code, Happening};
 use crate::format::layout::{self, FileRole};
-use crate::ruleset::EffectiveRules;
-use crate::store::HistoryEntry;
+use crate::ruleset::effective::list;
+use crate::store::{Checksum, CommitId, HistoryEntry};
 
 /// The prefix of conclusion tags.
 const ENDED: &str = "ended/";
 
-pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
+pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // In a shallow clone, or after a merge that wrote nodes, some proposals are unknown.
-    let whole = subject.history.last().is_some_and(|first| first.parents.is_empty())
-        && subject.history.iter().all(|entry| entry.gaps.is_empty());
-    let mut pending: HashSet<NodeId> = HashSet::new();
     for entry in subject.history.iter().rev() {
         let mut own = Vec::new();
-        one_commit(entry, &pending, whole, rules, &mut own);
-        for happening in &entry.happenings {
-            match happening {
-                Happening::Proposed(node) => {
-                    pending.insert(node.id.clone());
-                }
-                // A merge has renamed a committed node and given its id to a proposal.
-                Happening::Edited(node) if node.is_pending() => {
-                    pending.insert(node.id.clone());
-                }
-                Happening::Withdrawn(node) | Happening::Committed(node) | Happening::Removed(node) => {
-                    pending.remove(&node.id);
-                }
-                _ => {}
-            }
-        }
+        one_commit(entry, &mut own);
         findings.extend(own.into_iter().map(|finding| finding.in_commit(entry.commit)));
     }
+    findings.extend(edits(subject));
     tags(subject, &mut findings);
     findings
 }
 
-fn one_commit(
-    entry: &HistoryEntry,
-    pending: &HashSet<NodeId>,
-    whole: bool,
-    rules: Option<&EffectiveRules>,
-    findings: &mut Vec<Finding>,
-) {
+fn one_commit(entry: &HistoryEntry, findings: &mut Vec<Finding>) {
     let first = entry.parents.is_empty();
     for fault in &entry.faults {
         findings.push(Finding::new(
@@ -71,47 +47,39 @@ fn one_commit(
                 .suggest("Check with `git show` whether this was intended."),
         );
     }
-    if entry.parents.len() > 1 {
-        findings.push(Finding::new(Note, Code::Merge, format!("A merge: {}", entry.subject())));
-        return;
-    }
-    // The unknown part may complete the call.
-    if !entry.gaps.is_empty() {
-        return;
-    }
-    if !entry.is_of_call() {
-        findings.push(Finding::new(Note, Code::CommitByHand, format!("Not a call: {}", entry.subject())));
-        return;
-    }
-    let mut wrong = |message: String| {
-        findings.push(
-            Finding::new(Error, Code::NotOneCall, message)
-                .suggest("It was amended, squashed or written by hand: inspect it with `git show`."),
-        );
-    };
-    let misfits = entry.misfits();
-    if !misfits.is_empty() {
-        return misfits.into_iter().for_each(wrong);
-    }
-    for happening in &entry.happenings {
-        if let Happening::Committed(node) = happening
-            && whole
-            && entry.faults.is_empty()
-            && !pending.contains(&node.id)
-        {
-            wrong(format!("It commits {}, which no earlier commit proposed.", node.id));
+    let subject = entry.subject();
+    findings.extend(match (entry.parents.len(), entry.checksum) {
+        (2.., _) => Some(Finding::new(Note, Code::Merge, format!("A merge: {subject}"))),
+        (_, Checksum::Missing | Checksum::Wrong) if !entry.names_call() => {
+            Some(Finding::new(Note, Code::CommitByHand, format!("Not a call: {subject}")))
         }
+        (_, Checksum::Missing) => Some(not_as_made("its message names a call, but it has no checksum")),
+        (_, Checksum::Wrong) => Some(not_as_made("its checksum does not fit")),
+        (_, Checksum::Valid | Checksum::Unchecked) => None,
+    });
+}
+
+fn not_as_made(why: &str) -> Finding {
+    let message = format!(
+        "It is not as a call made it: {why}. It was amended, squashed or edited, or moved to where its files were different."
+    );
+    Finding::new(Warning, Code::CommitByHand, message).suggest("Inspect it with `git show`.")
+}
+
+/// Returns the files that merges and the commits merged by them changed by hand.
+fn edits(subject: &Subject) -> impl Iterator<Item = Finding> {
+    let own = subject.history.iter().filter(|entry| entry.parents.len() < 2);
+    let own: HashSet<CommitId> = own.map(|entry| entry.commit).collect();
+    let mut files: BTreeMap<CommitId, Vec<&str>> = BTreeMap::new();
+    for edit in subject.snapshot.edits.iter().filter(|edit| !own.contains(&edit.commit)) {
+        files.entry(edit.commit).or_default().push(&edit.path);
     }
-    let proposed = entry.happenings.iter().filter(|it| matches!(it, Happening::Proposed(_))).count();
-    if let Some(limit) = rules.and_then(|rules| rules.ruleset().batch_limit)
-        && proposed > limit as usize
-    {
-        findings.push(Finding::new(
-            Error,
-            Code::BatchOverflow,
-            format!("It proposes {proposed} nodes; the ruleset allows {limit}."),
-        ));
-    }
+    files.into_iter().map(|(commit, files)| {
+        let message = format!("It changed by hand: {}.", list(files));
+        Finding::new(Warning, Code::CommitByHand, message)
+            .in_commit(commit)
+            .suggest("Inspect it with `git show`.")
+    })
 }
 
 /// Checks the tags on conclusions. The next `tot_end` call writes a missing tag.

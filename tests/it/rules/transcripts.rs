@@ -65,7 +65,6 @@ fn play(scenario: &str) -> String {
         history: Vec::new(),
         files: BTreeMap::new(),
         left_out: Vec::new(),
-        rewritten: Vec::new(),
         wants_signatures: false,
         damaged: Vec::new(),
         lost: Vec::new(),

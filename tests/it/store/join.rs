@@ -1,7 +1,7 @@
 //! Merging the work of two clones: one merge commit that both create identically, and what `tot check` says of it.
 
 use serde_json::json;
-use tree_of_thoughts::domain::{ByHand, NodeId};
+use tree_of_thoughts::domain::NodeId;
 use tree_of_thoughts::format::layout;
 use tree_of_thoughts::store::Joined;
 
@@ -51,10 +51,6 @@ fn nodes(session: &Session) -> Vec<String> {
     let snapshot = load(session);
     assert!(snapshot.faults.is_empty(), "{:?}", snapshot.faults);
     snapshot.investigation.nodes().map(|node| format!("{} {}", node.id, node.title)).collect()
-}
-
-fn by_hand(session: &Session) -> ByHand {
-    load(session).investigation.by_hand().clone()
 }
 
 /// Asserts that `tot check` finds no error, and returns its output.
@@ -171,94 +167,6 @@ fn a_committed_node_that_moves_is_not_called_lost_from_either_side() {
             assert_no_error(&here);
         }
     }
-}
-
-/// Two proposals under one id. The later one, here, was researched, with every field set.
-fn collide(here: &mut Session, there: &mut Session) {
-    propose(there, "R2.A1", "There, and earlier");
-    propose(here, "R2.A1", "Here");
-    let mut found = result("R2.A1", "EXPLORE");
-    found["attachments"] = json!([{"name": "a.log", "text": "Seen here."}]);
-    here.ok("tot_commit", json!({"results": [found]}));
-    here.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
-    here.ok("tot_comment", json!({"nodeId": "R2.A1", "kind": "objection", "text": "Was it?"}));
-}
-
-/// Makes the last commit give the later proposal the next free id, R2.A2, as an earlier program did. Returns its message.
-fn as_an_older_program(session: &Session) -> String {
-    let message = session.git(&["log", "-1", "--format=%B"]);
-    let moved = message.split(" renamed to R2.").nth(1).and_then(|rest| rest.split('\n').next()).unwrap();
-    for path in session.git(&["ls-files"]).lines() {
-        let text = session.text(path).replace(moved, "A2");
-        std::fs::remove_file(session.repository().join(path)).unwrap();
-        let id = path.rsplit('/').next().unwrap().trim_end_matches(".yaml").replace(moved, "A2");
-        let path = match path.starts_with(layout::NODES) {
-            true => layout::node(&id.parse().unwrap()),
-            false => path.replace(moved, "A2"),
-        };
-        session.write(&path, &text);
-    }
-    // Its commits had no checksum.
-    let message = message.split("Tot-Checksum").next().unwrap().replace(moved, "A2");
-    amend(session, &message);
-    message
-}
-
-fn amend(session: &Session, message: &str) {
-    session.git(&["add", "--all"]);
-    session.git(&["commit", "--quiet", "--amend", "-m", message]);
-}
-
-/// Such merges were made when the moved proposal got the next free id.
-#[test]
-fn a_merge_by_an_older_program_is_not_called_changed_by_hand() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
-    collide(&mut here, &mut there);
-    let before = sandbox.head(&here.repository());
-    merged(&here, &there);
-    let message = as_an_older_program(&here);
-    let older = sandbox.head(&here.repository());
-    assert!(message.contains("\nMerged: R2.A1 renamed to R2.A2\n"), "{message}");
-    assert_eq!(by_hand(&here), ByHand::default());
-    assert!(!assert_no_error(&here).contains("COMMIT_BY_HAND"));
-    // They hide no more than any other merge: neither text nor the owner of an id.
-    let (first, second) = ("nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml");
-    here.write(second, &here.text(second).replace("Findings of R2.A1.", "Seen by three people."));
-    amend(&here, &message);
-    assert_eq!(by_hand(&here).nodes, ["R2.A2".parse().unwrap()].into());
-    here.git(&["reset", "--quiet", "--hard", &older]);
-    let [one, other] = [first, second].map(|path| here.text(path));
-    here.write(first, &other.replace("id: R2.A2", "id: R2.A1").replace("renamedFrom: R2.A1\n", ""));
-    here.write(second, &one.replace("id: R2.A1", "id: R2.A2\nrenamedFrom: R2.A1"));
-    amend(&here, &message);
-    assert!(by_hand(&here).nodes.contains(&"R2.A2".parse().unwrap()));
-    // A current merge meets the same proposals: nothing is lost, and nothing occurs twice.
-    here.git(&["reset", "--quiet", "--hard", &before]);
-    merged(&there, &here);
-    here.git(&["reset", "--quiet", "--hard", &older]);
-    merged(&here, &there);
-    let both = sandbox.head(&here.repository());
-    here.git(&["reset", "--quiet", "--hard", &older]);
-    merged(&there, &here);
-    assert_eq!(sandbox.head(&there.repository()), both);
-    let titles = nodes(&there);
-    let is_there = |title: &str| titles.iter().filter(|node| node.ends_with(title)).count() == 1;
-    assert!(titles.len() == 5 && is_there(" There, and earlier") && is_there(" Here"), "{titles:?}");
-    assert_eq!(by_hand(&there), ByHand::default());
-    assert_no_error(&there);
-}
-
-#[test]
-fn markers_that_an_older_program_resolved_are_not_called_changed_by_hand() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
-    collide(&mut here, &mut there);
-    super::resolved(&here, &there);
-    assert_eq!(by_hand(&here), ByHand::default());
-    as_an_older_program(&here);
-    assert_eq!(by_hand(&here), ByHand::default());
-    assert_no_error(&here);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use tree_of_thoughts::format::FileChange;
+use tree_of_thoughts::store::git::{CommitText, Git, GitOptions};
 
-use super::{join, resolved};
+use super::{join, load, resolved};
 use crate::support::{Sandbox, Session, node, result};
 
 fn page(session: &Session) -> String {
@@ -63,8 +65,11 @@ fn what_is_changed_in_it_by_hand_is_named_and_other_pages_are_no_fault() {
     assert_eq!(checked(&session), "", "a page of their own");
     session.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
     session.ok("tot_end", end("Nothing."));
-    session.write("README.md", &page(&session).replace("## How far to trust it", "## How sure it is"));
-    session.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    let (git, head) = (Git::open(&session.repository(), GitOptions::ISOLATED).unwrap(), load(&session).head);
+    let content = page(&session).replace("## How far to trust it", "## How sure it is").into_bytes();
+    let changes = [FileChange { path: "README.md".into(), content: Some(content) }];
+    let commit = CommitText { changes: &changes, message: "End\n\nTool: tot_end\n", at: 1_795_000_000 };
+    git.writer().unwrap().commit(head, &[commit], None, |_| Ok(())).unwrap().1.unwrap();
     assert_eq!(checked(&session), "", "a call of an earlier version wrote it, and the facts are the same");
     // The page's correct content is unknown after manual changes.
     let node = "nodes/R1/R1.A.yaml";

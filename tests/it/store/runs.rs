@@ -136,7 +136,7 @@ fn a_run_is_one_commit_that_history_and_check_know() {
     ");
     let told = history.iter().flat_map(|entry| &entry.happenings);
     assert_eq!(told.filter(|it| matches!(it, Happening::Ran(_))).count(), 4);
-    assert!(history.iter().all(|entry| entry.misfits().is_empty()));
+    assert!(history.iter().all(|entry| entry.is_of_call()));
 }
 
 #[test]

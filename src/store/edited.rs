@@ -1,0 +1,308 @@
+//! What people changed by hand in all commits of a history.
+//!
+//! 1. [`Past::read`] walks the ancestors of a commit, back to those of an earlier snapshot's commit, and collects the
+//!    [`Edit`]s in commits that are not as `tot` made them (see [`checksum`]).
+//! 2. [`Past::false_names`] returns the people whom such commits name although git has another author.
+//! 3. [`Past::by_hand`] returns what the edits mean for the nodes and the conclusion.
+//!
+//! Commits before the boundary of a shallow clone, and that boundary, are unchecked.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::checksum::{self, Edit};
+use super::git::{BlobId, CommitId, Git};
+use super::{Fault, Snapshot, StoreError, StoreErrorKind, read};
+use crate::domain::{
+    ByHand, Caller, Code, Comment, CommentKind, Conclusion, Investigation, Node, NodeId, Person, Run,
+    Timestamp,
+};
+use crate::format::layout::{self, FileRole};
+use crate::format::record::Record;
+
+/// The history of a commit.
+pub(super) struct Past<'a> {
+    git: &'a Git,
+    pub(super) edits: Vec<Edit>,
+    /// The first commit, or `None` if the clone is shallow or a commit along the way is unreadable.
+    pub(super) first: Option<CommitId>,
+}
+
+impl<'a> Past<'a> {
+    /// Walks the history of a commit, or of the two parents of a future merge. What `before` knows is not read again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the boundary of a shallow clone cannot be read.
+    pub(super) fn read(
+        git: &'a Git,
+        heads: [CommitId; 2],
+        before: Option<&Snapshot>,
+    ) -> Result<Self, StoreError> {
+        let ends: HashSet<CommitId> = git.shallow_boundary()?.into_iter().collect();
+        // In the order of the walk, so that the trees of neighbours are read together.
+        let (mut known, mut commits, mut parents_of) = (None, Vec::new(), HashMap::new());
+        let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
+        while let Some(id) = next.pop() {
+            if !seen.insert(id) || ends.contains(&id) {
+                continue;
+            }
+            if before.is_some_and(|before| before.head == id) {
+                known = before;
+                continue;
+            }
+            // Damaged commits are reported elsewhere and don't stop the walk.
+            if let Ok(commit) = git.commit_info(id) {
+                next.extend(&commit.parents);
+                commits.push(id);
+                parents_of.insert(id, commit.parents);
+            }
+        }
+        let mut at = heads[0];
+        let first = loop {
+            match (known.filter(|known| known.head == at), parents_of.get(&at).map(Vec::as_slice)) {
+                (Some(known), _) => break known.first,
+                (None, Some([])) => break Some(at),
+                (None, Some([parent, ..])) => at = *parent,
+                (None, None) => break None,
+            }
+        };
+        if heads[0] != heads[1] || parents_of.values().any(|parents| parents.len() > 1) {
+            // A merge leads the walk around the earlier commit to commits before it.
+            next.extend(known.map(|known| known.head));
+            let mut covered = HashSet::new();
+            while let Some(id) = next.pop() {
+                if covered.insert(id) {
+                    next.extend(git.commit_info(id).into_iter().flat_map(|commit| commit.parents));
+                }
+            }
+            commits.retain(|id| !covered.contains(id));
+        }
+        let mut edits = known.map(|known| known.edits.to_vec()).unwrap_or_default();
+        for id in &commits {
+            edits.extend(match checksum::edits(git, *id, !ends.is_empty()) {
+                // Nobody knows what it changed.
+                Err(error) if error.kind == StoreErrorKind::TooMuch => {
+                    checksum::all_edits(git, *id, heads[0])
+                }
+                edits => edits.unwrap_or_default(),
+            });
+        }
+        for merge in commits {
+            let sides = &parents_of[&merge];
+            edits.retain(|edit| !checksum::is_taken_over(git, edit, merge, sides).unwrap_or_default());
+        }
+        edits.sort_by(|one, other| (&one.path, one.commit).cmp(&(&other.path, other.commit)));
+        Ok(Past { git, edits, first })
+    }
+
+    /// Returns the people whom edits have named as authors, although git has another author.
+    pub(super) fn false_names(&self) -> FalseNames {
+        let mut names = HashSet::new();
+        for edit in &self.edits {
+            let named = |blob: &Option<BlobId>| named_in(self.git, &edit.path, *blob);
+            let before: Vec<_> = edit.before.iter().flat_map(named).collect();
+            let mut after = named(&edit.after);
+            after.retain(|it| !before.contains(it) && !edit.is_by(&it.0));
+            names.extend(after.into_iter().map(|(person, at)| (edit.path.clone(), person, at)));
+        }
+        FalseNames(names)
+    }
+
+    /// Returns what the edits mean for this investigation, the state at `head`.
+    pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
+        let mut by_hand = ByHand { end: are_terms_changed, ..ByHand::default() };
+        let mut affected: BTreeMap<CommitId, BTreeSet<NodeId>> = BTreeMap::new();
+        for edit in &self.edits {
+            *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
+            let affected = affected.entry(edit.commit).or_default();
+            match layout::file_role(&edit.path) {
+                FileRole::Node(id) => {
+                    self.add_affected(investigation, edit, &id, affected);
+                    if edit.is_new() {
+                        let by = by_hand.writers.entry(id.clone()).or_default();
+                        by.extend(edit.caller().filter(|own| !by.contains(own)));
+                        by_hand.nodes.insert(id);
+                    }
+                }
+                FileRole::Comment(id) => {
+                    let [before, after] = self.record::<Comment>(edit, id);
+                    let settles = |said: &Comment| said.kind == CommentKind::Resolution;
+                    let said = before.or_else(|| after.filter(settles));
+                    add_affected_by_record(investigation, said.and_then(|said| said.node), affected);
+                }
+                FileRole::Run(id) => {
+                    let [before, after] = self.record::<Run>(edit, id);
+                    let run = before.or_else(|| after.filter(|run| run.of().is_some()));
+                    add_affected_by_record(investigation, run.and_then(|run| run.node), affected);
+                }
+                FileRole::Conclusion => by_hand.end |= self.is_in_force(edit, investigation),
+                FileRole::Meta => by_hand.end = true,
+                _ => {}
+            }
+        }
+        let mut known = HashMap::new();
+        for (commit, affected) in affected {
+            for node in affected {
+                let mut is_as_then = |child: &Node| self.has_current_result(commit, child, &mut known);
+                let confirmed = investigation.children(&node).filter(|child| is_as_then(child));
+                let confirmed: Vec<NodeId> = confirmed.map(|child| child.id.clone()).collect();
+                by_hand.confirmed_before.entry(node).or_default().extend(confirmed);
+            }
+        }
+        by_hand
+    }
+
+    /// Adds the nodes affected by a changed node file: the node, its parents before and after the change, and, if its
+    /// results no longer differ, all descendants. Unreadable files are reported elsewhere.
+    fn add_affected(
+        &self,
+        investigation: &Investigation,
+        edit: &Edit,
+        id: &NodeId,
+        affected: &mut BTreeSet<NodeId>,
+    ) {
+        let read = |blob: &Option<BlobId>| read::node(self.git, &edit.path, (*blob)?, id).ok();
+        let (before, after): (Vec<Node>, _) =
+            (edit.before.iter().filter_map(read).collect(), read(&edit.after));
+        affected.insert(id.clone());
+        affected.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
+        let differs = |node: &Node| node.classification.as_ref().is_some_and(|result| result.is_contested());
+        if before.iter().any(differs) && !after.as_ref().is_some_and(differs) {
+            affected.extend(with_descendants(investigation, id));
+        }
+    }
+
+    /// Returns a comment or run before and after an edit.
+    fn record<T: Record>(&self, edit: &Edit, id: T::Id) -> [Option<T>; 2] {
+        let read = |blob: &Option<BlobId>| read::record(self.git, &edit.path, (*blob)?, id).ok();
+        [edit.before.iter().find_map(read), read(&edit.after)]
+    }
+
+    /// Returns whether the edit wrote the current conclusion. What ends an investigation anew replaces it.
+    fn is_in_force(&self, edit: &Edit, investigation: &Investigation) -> bool {
+        let (Some(now), Some(blob)) = (investigation.conclusion(), edit.after) else { return false };
+        let then = read::conclusion(self.git, &edit.path, blob);
+        then.map_or(true, |then| then.ended_at == now.ended_at)
+    }
+
+    /// Returns whether the node had its current result at the commit.
+    fn has_current_result(
+        &self,
+        commit: CommitId,
+        node: &Node,
+        known: &mut HashMap<(NodeId, BlobId), bool>,
+    ) -> bool {
+        let path = layout::node(&node.id);
+        let Ok(Some(blob)) = self.git.blob_at(commit, &path) else { return false };
+        *known.entry((node.id.clone(), blob)).or_insert_with(|| {
+            let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
+            let then = read::node(self.git, &path, blob, &node.id);
+            then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
+        })
+    }
+}
+
+/// Adds the nodes affected by a changed comment or run: its node, all descendants, and the parent.
+fn add_affected_by_record(
+    investigation: &Investigation,
+    node: Option<NodeId>,
+    affected: &mut BTreeSet<NodeId>,
+) {
+    if let Some(node) = node {
+        affected.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
+        affected.extend(with_descendants(investigation, &node));
+        affected.insert(node);
+    }
+}
+
+/// Returns the node and all its descendants.
+fn with_descendants(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
+    let mut all = Vec::new();
+    let mut next = vec![id.clone()];
+    while let Some(id) = next.pop() {
+        next.extend(investigation.children(&id).map(|child| child.id.clone()));
+        all.push(id);
+    }
+    all
+}
+
+/// The people whom commits by hand name as authors, each with the file and the time of what they are said to have done.
+#[derive(Clone, Debug, Default)]
+pub struct FalseNames(HashSet<(String, Person, Timestamp)>);
+
+impl FalseNames {
+    /// Disowns these people in a node. Returns a fault for each.
+    pub(super) fn disown_in_node(&self, node: &mut Arc<Node>) -> Vec<Fault> {
+        let path = layout::node(&node.id);
+        let found = self.among(&path, node.written_by());
+        if !found.is_empty() {
+            Arc::make_mut(node).visit_callers(self.disowning(&path));
+        }
+        found
+    }
+
+    /// Disowns these people in the conclusion. Returns a fault for each.
+    pub(super) fn disown_in_conclusion(&self, end: &mut Conclusion) -> Vec<Fault> {
+        let found = self.among(layout::CONCLUSION, end.written_by());
+        end.visit_callers(self.disowning(layout::CONCLUSION));
+        found
+    }
+
+    /// Disowns the author of a comment or run if it is one of these people. Returns the fault.
+    pub(super) fn disown_in_record<T: Record>(&self, record: &mut Arc<T>) -> Option<Fault> {
+        let path = T::path(record.id());
+        let (person, at) = author(record.as_ref())?;
+        let fault = self.fault(&path, &person, at)?;
+        Arc::make_mut(record).author_mut().disown();
+        Some(fault)
+    }
+
+    fn among<'c>(&self, path: &str, callers: impl Iterator<Item = (Timestamp, &'c Caller)>) -> Vec<Fault> {
+        callers.filter_map(|(at, by)| self.fault(path, by.person.as_ref()?, at)).collect()
+    }
+
+    fn disowning<'n>(&'n self, path: &'n str) -> impl Fn(Timestamp, &mut Caller) + 'n {
+        move |at, caller| {
+            if caller.person.as_ref().is_some_and(|person| self.fault(path, person, at).is_some()) {
+                caller.disown();
+            }
+        }
+    }
+
+    fn fault(&self, path: &str, person: &Person, at: Timestamp) -> Option<Fault> {
+        // Replies and sites show the fault, so it has no address.
+        let reason = format!(
+            "the file names {} as its author, but git has another name or address; it counts as unsigned",
+            person.name
+        );
+        let is_false = self.0.contains(&(path.to_owned(), person.clone(), at));
+        is_false.then(|| Fault::of_history(path, reason, Code::AuthorDiffers))
+    }
+}
+
+/// Returns the author of a comment or run: the git user, even if an agent wrote it.
+fn author<T: Record>(record: &T) -> Option<(Person, Timestamp)> {
+    let author = record.author();
+    let person = Person { name: author.name.clone(), email: author.email.clone() };
+    author.caller.disowned.is_none().then(|| (person, record.at()))
+}
+
+/// Returns the people named in a file, each with the time of what they did. The list is empty if the file is unreadable.
+fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
+    let Some(blob) = blob else { return Vec::new() };
+    let person = |(at, by): (Timestamp, &Caller)| Some((by.person.clone()?, at));
+    match layout::file_role(path) {
+        FileRole::Node(id) => read::node(git, path, blob, &id)
+            .map(|node| node.written_by().filter_map(person).collect())
+            .unwrap_or_default(),
+        FileRole::Comment(id) => {
+            read::record::<Comment>(git, path, blob, id).iter().filter_map(author).collect()
+        }
+        FileRole::Run(id) => read::record::<Run>(git, path, blob, id).iter().filter_map(author).collect(),
+        FileRole::Conclusion => read::conclusion(git, path, blob)
+            .map(|end| end.written_by().filter_map(person).collect())
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
