@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::say_fields;
 use super::{CommandResult, misused, remote_address, say};
 use crate::service::remote::{self, GitProgram};
 use crate::service::sync::{self, SyncError};
@@ -62,7 +62,6 @@ struct RemoteEntry {
     path: String,
     name: String,
     url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
     /// Whether `tot sync` uses this remote.
     synced: bool,
@@ -81,7 +80,7 @@ fn list(arguments: &RemoteArguments) -> CommandResult {
     let (folders, _) = place.folders()?;
     let remotes = remotes(&git, &folders)?;
     if arguments.common.json {
-        return say_json(&json!({"remotes": remotes}));
+        return say_fields(&json!({"remotes": remotes}));
     }
     let line = |entry: &RemoteEntry| {
         let branch = entry.branch.as_deref().unwrap_or("(no branch pushed)");
@@ -122,7 +121,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
     let git = GitProgram::find(true)?;
     // With --json, the output is the list of remotes.
     let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {
-        true => say_json(&json!({"remotes": remotes(&git, folders)?})),
+        true => say_fields(&json!({"remotes": remotes(&git, folders)?})),
         false => say(text),
     };
     // A missing root is created, because new investigations will be shared.

@@ -48,10 +48,9 @@ pub struct ReviewEntry {
     /// The risk of the first note.
     pub risk: Risk,
     /// The node. Absent for the whole investigation.
-    #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "nodeId")]
     pub node: Option<NodeId>,
     /// The node's state. Absent for a proposal, a removed node and the whole investigation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<StateName>,
     /// The title of the node or of the investigation.
     pub title: String,

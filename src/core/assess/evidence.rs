@@ -117,21 +117,17 @@ pub struct RunEntry {
     /// The author and the time of the run.
     pub captured_by: String,
     /// The author's note.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The beginning of the output or, if the output was not stored in full, its end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// The project's files whose content is not stored, so that a rerun lacks it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_stored: Option<String>,
     /// The expected output patterns, each with the value found.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
     /// The outcome of the reruns, such as `not rerun yet`.
     pub standing: String,
     /// The newest reruns, newest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<String>,
 }
 

@@ -13,12 +13,11 @@ pub struct Diagnostic {
     /// The kind of problem.
     pub code: Code,
     /// The id of the affected node as given, which may be invalid.
-    #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "nodeId")]
     pub node: Option<String>,
     /// The message, in one sentence.
     pub message: Wording,
     /// The suggested remedy.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<Wording>,
 }
 

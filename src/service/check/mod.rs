@@ -79,18 +79,15 @@ pub struct Finding {
     /// The code, for programs.
     pub code: Code,
     /// The affected file in the repository, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The line in the file, starting at 1, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The affected commit, if any.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    #[serde(serialize_with = "as_text")]
     pub commit: Option<CommitId>,
     /// The finding in one sentence.
     pub message: String,
     /// A hint on how to resolve the finding.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 

@@ -24,13 +24,10 @@ pub struct Children {
     /// The minimum number.
     pub min: u32,
     /// The states of children that count; absent for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Vec<StateName>>,
     /// The first round of a node to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
     /// The last round of a node to which this applies; absent for all later rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
 }
 

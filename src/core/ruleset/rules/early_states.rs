@@ -43,15 +43,12 @@ pub struct EarlyState {
     /// The early states.
     pub states: Vec<StateName>,
     /// The first round to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
     /// The last round to which this applies.
     pub to_round: u32,
     /// The state to store instead; absent to refuse the commit (`STATE_LOCKED`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_as: Option<StateName>,
     /// The code of the warning; absent for `DEPTH_ENFORCED`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 

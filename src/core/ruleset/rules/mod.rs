@@ -88,7 +88,7 @@ pub const KINDS: [RuleKind; 20] = [
 ];
 
 /// A method of investigation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ruleset {
     /// The version of the file format: 1.
@@ -100,7 +100,6 @@ pub struct Ruleset {
     /// The purpose of the method, in one line.
     pub summary: String,
     /// Advice for agents beyond the rules, in Markdown; included in the instructions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The states of nodes, in display order.
     pub states: Vec<State>,
@@ -108,31 +107,24 @@ pub struct Ruleset {
     #[serde(default)]
     pub roots: Roots,
     /// The maximum number of nodes in a proposal; absent for no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_limit: Option<u32>,
     /// The recommended breadth of one round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breadth: Option<Breadth>,
     /// Rules for states that come too early. The first matching rule applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub early_states: Vec<EarlyState>,
     /// The evidence that some states require.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// States that should be backed by commands, runs or cited files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Runs>,
     /// The alternatives that some states require.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Alternatives>,
     /// Limits on the share of one commit that may be closed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_ratio: Option<TerminalRatio>,
     /// States that wait for a child to confirm or refute them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<Confirmation>,
     /// Rules on who must confirm answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
     /// The effect of open objections on ending the investigation; default: `warn`.
     #[serde(default = "Enforcement::warn", skip_serializing_if = "Enforcement::is_warn")]
@@ -143,7 +135,6 @@ pub struct Ruleset {
     /// Requirements for ending the investigation.
     pub end: EndRules,
     /// Below this minimum number of rounds, early states are kept by default; `tot_start` can override this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_early_terminal_below: Option<u32>,
     /// The modes that `tot_start` may choose, the default first. Absent for a single mode, `deep`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -158,10 +149,8 @@ pub struct EndRules {
     /// The minimum round to reach. Reports `MIN_ROUNDS` if it is not reached.
     pub min_rounds: u32,
     /// The minimum round of the deepest node. Reports `DEPTH_TOO_SHALLOW` if it is not reached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_depth: Option<u32>,
     /// The minimum composite quality in percent. Reports `QUALITY_TOO_LOW` below it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_quality_percent: Option<u32>,
 }
 

@@ -32,19 +32,16 @@ pub struct Mode {
     /// The purpose, in one line.
     pub meaning: String,
     /// The minimum number of rounds, instead of the ruleset's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rounds: Option<u32>,
     /// True if `minRounds` in `tot_start` may be lower than this mode's minimum.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub min_rounds_may_be_lowered: bool,
     /// The maximum number of children that a node must have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_children_owed: Option<u32>,
     /// True if the recommended breadth is ignored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_breadth: bool,
     /// The minimum number of children per open node that `tot_next` asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_asked: Option<u32>,
 }
 

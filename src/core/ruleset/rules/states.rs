@@ -47,7 +47,6 @@ pub struct State {
     pub name: StateName,
     /// The label shown to people, such as `Explored`. Default: the label of its role, or its name if several states
     /// share the role.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The meaning, in a few words.
     pub meaning: String,
@@ -65,7 +64,6 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Children>,
     /// The allowed states of its children; absent for any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_states: Option<ChildStates>,
 }
 

@@ -37,10 +37,8 @@ pub struct TerminalRatio {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RatioLimit {
     /// The first round to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
     /// The last round to which this applies; absent for all later rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
     /// The maximum share of closed nodes, in percent of the counted nodes.
     pub max_percent: u32,
@@ -51,13 +49,10 @@ pub struct RatioLimit {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NotCounted {
     /// Nodes in these states.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<Vec<StateName>>,
     /// Children of nodes in these states.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_of: Option<Vec<StateName>>,
     /// Nodes up to this round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
 }
 
