@@ -207,9 +207,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         };
         let request = NewRuns { runs: chosen.iter().map(rerun).collect(), attachments: Vec::new() };
         let rehearsed = service.rehearse(&session, request, &caller(&place.store, &path)?);
-        rehearsed.map_err(|refusal| {
+        rehearsed.inspect_err(|_| {
             tell("tot rerun: no command started, because the reruns could not be stored");
-            refusal
         })?;
     }
     let mut repeated = Vec::new();

@@ -188,9 +188,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
     let rehearsed =
         prepared.service.rehearse(&prepared.session, prepared.request(arguments, outcome), &prepared.caller);
-    rehearsed.map_err(|refusal| {
+    rehearsed.inspect_err(|_| {
         tell("tot run: the command did not start, because the run could not be stored");
-        refusal
     })?;
     Ok((prepared, expected))
 }

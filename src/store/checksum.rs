@@ -108,7 +108,7 @@ pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec
     };
     let info = git.commit_info(commit)?;
     let email = Some(info.author_email.clone()).filter(|email| !email.is_empty());
-    let author = (!info.has_no_author()).then(|| Person { name: info.author_name, email });
+    let author = (!info.has_no_author()).then_some(Person { name: info.author_name, email });
     let mut edits = Vec::new();
     for path in paths {
         let before = match raw.parents.as_slice() {

@@ -91,17 +91,18 @@ pub fn comment(
     let agent = author.agent_id.iter().map(|agent| ("agentId", agent.as_str()));
     check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut diagnostics);
     let subject = node.as_ref().and_then(|id| investigation.node(id));
-    if kind == CommentKind::Resolution && reply_to.is_some() {
-        if !may_resolve(investigation, subject.map(AsRef::as_ref), &author, None) {
-            let message = match about {
-                "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
-                about => format!(
-                    "An objection to {about} must be resolved under a name other than that of {about}'s author."
-                ),
-            };
-            let how = "Answer the objection; let somebody else check the answer and resolve it.";
-            diagnostics.refuse(Code::ResolvedByAuthor, about, message, how);
-        }
+    if kind == CommentKind::Resolution
+        && reply_to.is_some()
+        && !may_resolve(investigation, subject.map(AsRef::as_ref), &author, None)
+    {
+        let message = match about {
+            "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
+            about => format!(
+                "An objection to {about} must be resolved under a name other than that of {about}'s author."
+            ),
+        };
+        let how = "Answer the objection; let somebody else check the answer and resolve it.";
+        diagnostics.refuse(Code::ResolvedByAuthor, about, message, how);
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let saw = subject.filter(|_| kind == CommentKind::Resolution).and_then(|node| node.claim_hash());
