@@ -12,12 +12,22 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("CLAUDECODE", "claude-code", Some("CLAUDE_CODE_SESSION_ID")),
     ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
     ("CODEX_SANDBOX", "codex", None),
+    ("CODEX_CI", "codex", None),
     ("CURSOR_AGENT", "cursor", None),
     ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
+    ("QWEN_CODE", "qwen-code", None),
     ("OPENCODE", "opencode", None),
+    ("OPENCODE_CLIENT", "opencode", None),
+    ("GOOSE_TERMINAL", "goose", None),
+    ("COPILOT_CLI", "copilot-cli", None),
+    ("COPILOT_AGENT", "copilot", None),
+    ("AUGMENT_AGENT", "augment", None),
+    ("ANTIGRAVITY_AGENT", "antigravity", None),
+    ("CLINE_ACTIVE", "cline", None),
+    ("CRUSH", "crush", None),
 ];
-/// The variable in which any agent can state its name. It takes precedence over the names in [`AGENTS`].
-const ANY_AGENT: &str = "AI_AGENT";
+/// The variables in which any agent can state its name. The first takes precedence over the names in [`AGENTS`].
+const ANY_AGENT: [&str; 2] = ["AI_AGENT", "AGENT"];
 
 /// Returns the caller of a command in this investigation. If git does not know the person's name, none is stored: a shared
 /// default name would make all unnamed people look like one person.
@@ -38,7 +48,9 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
 /// Returns the agent identified by these variables.
 fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
     let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
-    let client = variable(ANY_AGENT).or_else(|| known.map(|(_, name, _)| (*name).to_owned()))?;
+    let [first, last] = ANY_AGENT;
+    let name = || known.map(|(_, name, _)| (*name).to_owned());
+    let client = variable(first).or_else(name).or_else(|| variable(last))?;
     let session = known.and_then(|(_, _, session)| variable((*session)?));
     Some(Caller { client: Some(client), session, ..Caller::default() })
 }
@@ -62,6 +74,7 @@ mod tests {
             some("claude-code", "s-1")
         );
         assert_eq!(in_shell(&[("CODEX_SANDBOX", "seatbelt")]), some("codex", ""));
-        assert_eq!(in_shell(&[("AI_AGENT", "devin@1")]), some("devin@1", ""));
+        assert_eq!(in_shell(&[("AI_AGENT", "devin@1"), ("CODEX_CI", "1")]), some("devin@1", ""));
+        assert_eq!(in_shell(&[("AGENT", "amp")]), some("amp", ""));
     }
 }

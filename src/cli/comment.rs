@@ -226,7 +226,7 @@ fn edited(
         help.push_str(&format!("\n{}\n{findings}\n", one_line(node.name())));
     }
     if let Some(comment) = reply_to {
-        help.push_str(&format!("\n{} wrote:\n{}\n", one_line(comment.author.label()), comment.text));
+        help.push_str(&format!("\n{} wrote:\n{}\n", one_line(&comment.author.label()), comment.text));
     }
     let again = match (kind, reply_to, about) {
         (CommentKind::Resolution, Some(objection), _) => ("tot resolve", format!("{} <", objection.id)),

@@ -240,7 +240,7 @@ impl Look<'_> {
 fn comments(investigation: &Investigation, node: Option<&NodeId>) -> String {
     let of_it = investigation.comments().filter(|comment| comment.node.as_ref() == node);
     let told = of_it.map(|comment| {
-        let (kind, who) = (comment.kind.label(), one_line(comment.author.label()));
+        let (kind, who) = (comment.kind.label(), one_line(&comment.author.label()));
         heading(&format!("{kind} by {who}, {}", comment.at.to_minute()), &comment.text)
     });
     told.collect()

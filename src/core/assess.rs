@@ -51,7 +51,23 @@ pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 /// The label for an answer that was edited outside tool calls and has not been checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
 
-/// How far an answer or a whole investigation can be trusted. The variants are ordered from worst to best.
+/// How far an answer or a whole investigation can be trusted, from worst to best:
+///
+/// | verdict | what leads to it, if nothing above does |
+/// |---|---|
+/// | refuted | a child refutes the answer and says why, even if only the answer's author took that back |
+/// | resting on a refuted answer | an answer on its path, or a finding that it depends on, is refuted |
+/// | contested | it or a premise has an open objection, differing results or a rerun that differed; or a finding that it depends on and that is no answer changed since |
+/// | stopped early | the whole only: ended before the rules were met |
+/// | rules not met | the whole only: ended, but the rules require something |
+/// | not checked | nobody confirmed it; or whoever did saw another text, said nothing, or was amended by somebody else since |
+/// | checked only by its author | each confirmation is by somebody who wrote a word of it, or by nobody named |
+/// | confirmed by another agent, same session | the best confirmation is by another agent of the same session |
+/// | confirmed in another session | the best confirmation is by an agent of another session |
+/// | confirmed by a person | the best confirmation is by a person |
+///
+/// An answer that depends on another is no better than that one. Nothing bad that is added makes any verdict better:
+/// `report::tests::agree` tests it.
 ///
 /// Serializes to `class` for style sheets, `sign` to accompany the color, `label` for readers, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,6 +205,8 @@ pub struct Answer<'a> {
     pub confirming: Vec<Confirming>,
     /// The refuting nodes.
     pub refuted_by: Vec<NodeId>,
+    /// Who took back the first refutation, if all of them were taken back in vain.
+    pub taken_back_by: Option<String>,
     /// Everything that the answer rests on, itself included.
     pub premises: Vec<Premise<'a>>,
     /// The premise that limits the verdict, with the node that refutes it, if one does.
@@ -228,6 +246,11 @@ impl Answer<'_> {
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
             (Verdict::NotChecked, _) if self.is_by_hand => Cow::Borrowed(BY_HAND),
+            (Verdict::Refuted, _) if self.taken_back_by.is_some() => {
+                let (by, who) = (self.refuted_by.first(), self.taken_back_by.as_deref().unwrap_or_default());
+                let by = by.map_or("the refutation", NodeId::as_str);
+                Cow::Owned(format!("refuted; {} alone took {by} back", one_line(who)))
+            }
             (verdict, _) => Cow::Borrowed(verdict.label()),
         }
     }
@@ -463,7 +486,7 @@ impl<'a> Assessment<'a> {
         let premises = rules.premises(self.investigation, &node.id);
         let own = premises.iter().filter(|premise| premise.chain == [&premise.node.id]);
         let confirming = own.filter_map(|premise| match &premise.kind {
-            PremiseKind::Confirmation(confirming) => Some(confirming.clone()),
+            PremiseKind::Confirmation(confirming) => confirming.clone(),
             PremiseKind::Step | PremiseKind::Dependency => None,
         });
         let confirming: Vec<Confirming> = confirming.collect();
@@ -478,6 +501,12 @@ impl<'a> Assessment<'a> {
                 let mut own = std::iter::once(&node.id).chain(confirming.iter().map(|it| &it.node));
                 own.any(|id| by_hand.nodes.contains(id))
                     || by_hand.confirmed_before.get(&node.id).is_some_and(|before| !before.is_empty())
+            },
+            taken_back_by: {
+                let children = refuted_by.iter().filter_map(|id| self.investigation.node(id));
+                let changes = children.map(|child| rules.taken_back(self.investigation, child));
+                let changes = changes.collect::<Option<Vec<_>>>().unwrap_or_default();
+                changes.first().map(|change| change.who().unwrap_or_else(|| "somebody".to_owned()))
             },
             refuted_by,
             premises,
@@ -537,8 +566,10 @@ impl<'a> Assessment<'a> {
     /// Returns the answers that the conclusion rests on: those it names, or the only answer if it names none.
     fn binding(&self) -> Vec<(NodeId, BoundAs)> {
         let Some(end) = self.investigation.conclusion() else { return Vec::new() };
+        // Refuting one of two answers does not name the other.
+        let is_alone = !self.refuted.iter().any(|it| it.is_answering);
         match (end.answers.as_slice(), self.answers.as_slice()) {
-            ([], [only]) => vec![(only.node.id.clone(), BoundAs::Main)],
+            ([], [only]) if is_alone => vec![(only.node.id.clone(), BoundAs::Main)],
             (named, _) => named.iter().map(|bound| (bound.id.clone(), bound.role)).collect(),
         }
     }

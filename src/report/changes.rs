@@ -76,7 +76,7 @@ fn line(happening: &Happening) -> String {
         return format!(
             "- {about}{}, {}: {}\n",
             verb_of(happening).0.to_lowercase(),
-            inline(comment.author.label(), 60),
+            inline(&comment.author.label(), 60),
             inline(&comment.text, LENGTH)
         );
     }

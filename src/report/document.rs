@@ -282,7 +282,7 @@ pub fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let lines = investigation.comments_on(&node.id).map(|comment| {
         let is_open = open.iter().any(|objection| objection.comment.id == comment.id);
         let open = if is_open { " (open)" } else { "" };
-        let (kind, by) = (comment.kind.label(), literal(comment.author.label()));
+        let (kind, by) = (comment.kind.label(), literal(&comment.author.label()));
         format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, literal(&comment.text))
     });
     listing(&mut text, "Comments", lines);

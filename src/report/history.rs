@@ -431,11 +431,11 @@ fn view_of(
         Happening::Commented(comment)
         | Happening::CommentEdited(comment)
         | Happening::CommentRemoved(comment) => {
-            view.by = Some(comment.author.label().to_owned());
+            view.by = Some(comment.author.label().into_owned());
             view.reason = Some(shorten(&one_line(&comment.text), REASON));
         }
         Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => {
-            view.by = Some(run.author.label().to_owned());
+            view.by = Some(run.author.label().into_owned());
             view.reason = Some(shorten(&one_line(&run.summary()), REASON));
         }
         Happening::Attached(_, name)

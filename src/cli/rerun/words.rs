@@ -18,7 +18,7 @@ const COMMAND_MAX: usize = 72;
 /// Describes a command before it runs: the full command, who captured it and when, and where it will run.
 pub(super) fn description(run: &Run, ran: &Ran, place: &Where) -> String {
     let node = run.node.as_ref().map_or("the investigation", |node| node.as_str());
-    let who = one_line(run.author.label());
+    let who = one_line(&run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
     // A carriage return would otherwise look like a space.
     let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
@@ -75,7 +75,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
         let outcome = judgement.outcome();
         text.push_str(&format!(
             "    known: it {outcome}, as judged by {}: {}\n",
-            one_line(by),
+            one_line(&by),
             one_line(why)
         ));
     } else if verdict == RunComparison::Differs && again.output.sha256 != first.output.sha256 {

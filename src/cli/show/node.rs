@@ -84,7 +84,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let children: String = investigation.children(&node.id).map(|child| below(child)).collect();
     text.push_str(&section("Extended by", &children));
     let said = |comment: &Comment| {
-        let who = format!("{}, {}", one_line(comment.author.label()), comment.at.to_minute());
+        let who = format!("{}, {}", one_line(&comment.author.label()), comment.at.to_minute());
         let head = format!("{} {}", styled(BOLD, comment.kind.label()), styled(QUIET, &who));
         format!("  {head}\n{}", screen.prose(&comment.text, 4))
     };

@@ -1,6 +1,7 @@
 //! The distance between a confirmation and the answer it confirms: models, clients, time taken, sources and commands.
 //!
-//! Callers identify themselves, so the distance is only shown next to the grade and does not affect it.
+//! Times and captured runs are measured; the rest is what callers say. The distance is only shown next to the grade and does
+//! not affect it.
 
 use std::fmt;
 
@@ -21,8 +22,8 @@ pub struct Distance {
     model: Option<String>,
     /// A comparison such as `the same client (claude-code)`, if the clients on both sides are known.
     client: Option<String>,
-    /// The seconds that the confirmation took, counted from its proposal or the start of its work, whichever was
-    /// earlier.
+    /// The seconds from the proposal of the confirmation to its state. When the work began is only said, so it does not
+    /// count.
     seconds: i64,
     /// The sources and commands of the confirmation. `None` if its text is withheld.
     pub own: Option<Own>,
@@ -30,13 +31,13 @@ pub struct Distance {
     in_one_call: usize,
 }
 
-/// The sources and commands of a confirmation.
+/// The sources of a confirmation, the commands that it reports and the runs that its author captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
     sources: usize,
     commands: usize,
+    /// Captured by the author of the confirmation after its proposal.
     runs: usize,
-    files: usize,
 }
 
 impl Assessment<'_> {
@@ -44,17 +45,29 @@ impl Assessment<'_> {
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
         let result = node.classification.as_ref()?;
-        let began = result.started_at.map_or(node.proposed_at, |at| at.min(node.proposed_at));
         let (model, client) = between(result, &writers(self.investigation, answer, None));
+        let (checker, given) = (author(result).0, result.last_given());
+        let until = given.map_or(result.committed_at, |change| change.at);
+        let own_runs = self.runs_of(&node.id).filter(|captured| {
+            let by = &captured.run.author;
+            let by = ClaimedAuthor::of(by.agent_id.as_deref(), &by.caller);
+            // An agent's shell may tell only its client.
+            let program =
+                |who: &ClaimedAuthor<'_>| who.caller.client.clone().map(|it| program_of(&it).to_owned());
+            let is_same_client = !by.has_name()
+                && by.caller.session.is_none()
+                && program(&by).is_some_and(|own| program(&checker) == Some(own));
+            let is_own = by.is_same_as(&checker) || by.shares_session(&checker) || is_same_client;
+            captured.run.at >= node.proposed_at && is_own
+        });
         Some(Distance {
             model,
             client,
-            seconds: result.current_since().seconds().saturating_sub(began.seconds()).max(0),
+            seconds: until.seconds().saturating_sub(node.proposed_at.seconds()).max(0),
             own: Some(Own {
                 sources: sources(result),
                 commands: result.commands.len(),
-                runs: self.runs.of_nodes(std::iter::once(&node.id)).len(),
-                files: self.investigation.attachments_of(&node.id).len(),
+                runs: own_runs.count(),
             }),
             in_one_call: self.in_one_call(result),
         })
@@ -106,9 +119,8 @@ impl fmt::Display for Own {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.sources, "cited", "source"),
-            (self.commands, "ran", "command"),
+            (self.commands, "reported", "command"),
             (self.runs, "captured", "run"),
-            (self.files, "attached", "file"),
         ];
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
         let parts: Vec<String> =

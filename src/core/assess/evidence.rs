@@ -379,7 +379,7 @@ pub fn newest_runs<'s, 'a>(
 }
 
 fn name(author: &Commenter) -> String {
-    shorten(&one_line(author.label()), NAME)
+    shorten(&one_line(&author.label()), NAME)
 }
 
 impl<'a> Assessment<'a> {

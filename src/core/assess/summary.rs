@@ -299,7 +299,7 @@ impl<'a> Assessment<'a> {
                 None => line(Sign::For, "No objection is open"),
             });
         };
-        let by = shorten(&one_line(first.comment.author.label()), TITLE);
+        let by = shorten(&one_line(&first.comment.author.label()), TITLE);
         let place = match &first.comment.node {
             Some(node) if supporting.iter().any(|answer| answer.node.id == *node) => String::new(),
             Some(node) if supporting.is_empty() => format!(" to {node}"),

@@ -113,7 +113,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
         }
         undecided(
             node,
-            "the results",
+            ["the results", "; an author of one does not decide"],
             format!("{} has differing results: {}.", node.id, states.join(" and ")),
         )
     };
@@ -130,22 +130,23 @@ pub fn outdated(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
         let (on, what) = rules.changed_link(investigation, node)?;
         let message = format!("{} depends on {on}, which {what}.", node.id);
         let is_step = rules.answers(investigation).any(|answer| rests_on(answer, node));
-        is_step.then(|| undecided(node, "both", message))
+        is_step.then(|| undecided(node, ["both", ""], message))
     });
     changed.collect()
 }
 
 /// Returns the blocker for a node whose state somebody must set again.
-fn undecided(node: &Node, what: &str, message: String) -> Diagnostic {
+fn undecided(node: &Node, [what, by]: [&str; 2], message: String) -> Diagnostic {
     let how = Wording::both(
         format!(
-            "Read {what} with tot_read, then use tot_reclassify to set the correct state, even if it is the current one."
+            "Read {what} with tot_read, then use tot_reclassify to set the correct state, even if it is the current one"
         ),
         format!(
             "Read {what} with `tot show`, then set the correct state with `tot amend --state`, even if it is the current \
-             one."
+             one"
         ),
     );
+    let how = how.map(|how| format!("{how}{by}."));
     Diagnostic::new(Code::Contested, message).about(&node.id).suggest(how)
 }
 

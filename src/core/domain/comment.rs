@@ -1,9 +1,11 @@
 //! Comments on an investigation: remarks, objections, answers and resolutions.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::node::program_of;
+use super::node::{agent_name, program_of};
 use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
 /// A comment. Each comment is written once to its own file and never changed, so comments cannot conflict in a merge.
@@ -62,10 +64,11 @@ impl Commenter {
 
     /// Returns the name shown on pages and in lists: the person's, agent's or client program's name or, without any,
     /// the author's git name.
-    pub fn label(&self) -> &str {
+    pub fn label(&self) -> Cow<'_, str> {
         let program = self.caller.client.as_deref().map(program_of);
         let is_named = self.is_person() || self.caller.disowned.is_some();
-        self.agent_id.as_deref().or(program).filter(|_| !is_named).unwrap_or(&self.name)
+        let agent = self.agent_id.as_deref().or(program).filter(|_| !is_named);
+        agent.map_or(Cow::Borrowed(&self.name), agent_name)
     }
 
     /// Removes the claim that a person is the author, because git names another author.

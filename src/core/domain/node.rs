@@ -14,6 +14,7 @@
 //!
 //! To let people give it with `tot amend --state`, also add an option to that command.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
@@ -652,7 +653,22 @@ impl Caller {
     /// Returns the caller for display: the agent or, without one, the person.
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
         let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
-        agent.map(str::to_owned).or(person)
+        agent.map(|agent| agent_name(agent).into_owned()).or(person)
+    }
+
+    /// Returns whether two callers, each with its agent, are the same author. Two named agents are compared by name.
+    /// Otherwise two known persons are compared, by name and by address: one person may have several addresses, and spell
+    /// the name differently.
+    pub fn is_same_author(one: (Option<&str>, &Caller), other: (Option<&str>, &Caller)) -> bool {
+        let is_same = |a: &str, b: &str| a.trim().to_lowercase() == b.trim().to_lowercase();
+        match (one.0, other.0, &one.1.person, &other.1.person) {
+            (Some(a), Some(b), ..) => is_same(a, b),
+            (.., Some(a), Some(b)) => {
+                is_same(&a.name, &b.name)
+                    || a.email.as_ref().zip(b.email.as_ref()).is_some_and(|(a, b)| is_same(a, b))
+            }
+            _ => false,
+        }
     }
 
     /// Removes the person because git names another author.
@@ -1045,9 +1061,19 @@ impl Classification {
     }
 
     /// Returns whether the proposal has another result with a different state and no state change has decided between
-    /// the results.
+    /// the results. An author of one of them does not decide.
     pub fn is_contested(&self) -> bool {
-        let last = self.reclassified.iter().rev().find(|change| change.settles > 0);
+        let results = || std::iter::once(self).chain(&self.other_results);
+        let is_by_author = |change: &Reclassification, result: &Classification| {
+            let Some(caller) = change.caller() else { return false };
+            let is_unnamed = change.agent().is_none() && caller.person.is_none();
+            Caller::is_same_author((change.agent(), caller), (result.agent_id.as_deref(), &result.caller))
+                || (is_unnamed && caller.session.is_some() && caller.session == result.caller.session)
+        };
+        let decides = |change: &&Reclassification| {
+            change.settles > 0 && !results().any(|result| is_by_author(change, result))
+        };
+        let last = self.reclassified.iter().rev().find(decides);
         let (since, decided) = last.map_or((None, 0), |change| (Some(change.at), change.settles));
         let (before, after): (Vec<_>, Vec<_>) = self
             .other_results
@@ -1130,6 +1156,14 @@ impl Classification {
     fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
         let later = self.reclassified.iter().filter_map(|change| Some((change.agent(), change.caller()?)));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
+    }
+}
+
+/// Returns an agent's name for display. In quotation marks if it could imitate the words added to a person's name.
+pub fn agent_name(agent: &str) -> Cow<'_, str> {
+    match agent.contains([',', '(', ')', '“', '”']) {
+        true => Cow::Owned(format!("“{}”", agent.replace(['“', '”'], "\""))),
+        false => Cow::Borrowed(agent),
     }
 }
 

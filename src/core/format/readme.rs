@@ -149,7 +149,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
         for objection in open.iter().take(LISTED) {
             let comment = &objection.comment;
             let to = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), link);
-            let (by, text) = (inline(comment.author.label(), 60), inline(&comment.text, 200));
+            let (by, text) = (inline(&comment.author.label(), 60), inline(&comment.text, 200));
             let _ = writeln!(page, "- {by} to {to}: {text}");
         }
         more(page, open.len());

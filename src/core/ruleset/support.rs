@@ -32,8 +32,8 @@ pub enum PremiseKind {
     Step,
     /// The answer, or another premise, says that it depends on the node.
     Dependency,
-    /// It confirms the answer, or a finding that the answer depends on.
-    Confirmation(Confirming),
+    /// It confirms the answer, or a finding that the answer depends on. `None` if the confirmation is refuted.
+    Confirmation(Option<Confirming>),
 }
 
 impl EffectiveRules<'_> {
@@ -65,8 +65,14 @@ impl EffectiveRules<'_> {
                 }));
                 premises.push(Premise { node: step, kind, chain });
             }
-            for confirming in self.confirming(investigation, target) {
-                let node = investigation.node(&confirming.node).filter(|node| seen.insert(&node.id));
+            let confirming = self.confirming(investigation, target).into_iter();
+            let mut confirming: Vec<_> = confirming.map(|it| (it.node.clone(), Some(it))).collect();
+            // Refuting a confirmation does not answer an objection to it.
+            let refuted = self.verified_by(investigation, target).into_iter().map(|id| (id, None));
+            confirming.extend(refuted);
+            for (id, confirming) in confirming {
+                let node =
+                    investigation.node(&id).filter(|node| !self.refutes(node) && seen.insert(&node.id));
                 premises.extend(node.map(|node| Premise {
                     node,
                     kind: PremiseKind::Confirmation(confirming),

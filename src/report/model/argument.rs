@@ -400,7 +400,7 @@ impl Cards<'_> {
     fn objecting(&self, answer: &Answer<'_>) -> Vec<Objecting> {
         let objecting = |comment: &Comment| {
             Some(Objecting {
-                by: one_line(comment.author.label()),
+                by: one_line(&comment.author.label()),
                 is_person: comment.author.is_person(),
                 card: self.get(comment.node.as_ref()?)?.clone(),
                 text: markdown::excerpt(&comment.text, SENTENCE),

@@ -91,7 +91,7 @@ impl Cards<'_> {
         CommentView {
             id: comment.id.to_string(),
             kind: comment.kind.label(),
-            by: comment.author.label().to_owned(),
+            by: comment.author.label().into_owned(),
             is_person: comment.author.is_person(),
             client: client(&comment.author.caller),
             at: Time::of(comment.at),

@@ -162,7 +162,7 @@ impl Cards<'_> {
         let mut found = Vec::new();
         self.of_the_whole(overview, &mut found);
         for objection in &self.assessment.open {
-            let by = one_line(objection.comment.author.label());
+            let by = one_line(&objection.comment.author.label());
             let said = markdown::excerpt(&objection.comment.text, QUOTED);
             let card = objection.comment.node.as_ref().and_then(|id| self.get(id));
             let text = match (card, &objection.comment.node) {
@@ -282,7 +282,7 @@ impl Cards<'_> {
                 Some((comment.node.as_ref().filter(|node| **node != card.id)?, comment.author.label()))
             });
         if let Some((node, by)) = objections.next() {
-            let text = format!(" rests on {node}, to which {} objects.", one_line(by));
+            let text = format!(" rests on {node}, to which {} objects.", one_line(&by));
             found.push(Doubt::new(DoubtKind::Contested, Some(card), text));
         }
         let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));

@@ -172,7 +172,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         class: captured.standing().class(),
         ended: ran.ended.to_string(),
         seconds: ran.seconds.to_string(),
-        by: run.author.label().to_owned(),
+        by: run.author.label().into_owned(),
         client: client(&run.author.caller),
         at: Time::of(run.at),
         note: run.note.clone(),
@@ -193,7 +193,7 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
     let judgement = |it: &&Arc<Run>| match it.what {
         RunKind::Judged { holds, .. } => Some(JudgementView {
             holds,
-            by: it.author.label().to_owned(),
+            by: it.author.label().into_owned(),
             at: Time::of(it.at),
             reason: it.note.clone().unwrap_or_default(),
         }),
@@ -204,7 +204,7 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
     RepeatView {
         verdict: verdict.label(),
         ended: ran.ended.to_string(),
-        by: run.author.label().to_owned(),
+        by: run.author.label().into_owned(),
         at: Time::of(run.at),
         commit: at.map(str::to_owned),
         system: system(ran),

@@ -73,16 +73,23 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
         let when = time(10 * at as i64 + 1 + side);
         let (agent_id, caller) = hand(step.hand);
         let state = STATES[step.state % STATES.len()].parse().unwrap();
+        let above = nodes.iter().find(|it| Some(&it.id) == node.parent.as_ref());
         let mut result = Classification {
             agent_id,
             caller,
+            saw: above.filter(|_| step.hand % 2 == 0).and_then(|it| it.claim_hash()),
             references: vec![Citation { target: format!("https://example.org/{id}"), ..Citation::default() }],
             ..Classification::new(state, format!("Findings of {id}."), when)
         };
         let (agent_id, caller) = hand(step.by);
         // Some depend on a step elsewhere, even on a later one.
         let depended = nodes.get(step.by).filter(|_| step.later > 8);
-        result.links.extend(depended.map(|it| Link::new(it.id.clone(), LinkKind::Depends)));
+        let seen = depended.filter(|_| step.hand % 2 == 0);
+        result.links.extend(depended.map(|it| Link {
+            saw: seen.and_then(|it| it.claim_hash()),
+            state: seen.and_then(|it| it.state().cloned()),
+            ..Link::new(it.id.clone(), LinkKind::Depends)
+        }));
         let after = time(10 * at as i64 + 500 + side);
         match step.later % 8 {
             0 => result.refutes = true,
@@ -883,6 +890,54 @@ fn a_file_with_a_verdict_and_without_a_reader_fails() {
     assert!(gone.is_empty(), "no site has these any more: {gone:?}");
 }
 
+/// Adds something bad: a refutation, an objection, an amendment or a result with another state.
+///
+/// A confirmation is not amended, because one that says nothing counts once its author says more.
+fn with_worse(facts: &Investigation, rules: EffectiveRules<'_>, (what, at, by): Bad) -> Investigation {
+    let nodes: Vec<&Arc<Node>> = facts.nodes().collect();
+    let (node, after, (agent_id, caller)) = (nodes[at % nodes.len()], time(2_000), hand(by));
+    let mut new = Node::clone(node);
+    let result = new.classification.as_mut().unwrap();
+    let state = result.current_state().clone();
+    let other = if rules.is_dead_end(&state) { "EXPLORE" } else { "DEAD" };
+    let change = match what % 4 {
+        0 => {
+            let id = format!("R{}.{}{}", node.round() + 1, node.id.suffix(), 900 + at);
+            let mut child = Node::new(id.parse().unwrap(), Some(node.id.clone()), "It fails", after);
+            let result = Classification::new("DEAD".parse().unwrap(), "It is not so.", after);
+            child.classification = Some(Classification { agent_id, caller, refutes: true, ..result });
+            Change::Node(Arc::new(child))
+        }
+        1 => {
+            let author = Commenter { name: "git".into(), agent_id, caller, ..Commenter::default() };
+            let (id, kind) = (
+                CommentId::new(1_795_000_009_000 + facts.comments().count() as u64, [9; 10]),
+                CommentKind::Objection,
+            );
+            let text = "It was measured on one machine only.".to_owned();
+            let (node, reply_to, saw) = (Some(node.id.clone()), None, None);
+            Change::Comment(Arc::new(Comment { id, node, kind, reply_to, author, at: after, text, saw }))
+        }
+        2 if rules.role(&state) != crate::ruleset::Role::Confirmation => {
+            let findings = Some("It is another thing altogether.".to_owned());
+            let mut amendment =
+                Amendment { agent_id, caller, findings, ..Amendment::new(after, "It was wrong.") };
+            amendment.exchange(&mut new);
+            new.classification.as_mut().unwrap().amended.push(amendment);
+            Change::Node(Arc::new(new))
+        }
+        _ => {
+            let other = Classification::new(other.parse().unwrap(), "It is another thing.", after);
+            result.other_results.push(Classification { agent_id, caller, ..other });
+            Change::Node(Arc::new(new))
+        }
+    };
+    facts.with(&[change])
+}
+
+/// What is added, where and by whom.
+type Bad = (usize, usize, usize);
+
 fn step() -> impl Strategy<Value = Step> {
     (0..8_usize, 0..12_usize, 0..6_usize, 0..12_usize, 0..12_usize)
         .prop_map(|(parent, state, hand, later, by)| Step { parent, state, hand, later, by })
@@ -910,5 +965,28 @@ proptest! {
         captured in prop::collection::vec(captured(), 0..3),
     ) {
         agree(&of(ours, theirs, &by_hand, &captured))?;
+    }
+    /// What the rules require is left out: a refutation may be a step that they ask for.
+    #[test]
+    fn nothing_bad_that_is_added_makes_a_verdict_better(
+        ours in some_branch(),
+        theirs in prop::option::weighted(0.3, some_branch()),
+        captured in prop::collection::vec(captured(), 0..2),
+        bad in prop::collection::vec((0..4_usize, 0..16_usize, 0..6_usize), 1..4),
+    ) {
+        let mut input = of(ours, theirs, &[], &captured);
+        for bad in bad {
+            let facts = Arc::clone(&input.snapshot.investigation);
+            let worse = with_worse(&facts, input.snapshot.rules().unwrap(), bad);
+            let (before, after) =
+                [&facts, &worse].map(|facts| Assessment::new(facts, input.snapshot.rules())).into();
+            for answer in before.answers.iter().chain(&before.refuted) {
+                let now = after.verdict_of(&answer.node.id);
+                prop_assert!(now <= Some(answer.verdict), "{bad:?} {}: {now:?}", answer.node.id);
+            }
+            let bound = |it: &Assessment<'_>| it.bound().map(|bound| bound.verdict()).min();
+            prop_assert!(bound(&after) <= bound(&before), "{bad:?}");
+            input.snapshot.investigation = Arc::new(worse);
+        }
     }
 }

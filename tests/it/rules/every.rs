@@ -130,7 +130,7 @@ fn a_resolution_by_the_author_that_is_there_all_the_same_resolves_nothing() {
 fn what_an_agent_says_is_not_told_as_of_the_person_whom_git_names() {
     let by = |caller: Caller, agent_id: Option<&str>| {
         let agent_id = agent_id.map(str::to_owned);
-        Commenter { name: "Maria".into(), caller, agent_id, ..Commenter::default() }.label().to_owned()
+        Commenter { name: "Maria".into(), caller, agent_id, ..Commenter::default() }.label().into_owned()
     };
     let client = || Caller { client: Some("claude-code/2.1.154".into()), ..Caller::default() };
     assert_eq!(by(Caller::of_person("Maria", None), None), "Maria");

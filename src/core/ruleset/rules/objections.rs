@@ -54,7 +54,7 @@ impl Objection {
         let about = self.comment.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let text = shorten(&one_line(&self.comment.text), QUOTED);
         let text = text.trim_end_matches('.');
-        format!("{} objects to {about}: “{text}”", one_line(self.comment.author.label()))
+        format!("{} objects to {about}: “{text}”", one_line(&self.comment.author.label()))
     }
 }
 

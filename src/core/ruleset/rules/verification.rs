@@ -20,7 +20,8 @@ use super::states::Role;
 use super::{RuleKind, SILENT, Verb};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
+    Amendment, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person,
+    Reclassification, StateName, Timestamp,
 };
 use crate::ruleset::effective::EffectiveRules;
 
@@ -138,7 +139,7 @@ impl EffectiveRules<'_> {
     pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let children = investigation.committed_children(&node.id);
         children
-            .filter(|(child, _)| self.refutes_with_reason(child))
+            .filter(|(child, _)| self.refutes_with_reason(investigation, child))
             .map(|(child, _)| child.id.clone())
             .collect()
     }
@@ -146,7 +147,8 @@ impl EffectiveRules<'_> {
     /// Returns all refuted nodes, ordered by id, each with the children that refute it and give reasons.
     pub fn refutations<'i>(&self, investigation: &'i Investigation) -> BTreeMap<&'i NodeId, Vec<NodeId>> {
         let mut refuted: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
-        for (child, _) in investigation.committed().filter(|(child, _)| self.refutes_with_reason(child)) {
+        let refutes = |child: &Node| self.refutes_with_reason(investigation, child);
+        for (child, _) in investigation.committed().filter(|(child, _)| refutes(child)) {
             let parent = child.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
             if let Some(parent) = parent {
                 refuted.entry(&parent.id).or_default().push(child.id.clone());
@@ -185,11 +187,40 @@ impl EffectiveRules<'_> {
 
     /// Returns whether a result ever refuted its parent. Reversing that refutation does not confirm the answer; only a
     /// new child can.
-    fn has_refuted(&self, classification: &Classification) -> bool {
+    pub fn has_refuted(&self, classification: &Classification) -> bool {
         let later = classification.reclassified.iter().map(|change| &change.to);
         let mut states = std::iter::once(&classification.state).chain(later);
         let refutes = |state| self.ruleset().state(state).is_some_and(|state| state.refutes);
         classification.refutes || states.any(refutes)
+    }
+
+    /// Returns the state change that took back a refutation and does not count: it takes the refuter, or somebody in
+    /// another session than the authors of what was refuted.
+    pub fn taken_back<'i>(
+        &self,
+        investigation: &'i Investigation,
+        child: &'i Node,
+    ) -> Option<&'i Reclassification> {
+        let result = child.classification.as_ref()?;
+        let last = result.reclassified.iter().rposition(|change| self.is_refuting(result, &change.to));
+        let (refuter, since) = match last {
+            None if self.is_refuting(result, &result.state) => (committed(result), 0),
+            None => return None,
+            Some(at) => {
+                let change = &result.reclassified[at];
+                let given = change.caller().map(|caller| ClaimedAuthor::of(change.agent(), caller));
+                (given.unwrap_or(committed(result)), at + 1)
+            }
+        };
+        let refuted = investigation.node(child.parent.as_ref()?)?;
+        let counts = |change: &Reclassification| {
+            let Some(caller) = change.caller() else { return true };
+            let by = ClaimedAuthor::of(change.agent(), caller);
+            let others = writers(investigation, refuted, Some(change.at));
+            by.is_same_as(&refuter) || by.independence_from(&others) == Grade::Independent
+        };
+        let later = &result.reclassified[since..];
+        later.first().filter(|_| !later.iter().any(counts))
     }
 
     /// Returns whether the state marks a dead end rather than a refutation of the parent.
@@ -203,20 +234,25 @@ impl EffectiveRules<'_> {
     }
 
     /// Returns whether the node refutes its parent and gives reasons.
-    fn refutes_with_reason(&self, node: &Node) -> bool {
+    fn refutes_with_reason(&self, investigation: &Investigation, node: &Node) -> bool {
         // Emptying a refutation afterwards does not withdraw it.
         let says_why = |it: &Classification| {
             let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
             !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
         };
-        self.refutes(node) && node.classification.as_ref().is_some_and(says_why)
+        (self.refutes(node) || self.taken_back(investigation, node).is_some())
+            && node.classification.as_ref().is_some_and(says_why)
     }
 
     /// Returns whether the node refutes its parent: by its state, or by `refutes` with a terminal state.
-    fn refutes(&self, node: &Node) -> bool {
-        let Some(classification) = &node.classification else { return false };
-        let Some(state) = self.ruleset().state(classification.current_state()) else { return false };
-        state.refutes || (classification.refutes && state.terminal)
+    pub(in crate::ruleset) fn refutes(&self, node: &Node) -> bool {
+        node.classification.as_ref().is_some_and(|result| self.is_refuting(result, result.current_state()))
+    }
+
+    /// Returns whether a result refutes its parent while it is in this state.
+    fn is_refuting(&self, result: &Classification, state: &StateName) -> bool {
+        let state = self.ruleset().state(state);
+        state.is_some_and(|state| state.refutes || (result.refutes && state.terminal))
     }
 }
 
@@ -229,7 +265,8 @@ pub fn covers(node: &Node, child: &Classification) -> bool {
     }
 }
 
-/// Returns the grade of a single confirmation. Agents that amend the text of a confirmation count among its authors.
+/// Returns the grade of a single confirmation. One that somebody else amended confirms nothing until its author sets its
+/// state or amends it again.
 fn grade(others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
     match text {
@@ -243,11 +280,15 @@ fn grade(others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
         }
         StateText::Findings(_) | StateText::Change(_) => {}
     }
-    let of_findings = |part| !matches!(part, "title" | "headline");
-    let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
-    let also = amended.map(|amendment| ClaimedAuthor::of(amendment.agent_id.as_deref(), &amendment.caller));
+    let said = confirmation.last_given().map_or(confirmation.committed_at, |change| change.at);
+    let is_by_other = |it: &&Amendment| {
+        it.at >= said && !ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller).is_same_as(&by)
+    };
+    if confirmation.amended.last().filter(is_by_other).is_some() {
+        return Grade::None;
+    }
     // Who wrote the findings counts, too, if somebody else gave the state.
-    let authors = [by, committed(confirmation)].into_iter().chain(also);
+    let authors = [by, committed(confirmation)].into_iter();
     authors.map(|who| who.independence_from(others)).min().unwrap_or_default()
 }
 
@@ -314,18 +355,9 @@ impl<'a> ClaimedAuthor<'a> {
         self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
-    /// Returns whether the two authors are the same. Two named agents are compared by name. Otherwise two known persons
-    /// are compared, by email if both have one, because the spelling of names varies.
+    /// Returns whether the two authors are the same.
     pub(crate) fn is_same_as(&self, other: &ClaimedAuthor<'_>) -> bool {
-        let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
-        match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
-            (Some(a), Some(b), ..) => is_same(a, b),
-            (.., Some(a), Some(b)) => match (&a.email, &b.email) {
-                (Some(a), Some(b)) => is_same(a, b),
-                _ => is_same(&a.name, &b.name),
-            },
-            _ => false,
-        }
+        Caller::is_same_author((self.agent, self.caller), (other.agent, other.caller))
     }
 
     /// Returns whether both authors belong to the same known session.
