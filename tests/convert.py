@@ -7,6 +7,8 @@ parents first, and branches and tags point to the new commits. Ids of old commit
 A commit that names a call gets the checksum that `tot` writes today, unless FILE lists it: one id, or the first digits of
 one, in a line.
 
+Node ids get their six characters, from the file with which the proposal was first committed. Files say `version: 2`.
+
 To list the commits that a version without checksums takes for edited by hand, run it on SOURCE:
 
     tot check --json SOURCE | python3 -c 'import json, sys
@@ -61,13 +63,48 @@ def checksum(author, message, changed):
     return b"1-" + digest.hexdigest()[:32].encode()
 
 
-def rewritten_tree(folder, tree):
-    """Returns the id of the tree that takes the place of this one in a new commit."""
-    return tree
+NODE = rb"R[1-9][0-9]*\.[A-Za-z0-9]+"
 
 
-def rewritten_message(message, new):
-    """Returns the message without an old checksum, and with the new ids of commits."""
+def digest(*parts):
+    """Returns the six characters of a node id, as src/core/domain/id.rs defines them."""
+    hash = hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts))
+    number = int.from_bytes(hash.digest()[:8], "big")
+    return bytes(b"0123456789abcdefghijklmnopqrstuvwxyz"[number // 36**place % 36] for place in range(6))
+
+
+def rewritten_tree(folder, tree, ids):
+    """Returns the id of the tree that takes the place of this one in a new commit. Adds new nodes to `ids`."""
+    entries = [entry.split(b"\t", 1) for entry in git(folder, "ls-tree", "-r", "-z", tree).split(b"\0") if entry]
+    files = {path: (head.split(b" "), git(folder, "cat-file", "blob", head.split(b" ")[2])) for head, path in entries}
+    session = re.search(rb"(?m)^id: (.*)$", files[b"investigation.yaml"][1]).group(1)
+    for path in sorted(files):
+        match = re.fullmatch(rb"nodes/.*/(%s)\.yaml" % NODE, path)
+        if match:
+            short = match.group(1)
+            ids.setdefault(short, short + b"-" + digest(short, session, files[path][1]))
+    new = lambda match: match.group(1) + ids.get(match.group(2), match.group(2))
+    index = b""
+    for path, ((mode, _, blob), text) in files.items():
+        if path.split(b"/")[0] in (b"nodes", b"comments", b"runs", b"investigation.yaml", b"conclusion.yaml"):
+            text = re.sub(rb"\Aversion: 1$", b"version: 2", text, flags=re.M)
+            text = re.sub(rb"(?m)^( *(?:- )?(?:id|parent|to|by|node): )(%s)$" % NODE, new, text)
+        if path == b"README.md":
+            text = re.sub(rb"(nodes/[^ )>]*/)(%s)(?=\.yaml)" % NODE, new, text)
+        path = re.sub(rb"\A((?:nodes/.*|attachments)/)(%s)(?=\.yaml|/)" % NODE, new, path)
+        blob = line(folder, "hash-object", "-w", "--stdin", data=text).encode()
+        index += b"%s %s\t%s\0" % (mode, blob, path)
+    environment = {**os.environ, "GIT_INDEX_FILE": os.path.join(folder, "converted-index")}
+    command = ["git", "-C", folder]
+    subprocess.run([*command, "read-tree", "--empty"], env=environment, check=True)
+    subprocess.run([*command, "update-index", "-z", "--index-info"], env=environment, input=index, check=True)
+    return subprocess.run([*command, "write-tree"], env=environment, stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+
+
+def rewritten_message(message, new, ids):
+    """Returns the message without an old checksum, with the new ids of commits, and with whole node ids in trailers."""
+    whole = lambda match: match.group(1) + ids.get(match.group(2), match.group(2))
+    message = re.sub(rb"(?m)^(Node: )(%s)$" % NODE, whole, message)
     message = re.sub(rb"(?m)^%s: .*\n" % CHECKSUM, b"", message)
     def renamed(match):
         found = [new[old] for old in new if old.startswith(match.group().decode())]
@@ -75,13 +112,13 @@ def rewritten_message(message, new):
     return re.sub(rb"\b[0-9a-f]{10,40}\b", renamed, message)
 
 
-def converted(folder, old, new, is_by_hand):
+def converted(folder, old, new, ids, is_by_hand):
     """Writes the new commit for an old one, and returns its id."""
     headers, message = parsed(git(folder, "cat-file", "commit", old))
     parents = [new[value.decode()] for key, value in headers if key == b"parent"]
     values = dict(headers)
-    tree = rewritten_tree(folder, values[b"tree"].decode())
-    message = rewritten_message(message, new)
+    tree = rewritten_tree(folder, values[b"tree"].decode(), ids)
+    message = rewritten_message(message, new, ids)
     names_call = message.rstrip().rpartition(b"\n\n")[2].startswith(b"Tool: ")
     if names_call and len(parents) < 2 and not is_by_hand:
         before = parents[0] + "^{tree}" if parents else EMPTY_TREE
@@ -94,16 +131,16 @@ def converted(folder, old, new, is_by_hand):
 def moved_tag(folder, tag, new):
     """Writes the tag object again for the new commit, and returns its id."""
     headers, message = parsed(git(folder, "cat-file", "tag", tag))
-    message = rewritten_message(message.split(b"-----BEGIN ")[0], new)
+    message = rewritten_message(message.split(b"-----BEGIN ")[0], new, {})
     head = [key + b" " + (new[value.decode()].encode() if key == b"object" else value) for key, value in headers]
     return line(folder, "hash-object", "-t", "tag", "-w", "--stdin", data=b"\n".join(head) + b"\n\n" + message)
 
 
 def convert(folder, by_hand):
     """Rewrites the commits of a bare repository, and moves its branches and tags."""
-    new = {}
+    new, ids = {}, {}
     for old in line(folder, "rev-list", "--topo-order", "--reverse", "--all").split():
-        new[old] = converted(folder, old, new, any(old.startswith(given) for given in by_hand))
+        new[old] = converted(folder, old, new, ids, any(old.startswith(given) for given in by_hand))
     for ref in line(folder, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)").splitlines():
         kind, old, name = ref.split(" ", 2)
         if name.startswith(("refs/heads/", "refs/tags/")):

@@ -135,7 +135,12 @@ fn of_files(subject: &WorkTarget, files: &[String], node: Option<&NodeId>) -> Co
 /// Returns the pending node with this id. Without an id, returns the first pending node.
 fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node, String> {
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
-    let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
+    let found = match id {
+        Some(id) => {
+            subject.investigation().find(id.as_str()).ok().filter(|node| node.is_pending()).map(AsRef::as_ref)
+        }
+        None => all.first().copied(),
+    };
     found.ok_or_else(|| match id {
         Some(id) if !all.is_empty() => {
             format!("{id} is not a pending proposal; pending: {}", listed(&all))

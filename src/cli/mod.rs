@@ -444,8 +444,8 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
          \x20 tot --root {} rerun\n\n\
          Look at it with git:\n\
          \x20 git -C {repository} log --oneline              all commits\n\
-         \x20 git -C {repository} log -p -- {}    one node, with all its changes\n\
-         \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'  one branch\n\
+         \x20 git -C {repository} log -p -- '{}'  one node, with all its changes\n\
+         \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1-*' 'nodes/*/R*.A1[a-z]*'  one branch\n\
          \x20 git -C {repository} log --grep='^Warning:'     all warnings\n\
          \x20 git -C {repository} show {}               its conclusion\n",
         played.nodes,

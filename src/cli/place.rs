@@ -217,11 +217,18 @@ impl Location {
     /// Returns the id of the node that a command writes about. Words of a title are not enough: the error names the nodes that
     /// have them.
     pub(super) fn node_id(&self, folder: &Path, word: &str) -> CommandResult<NodeId> {
-        if let Ok(id) = word.parse() {
-            return Ok(id);
-        }
-        let snapshot = self.store.load(folder)?;
-        Err(unnamed(word, &with_words(&snapshot.investigation, word)))
+        named_id(&self.store.load(folder)?.investigation, word)
+    }
+}
+
+/// Returns the id of the node that a command writes about; see [`Place::node_id`]. An id without a node is returned as it is.
+pub(super) fn named_id(investigation: &Investigation, word: &str) -> CommandResult<NodeId> {
+    match (investigation.find(word), word.parse()) {
+        (Ok(node), _) => Ok(node.id.clone()),
+        (Err(error), id) => match error.ambiguous(word) {
+            Some(error) => Err(error.to_string().into()),
+            None => id.map_err(|_| unnamed(word, &with_words(investigation, word))),
+        },
     }
 }
 
@@ -233,8 +240,16 @@ pub(super) fn origin(folder: &Path) -> PathBuf {
 /// Returns the node with this id, or the only one with these words in its title or headline.
 pub(super) fn node<'a>(investigation: &'a Investigation, words: &[String]) -> CommandResult<&'a Arc<Node>> {
     let text = words.join(" ");
+    match investigation.find(&text) {
+        Ok(node) => return Ok(node),
+        Err(error) => {
+            if let Some(error) = error.ambiguous(&text) {
+                return Err(error.to_string().into());
+            }
+        }
+    }
     if let Ok(id) = text.parse::<NodeId>() {
-        return Ok(investigation.node(&id).ok_or_else(|| format!("there is no node {id}"))?);
+        return Err(format!("there is no node {id}").into());
     }
     match with_words(investigation, &text).as_slice() {
         [only] => Ok(only),

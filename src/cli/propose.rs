@@ -11,7 +11,7 @@ use super::{CommandError, CommandResult, ExitResult, misused};
 use crate::decide::next::{Next, Task, next, place_of_next};
 use crate::decide::propose::{NewNode, Propose};
 use crate::domain::fresh::Ids;
-use crate::domain::{Caller, Node, NodeId, StateName};
+use crate::domain::{Caller, Node, NodeId, ShortId, StateName};
 use crate::service::Refusal;
 use crate::service::reply::{self, Advised, ProposeAdvice, ProposeBody, Replied};
 use crate::text::one_line;
@@ -30,13 +30,13 @@ pub(super) struct ProposeArguments {
     titles: Vec<String>,
     /// Parent of the new nodes; default: the node that `tot next` names
     #[arg(long, value_name = "NODE")]
-    below: Option<NodeId>,
+    below: Option<String>,
     /// Propose the required nodes, with generated titles
     #[arg(long, conflicts_with = "below")]
     next: bool,
     /// Withdraw these pending proposals
     #[arg(long, value_name = "NODE", num_args = 1..)]
-    withdraw: Vec<NodeId>,
+    withdraw: Vec<String>,
     /// Reopen the investigation, which has ended, for the reason in -m
     #[arg(long, requires = "message", conflicts_with = "next")]
     reopen: bool,
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
     };
     complete(&subject, &mut call.nodes, arguments.below.as_ref())?;
     call.reopen = reopen.or(call.reopen);
-    call.withdraw.extend(arguments.withdraw.iter().map(ToString::to_string));
+    call.withdraw.extend(arguments.withdraw.iter().cloned());
     subject.tell(proposed(&subject, call, &caller), lines)
 }
 
@@ -214,23 +214,23 @@ fn nothing_owed(subject: &WorkTarget) -> String {
 
 /// Fills in the parents of nodes with an id, and the ids of nodes without one. A node without an id is placed below `below`, or
 /// in the default place if that is `None`.
-fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&NodeId>) -> CommandResult {
+fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&String>) -> CommandResult {
     let investigation = subject.investigation();
     let mut ids = Ids::new(investigation);
     nodes.iter().filter_map(|node| node.id.parse().ok()).for_each(|id| ids.take(&id));
-    let mut next = below.cloned().map(Some);
+    let mut next = below.map(|below| subject.node_id(below)).transpose()?.map(Some);
     for node in nodes {
-        let given = node.parent.as_ref().and_then(|parent| parent.parse::<NodeId>().ok());
+        let given = node.parent.as_ref().and_then(|parent| investigation.find(parent).ok());
         if node.id.is_empty() {
             let parent = match (given, &next) {
-                (Some(parent), _) => Some(parent),
+                (Some(parent), _) => Some(parent.id.clone()),
                 (None, Some(place)) => place.clone(),
                 (None, None) => next.insert(place(subject, None)?).clone(),
             };
             node.id = fresh(subject, &mut ids, parent.as_ref())?.to_string();
             node.parent = parent.as_ref().map(ToString::to_string);
         } else if node.parent.is_none()
-            && let Ok(id) = node.id.parse::<NodeId>()
+            && let Ok(id) = node.id.parse::<ShortId>()
         {
             let is_above = |node: &&Node| {
                 id.suffix().len() > node.id.suffix().len() && id.suffix().starts_with(node.id.suffix())
@@ -256,11 +256,11 @@ pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandR
 }
 
 /// Returns an unused id for a child of `parent`, or for a root if there is no parent.
-pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
+pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<ShortId, String> {
     let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
     let id = match parent {
-        Some(parent) => ids.child(parent),
+        Some(parent) => ids.child(parent.short()),
         None => ids.root(allowed),
     };
     id.ok_or_else(|| match parent {

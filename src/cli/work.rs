@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::caller::caller;
 use super::draft::DraftFields;
 use super::editor::{self, Edited};
-use super::place::{Common, EVERYWHERE, Location, unnamed, with_words};
+use super::place::{Common, EVERYWHERE, Location, named_id, unnamed, with_words};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::util::ruleset::RulesetFolder;
 use super::{CommandError, CommandResult, ExitResult, misused, passed};
@@ -178,7 +178,7 @@ impl WorkTarget {
 
     /// Returns the id of the node that the call is about.
     pub(super) fn node_id(&self, word: &str) -> CommandResult<NodeId> {
-        self.work.place.node_id(&self.path, word)
+        named_id(self.investigation(), word)
     }
 
     /// Reads a draft. If there is no such file, but its name is in titles, the error names the nodes.

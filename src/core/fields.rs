@@ -86,7 +86,6 @@ impl Node {
             NodeField::fact("Parent", self.parent.as_ref().map_or("", NodeId::as_str)),
             NodeField::fact(PLANNED, &self.planned_action),
             NodeField::fact("Covers", self.covers.join("\n")),
-            NodeField::fact("Proposed as", self.renamed_from.as_ref().map_or("", NodeId::as_str)),
             NodeField::fact("Claimed by", self.claim.as_ref().map(Claim::line).unwrap_or_default()),
         ]
     }

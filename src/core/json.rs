@@ -27,8 +27,10 @@ use crate::text;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeJson<'a> {
-    /// The id.
+    /// The short id while no other node has it, otherwise the whole id.
     pub node_id: &'a NodeId,
+    /// The whole id, which never changes.
+    pub full_id: &'a str,
     /// The other stored fields. `state` is the current state, and `committedAs` the state stored by the commit.
     #[serde(flatten, serialize_with = "node_fields")]
     #[schemars(schema_with = "node_schema")]
@@ -215,6 +217,7 @@ impl<'a> NodeJson<'a> {
         let role = |state| Some(assessment.rules?.ruleset().state(state)?.role);
         NodeJson {
             node_id: &node.id,
+            full_id: node.id.whole(),
             node,
             children: assessment.investigation.children(&node.id).map(|child| &child.id).collect(),
             round: node.round(),

@@ -2,11 +2,13 @@
 //! investigation, researching a node, and checking an answer. All instructions about the method come from the
 //! ruleset.
 
+use std::sync::Arc;
+
 use rmcp::model::{Prompt, PromptArgument};
 
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
-use crate::domain::{Code, Diagnostic, NodeId};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
@@ -156,8 +158,7 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
 fn research(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
     let loaded = service.read(session)?;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
-    let found = node.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
-    let node = found.ok_or_else(|| no_such("node", node))?;
+    let node = found(investigation, "node", node)?;
     Ok(brief(investigation, &rules, node))
 }
 
@@ -165,10 +166,9 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let loaded = service.read(session)?;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let id = investigation.meta().id;
-    let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
-    let (node, it) = found
-        .and_then(|node| Some((node, node.classification.as_ref()?)))
-        .ok_or_else(|| no_such("committed node", node))?;
+    let found = found(investigation, "committed node", node)?;
+    let it = found.classification.as_ref().ok_or_else(|| no_such("committed node", node))?;
+    let node = found;
     let state = it.current_state();
     let mut text = format!(
         "Check node {} in investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
@@ -217,6 +217,12 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         )),
     }
     Ok(text)
+}
+
+fn found<'i>(investigation: &'i Investigation, what: &str, node: &str) -> Result<&'i Arc<Node>, Refusal> {
+    investigation
+        .find(node)
+        .map_err(|error| error.ambiguous(node).map_or_else(|| no_such(what, node), Refusal::from))
 }
 
 fn no_such(what: &str, node: &str) -> Refusal {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::tools::list::verdict;
 use crate::assess::Assessment;
-use crate::domain::{Code, Diagnostic, NodeId};
+use crate::domain::{Code, Diagnostic};
 use crate::graph::{self, Pages, SvgOptions};
 use crate::report::document::{self, LINES, Links, literal, more, overview};
 use crate::service::address::ResourceAddress;
@@ -124,8 +124,10 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
         }
         ResourceAddress::Node(session, node) => {
             let snapshot = service.snapshot(session)?;
-            let id = node.parse::<NodeId>().ok();
-            let Some(found) = id.and_then(|id| snapshot.investigation.node(&id)) else { return Ok(None) };
+            let found = match snapshot.investigation.find(node) {
+                Ok(found) => found,
+                Err(error) => return error.ambiguous(node).map_or(Ok(None), |error| Err(error.into())),
+            };
             let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
             (MARKDOWN, document::node(&assessment, found, Links::Addresses))
         }

@@ -223,9 +223,6 @@ pub fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     if !node.covers.is_empty() {
         let _ = write!(text, "\nCovers {}.\n", literal(&node.covers.join(", ")));
     }
-    if let Some(old) = &node.renamed_from {
-        let _ = write!(text, "\nIt was proposed as {old} and renamed in a merge.\n");
-    }
     if let Some(claim) = &node.claim {
         let _ = write!(text, "\nClaimed by {}.\n", literal(&claim.line()));
     }

@@ -1,7 +1,7 @@
 //! Assembles the pages from the inputs, as a map of relative paths to bytes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Serialize;
 
@@ -416,7 +416,7 @@ fn pages(
     }
     let print = PageContent::Print(print(&report, &pictures.path, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
-    for (path, bytes) in pictures.files {
+    for (path, bytes) in redirects(&report.nodes).chain(pictures.files) {
         put(&path, bytes)?;
     }
     for (path, bytes) in attachments {
@@ -436,6 +436,23 @@ fn pages(
     }
     progress(report.nodes.len(), report.nodes.len());
     Ok(SiteEntry::of(input, &report, folder))
+}
+
+/// Returns pages that lead from the short ids of nodes to their pages, while those are not ambiguous.
+fn redirects(nodes: &[NodePage]) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let mut taken = HashSet::new();
+    let redirect = move |node: &NodePage| {
+        let (id, whole) = (node.card.id.as_str(), node.card.id.whole());
+        // Some file systems ignore letter case.
+        let is_needed = id != whole && taken.insert(id.to_ascii_lowercase());
+        let page = format!(
+            "<!doctype html>\n<meta charset=\"utf-8\">\n<title>{id}</title>\n\
+             <meta http-equiv=\"refresh\" content=\"0; url={whole}.html\">\n\
+             <link rel=\"canonical\" href=\"{whole}.html\">\n<p><a href=\"{whole}.html\">{id}</a></p>\n"
+        );
+        is_needed.then(|| (format!("nodes/{id}.html"), page.into_bytes()))
+    };
+    nodes.iter().filter_map(redirect)
 }
 
 /// Returns the print page. With more than `most` nodes, only those behind the answers are shown in full.

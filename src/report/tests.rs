@@ -494,7 +494,6 @@ fn backed() -> ReportInput {
             }];
         },
     );
-    let full = Node { renamed_from: Some("R3.A1b".parse().unwrap()), ..full };
     let nodes = vec![
         node("R1.A", "EXPLORE", "Why is it slow?", "Profiled."),
         node("R2.A1", "FOUND", "The sort", "It is the sort."),

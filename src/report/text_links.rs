@@ -21,7 +21,7 @@ const SHORT: usize = 10;
 /// The targets of links in text. The default value has no targets.
 #[derive(Default)]
 pub(super) struct TextLinks<'r> {
-    /// The cards by id.
+    /// The cards by id, as shown and whole.
     nodes: HashMap<&'r str, &'r Card>,
     /// The forge that shows the project's files.
     forge: Option<&'r Forge>,
@@ -52,7 +52,10 @@ impl<'r> TextLinks<'r> {
             pins.entry(name(&pin.path)).or_default().push((node.id.as_str(), pin));
         }
         TextLinks {
-            nodes: nodes.iter().map(|node| (node.card.id.as_str(), &*node.card)).collect(),
+            nodes: nodes
+                .iter()
+                .flat_map(|node| [node.card.id.as_str(), node.card.id.whole()].map(|id| (id, &*node.card)))
+                .collect(),
             forge,
             pins,
         }

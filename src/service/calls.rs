@@ -70,7 +70,7 @@ impl Service {
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
         let request = Propose { nodes: without_null_parents(request.nodes), ..request };
         self.write(session, caller, |investigation, rules, now| {
-            propose(investigation, rules, request.clone(), now)
+            propose(investigation, rules, request.clone(), caller, now)
         })
     }
 
@@ -94,13 +94,13 @@ impl Service {
         let known = self.look_up(|| cited_by_results(&results));
         let written = self.transact(session, caller, |investigation, rules, now| {
             if results.is_empty() {
-                return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
+                return Ok((propose_next(investigation, rules, nodes, plan, caller, now)?, None));
             }
             let store = |investigation: &Investigation| {
                 commit(investigation, rules, results.clone(), &known, caller, now)
             };
             let propose =
-                |investigation: &Investigation| propose_next(investigation, rules, nodes, plan, now);
+                |investigation: &Investigation| propose_next(investigation, rules, nodes, plan, caller, now);
             let after = |first: &Decision| {
                 investigation.with(&first.event.as_ref().map(Event::changes).unwrap_or_default())
             };
@@ -112,6 +112,7 @@ impl Service {
                     rules,
                     new_nodes(investigation, nodes).as_deref(),
                     plan,
+                    caller,
                     now,
                 )?;
                 let second = store(&after(&first))?;
@@ -318,10 +319,10 @@ impl Service {
 /// Returns the nodes to propose before their results are stored, without those that are already proposed in these words.
 fn new_nodes(investigation: &Investigation, nodes: Option<&[NewNode]>) -> Option<Vec<NewNode>> {
     let is_proposed = |new: &NewNode| {
-        let node = new.id.parse().ok().and_then(|id| investigation.node(&id));
-        node.is_some_and(|node| {
+        let parent = new.parent.as_ref().map(|parent| investigation.find(parent).map(|node| &node.id));
+        investigation.find(&new.id).is_ok_and(|node| {
             node.is_pending()
-                && node.parent.as_ref().map(NodeId::as_str) == new.parent.as_deref()
+                && node.parent.as_ref().map(Ok) == parent
                 && (node.title.as_str(), &node.planned_action, &node.covers)
                     == (new.title.trim(), &new.planned_action, &new.covers)
         })

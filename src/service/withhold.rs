@@ -3,9 +3,9 @@
 //! Ids, states and times remain, as does everything derived from them. The text is replaced in the input of a report,
 //! so every page, drawing, index, feed and file is covered.
 //!
-//! 1. [`List`] contains the nodes that a person listed, by their ids in one state.
-//! 2. [`List::follow`] finds these nodes throughout the history, since a merge can rename a node. It also finds
-//!    quotations of their text in commit messages.
+//! 1. [`List`] contains the nodes that a person listed.
+//! 2. [`List::follow`] finds them: a short id stands for every node that ever had it. It also finds quotations of their
+//!    text in commit messages.
 //! 3. [`Withheld`] replaces their text in any state of the investigation, and in its history.
 //!
 //! # Replaced text
@@ -25,14 +25,14 @@
 //! - A message counts as a quotation if it contains `RUN` consecutive words of a passage, or the whole of a shorter
 //!   passage.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
     AttachmentName, Change, Citation, ClaimHash, Command, Comment, CommentId, Happening, Investigation, Node,
-    NodeId, Pin, Run, RunId, RunKind, Timestamp, Warning,
+    NodeId, Pin, Run, RunId, RunKind, Warning,
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -54,14 +54,8 @@ const LETTERS: usize = 12;
 /// The replacement for each node's text, by id.
 type Labels = BTreeMap<NodeId, String>;
 
-/// The identity of a node across renames: the id and time of its proposal.
-type NodeIdentity = (NodeId, Timestamp);
-
-fn key(node: &Node) -> NodeIdentity {
-    (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
-}
-
-/// The nodes to withhold, by their ids in one state, each with the replacement for its text.
+/// The nodes to withhold, each with the replacement for its text. An id without digest stands for all nodes with that short
+/// id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(Labels);
 
@@ -143,25 +137,10 @@ impl List {
         history: &[HistoryEntry],
         beside: &[&Snapshot],
     ) -> Result<Withheld, WithheldError> {
-        self.refuse_strangers(snapshot, history, beside)?;
-        let mut withheld = Withheld { listed: self.0, ..Withheld::default() };
-        if withheld.listed.is_empty() {
+        let mut withheld =
+            Withheld { labels: self.expanded(snapshot, history, beside)?, ..Withheld::default() };
+        if withheld.labels.is_empty() {
             return Ok(withheld);
-        }
-        for node in snapshot.investigation.nodes() {
-            match withheld.listed.get(&node.id) {
-                Some(label) => drop(withheld.nodes.insert(key(node), label.clone())),
-                None => drop(withheld.public.insert(key(node))),
-            }
-        }
-        for (entry, commit) in history.iter().zip(withheld.commit_labels(history, &withheld.listed)) {
-            for happening in &entry.happenings {
-                if let Some(node) = happening.node()
-                    && let Some(label) = commit.at(happening).get(&node.id)
-                {
-                    withheld.nodes.insert(key(node), label.clone());
-                }
-            }
         }
         let mut seen = Vec::new();
         withheld.replace_in(&mut history.to_vec(), snapshot, &mut seen);
@@ -172,61 +151,43 @@ impl List {
         Ok(withheld)
     }
 
-    fn refuse_strangers(
-        &self,
+    /// Returns the listed nodes by their whole ids.
+    fn expanded(
+        self,
         snapshot: &Snapshot,
         history: &[HistoryEntry],
         beside: &[&Snapshot],
-    ) -> Result<(), WithheldError> {
-        let is_known = |id: &NodeId| {
-            let mut happenings = history.iter().flat_map(|entry| &entry.happenings);
-            let mut states = std::iter::once(&snapshot).chain(beside).map(|state| &state.investigation);
-            states.any(|state| state.node(id).is_some() || state.unreadable().contains(id))
-                || happenings.any(|happening| happening.node().is_some_and(|node| node.id == *id))
-        };
-        match self.0.keys().find(|id| !is_known(id)) {
-            None => Ok(()),
-            Some(id) => Err(WithheldError::Stranger(id.clone())),
+    ) -> Result<Labels, WithheldError> {
+        let mut all: BTreeSet<NodeId> = BTreeSet::new();
+        for state in std::iter::once(&snapshot).chain(beside).map(|state| &state.investigation) {
+            all.extend(state.nodes().chain(state.withdrawn()).map(|node| node.id.clone()));
+            all.extend(state.unreadable().iter().cloned());
         }
+        let written =
+            history.iter().flat_map(|entry| &entry.paths).filter_map(|path| match layout::file_role(path) {
+                FileRole::Node(id) => Some(id),
+                _ => None,
+            });
+        all.extend(written);
+        let mut labels = Labels::new();
+        for (listed, label) in self.0 {
+            let is_meant =
+                |id: &&NodeId| **id == listed || (listed.is_short() && id.short() == listed.short());
+            let mut meant = all.iter().filter(is_meant).peekable();
+            if meant.peek().is_none() {
+                return Err(WithheldError::Stranger(listed));
+            }
+            labels.extend(meant.map(|id| (id.clone(), label.clone())));
+        }
+        Ok(labels)
     }
 }
 
 /// The nodes to withhold, in every state of the investigation.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
-    /// The nodes, as listed.
-    listed: Labels,
-    /// The replacements for the listed nodes, under every id that they had in the history.
-    nodes: HashMap<NodeIdentity, String>,
-    /// All other nodes in the state to which the list refers.
-    public: HashSet<NodeIdentity>,
+    labels: Labels,
     quotes: Quotes,
-}
-
-/// The withheld nodes before and after a commit, by their ids at that time.
-#[derive(Clone)]
-struct CommitLabels {
-    before: Arc<Labels>,
-    after: Arc<Labels>,
-}
-
-impl CommitLabels {
-    /// Returns the labels for the state in which the event is described.
-    fn at(&self, happening: &Happening) -> &Labels {
-        match happening {
-            Happening::Withdrawn(_)
-            | Happening::Removed(_)
-            | Happening::CommentRemoved(_)
-            | Happening::RunRemoved(_)
-            | Happening::AttachmentRemoved(..) => &self.before,
-            _ => &self.after,
-        }
-    }
-
-    /// Returns the label of a node in either state.
-    fn either(&self, id: &NodeId) -> Option<&String> {
-        self.after.get(id).or_else(|| self.before.get(id))
-    }
 }
 
 /// The replaced text, with the replacements.
@@ -244,13 +205,13 @@ impl Withheld {
     }
 
     fn replace(&self, snapshot: &mut Snapshot, seen: &mut Replaced) -> Vec<NodeId> {
-        let labels = self.labels(snapshot);
+        let Withheld { labels, .. } = self;
         let old = &snapshot.investigation;
         let said = old.comments().filter_map(|it| Some((it.id, labels.get(it.node.as_ref()?)?.clone())));
         let comments =
             CommentLabels { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
         let mut nodes: BTreeMap<&NodeId, Arc<Node>> = BTreeMap::new();
-        for (id, label) in &labels {
+        for (id, label) in labels {
             nodes.extend(old.node(id).map(|node| (id, hidden(node, label, seen))));
             for name in old.attachments_of(id).keys() {
                 seen.push((name.to_string(), label.clone()));
@@ -277,7 +238,7 @@ impl Withheld {
             }
             changes.push(Change::Comment(new));
         }
-        let labels_of_runs = run_labels(old, &labels);
+        let labels_of_runs = run_labels(old, labels);
         let hidden_runs =
             old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?, seen)));
         changes.extend(hidden_runs.map(Change::Run));
@@ -286,140 +247,66 @@ impl Withheld {
             attachments.retain(|node, _| !labels.contains_key(node));
             snapshot.investigation = Arc::new(old.with(&changes).with_attachments(attachments));
         }
-        hide_faults(&mut snapshot.faults, &|id| labels.get(id), labels.values().next());
-        labels.into_keys().collect()
+        hide_faults(&mut snapshot.faults, labels);
+        labels.keys().filter(|id| snapshot.investigation.node(id).is_some()).cloned().collect()
     }
 
     fn replace_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot, seen: &mut Replaced) {
-        let newest = self.labels(snapshot);
-        if newest.is_empty() && self.nodes.is_empty() {
-            return;
-        }
-        let commits = self.commit_labels(history, &newest);
+        let Withheld { labels, quotes } = self;
+        let Some(any) = labels.values().next() else { return };
         let mut said = HashMap::new();
-        let now = snapshot.investigation.comments().map(|it| (it, &newest));
-        let then = history.iter().zip(&commits).flat_map(|(entry, commit)| {
-            entry.happenings.iter().filter_map(|it| Some((it.comment()?, commit.at(it))))
-        });
+        let then = history.iter().flat_map(|entry| entry.happenings.iter().filter_map(Happening::comment));
         let (mut known, mut about) = (HashMap::new(), Vec::new());
-        for (comment, labels) in then.chain(now) {
+        for comment in then.chain(snapshot.investigation.comments()) {
             let label = comment.node.as_ref().and_then(|node| labels.get(node));
             said.extend(label.map(|label| (comment.id, label.clone())));
             about.push(Arc::clone(comment));
         }
         known.extend(about.iter().map(|comment| (comment.id, comment)));
         let comments = CommentLabels { said, known };
-        let runs = run_labels(&snapshot.investigation, &newest);
-        let any = self.listed.values().next();
-        for (entry, commit) in history.iter_mut().zip(&commits) {
+        let runs = run_labels(&snapshot.investigation, labels);
+        for entry in history.iter_mut() {
             let of_run = |happening: &Happening| runs.get(&happening.run()?.id);
-            let label_of = |happening: &Happening| match (happening.comment(), happening.node()) {
-                (Some(comment), _) => comments.label(comment),
-                (_, Some(node)) => commit.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
-                _ => of_run(happening).or_else(|| commit.at(happening).get(happening.node_id()?)),
+            let label_of = |happening: &Happening| match happening.comment() {
+                Some(comment) => comments.label(comment),
+                None => of_run(happening).or_else(|| labels.get(happening.node_id()?)),
             };
             let touched = entry.paths.iter().find_map(|path| match layout::file_role(path) {
-                FileRole::Node(id) | FileRole::Attachment(id, _) => commit.either(&id),
+                FileRole::Node(id) | FileRole::Attachment(id, _) => labels.get(&id),
                 _ => None,
             });
             let happened = entry.happenings.iter().find_map(label_of);
             // A commit that was only partially read may have touched any node.
-            let unknown = any.filter(|_| !entry.gaps.is_empty());
-            let quoted = || self.quotes.label(&entry.message, commit);
+            let unknown = Some(any).filter(|_| !entry.gaps.is_empty());
+            let quoted = || quotes.label(&entry.message, labels);
             if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
                 entry.message = label.clone();
             }
-            entry.paths.retain(|path| !is_attachment(path, &|id| commit.either(id)));
+            entry.paths.retain(|path| !is_attachment(path, labels));
             for happening in &mut entry.happenings {
                 if let Some(label) = label_of(happening).cloned() {
                     hide_happening(happening, &label, seen);
                 }
             }
-            hide_faults(&mut entry.faults, &|id| commit.either(id), any);
+            hide_faults(&mut entry.faults, labels);
         }
     }
-
-    /// Returns the labels of the withheld nodes in a state, by their ids in that state.
-    fn labels(&self, snapshot: &Snapshot) -> Labels {
-        let state = &snapshot.investigation;
-        let known =
-            state.nodes().filter_map(|node| Some((node.id.clone(), self.nodes.get(&key(node))?.clone())));
-        let mut labels: Labels = known.collect();
-        for (id, label) in &self.listed {
-            // A merge may have assigned the id to another node.
-            if !state.node(id).is_some_and(|node| self.public.contains(&key(node))) {
-                labels.entry(id.clone()).or_insert_with(|| label.clone());
-            }
-        }
-        labels
-    }
-
-    /// Returns the withheld nodes before and after each entry of a history. `newest` contains the labels for the final
-    /// state of the history.
-    fn commit_labels(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<CommitLabels> {
-        let mut after = Arc::new(newest.clone());
-        let mut commits = Vec::with_capacity(history.len());
-        for (entry, moves) in history.iter().zip(moves(history)) {
-            // Includes a withheld node that now has the former id of a published node.
-            let moved = moves.iter().filter(|(from, to)| after.contains_key(to) || after.contains_key(from));
-            let moved: Vec<&(NodeId, NodeId)> = moved.collect();
-            let mut before = Arc::clone(&after);
-            if !moved.is_empty() || !entry.gaps.is_empty() {
-                let labels = Arc::make_mut(&mut before);
-                moved.iter().for_each(|(from, to)| drop((labels.remove(from), labels.remove(to))));
-                labels.extend(
-                    moved.iter().filter_map(|(from, to)| Some((from.clone(), after.get(to)?.clone()))),
-                );
-                // The renames of this commit may be unknown.
-                let first = self.nodes.iter().filter(|_| !entry.gaps.is_empty());
-                for ((id, _), label) in first {
-                    labels.entry(id.clone()).or_insert_with(|| label.clone());
-                }
-            }
-            commits.push(CommitLabels { before: Arc::clone(&before), after });
-            after = before;
-        }
-        commits
-    }
-}
-
-/// Returns the nodes that each entry renamed, with their old and new ids.
-fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
-    let mut ids: HashMap<NodeIdentity, &NodeId> = HashMap::new();
-    let mut moves = vec![Vec::new(); history.len()];
-    for (entry, moves) in history.iter().zip(&mut moves).rev() {
-        let mut nodes = HashMap::new();
-        for happening in &entry.happenings {
-            if let Some(node) = happening.node().filter(|_| !happening.is_gone()) {
-                nodes.insert(key(node), &node.id);
-            }
-        }
-        for (key, id) in &nodes {
-            let moved = ids.get(key).filter(|from| from != &id);
-            moves.extend(moved.map(|from| ((*from).clone(), (*id).clone())));
-        }
-        ids.extend(nodes);
-    }
-    moves
 }
 
 /// Returns whether the path is an attachment of a withheld node, or a stray file among attachments.
-fn is_attachment<'l>(path: &str, label: &dyn Fn(&NodeId) -> Option<&'l String>) -> bool {
+fn is_attachment(path: &str, labels: &Labels) -> bool {
     match layout::file_role(path) {
-        FileRole::Attachment(node, _) => label(&node).is_some(),
+        FileRole::Attachment(node, _) => labels.contains_key(&node),
         place => path.starts_with(layout::ATTACHMENTS) && place == FileRole::Stray,
     }
 }
 
-fn hide_faults<'l>(
-    faults: &mut Vec<Fault>,
-    label: &dyn Fn(&NodeId) -> Option<&'l String>,
-    any: Option<&'l String>,
-) {
-    faults.retain(|fault| any.is_none() || !is_attachment(&fault.path, label));
+fn hide_faults(faults: &mut Vec<Fault>, labels: &Labels) {
+    let any = labels.values().next();
+    faults.retain(|fault| any.is_none() || !is_attachment(&fault.path, labels));
     for fault in faults {
         let label = match layout::file_role(&fault.path) {
-            FileRole::Node(id) => label(&id),
+            FileRole::Node(id) => labels.get(&id),
             // The node that an unreadable record refers to is unknown.
             FileRole::Comment(_) | FileRole::Run(_) => any,
             _ => None,
@@ -560,7 +447,7 @@ impl Quotes {
         let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
         let end = state.conclusion().and_then(|end| end.conclusion.as_ref());
         let mut public: Replaced = texts.chain(end).map(|text| (text.clone(), String::new())).collect();
-        for node in state.nodes().filter(|node| withheld.public.contains(&key(node))) {
+        for node in state.nodes().filter(|node| !withheld.labels.contains_key(&node.id)) {
             hidden(node, &String::new(), &mut public);
         }
         for run in public.iter().flat_map(|(text, _)| text.lines()).flat_map(runs) {
@@ -570,11 +457,10 @@ impl Quotes {
     }
 
     /// Returns the replacement for a message that quotes withheld text.
-    fn label(&self, message: &str, commit: &CommitLabels) -> Option<&String> {
-        let ids = || commit.after.keys().chain(commit.before.keys());
+    fn label(&self, message: &str, labels: &Labels) -> Option<&String> {
         message.lines().find_map(|line| {
             let words = words(line);
-            let names_one = ids().any(|id| line.contains(id.as_str()));
+            let names_one = labels.keys().any(|id| line.contains(id.short().as_str()));
             let mut runs = (1..=RUN).flat_map(|length| words.windows(length)).map(|run| run.join(" "));
             runs.find_map(|run| self.runs.get(&run).or_else(|| self.short.get(&run).filter(|_| names_one)))
         })

@@ -246,7 +246,7 @@ fn merged_by_hand(
     let mut made = flat(git, commit)?;
     made.retain(|path, _| is_judged(path));
     let merged = match others {
-        [other] => merge_commits(git, [*first, *other], is_judged, Some(&made))?.ok(),
+        [other] => merge_commits(git, [*first, *other], is_judged)?.ok(),
         _ => None,
     };
     let Some((files, contents, _)) = merged else { return Ok(unlike.into_keys().collect()) };

@@ -65,6 +65,10 @@ pub(super) fn history(
         };
         let mut entry = without_changes(commit);
         changes(&mut files, &mut entry);
+        let whole = snapshot.investigation.shown_whole();
+        for happening in entry.happenings.iter_mut().filter(|_| !whole.is_empty()) {
+            happening.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
+        }
         entry.tags = tags.remove(&entry.commit).unwrap_or_default();
         let is_last = is_enough(&entry);
         entries.push(entry);
@@ -339,13 +343,13 @@ mod tests {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");
         let file = |path: &str, text: String| FileChange { path: path.into(), content: Some(text.into()) };
-        let meta = "version: 1\nid: 01890a5d-ac96-774b-bcce-b302099a8057\ntitle: A\nquery: A\nruleset: x\nmode: x\n\
+        let meta = "version: 2\nid: 01890a5d-ac96-774b-bcce-b302099a8057\ntitle: A\nquery: A\nruleset: x\nmode: x\n\
                     minRounds: 1\nminRoots: 1\nallowEarlyTerminal: false\nstartedAt: 2026-01-05T09:00:00.000Z\n";
         let meta = file(layout::META, meta.into());
         let (git, mut head) = Git::init(GitOptions::ISOLATED, &dir, "x", &[meta], "Start", START).unwrap();
         for version in 0..number {
             let text = format!(
-                "version: 1\nid: R1.A\ntitle: A\nplannedAction: {version} {}\nproposedAt: 2026-01-05T09:00:00.000Z\n",
+                "version: 2\nid: R1.A\ntitle: A\nplannedAction: {version} {}\nproposedAt: 2026-01-05T09:00:00.000Z\n",
                 "word ".repeat(2_000)
             );
             let writer = git.writer().unwrap();

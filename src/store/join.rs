@@ -14,7 +14,7 @@ use std::path::Path;
 pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
 use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read, resolve};
-use crate::format::layout::{self, FileRole};
+use crate::format::layout;
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
 
@@ -179,7 +179,7 @@ impl Store {
         let base = common(git, &bases, 0, &mut kept)?;
         let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
         let (mut after, mut contents, decisions) =
-            match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat], None)? {
+            match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat])? {
                 Ok(merged) => merged,
                 Err(conflicts) => {
                     let mut files: Vec<String> =
@@ -273,7 +273,7 @@ pub(super) fn common(
     let mut merged = vec![*first];
     for commit in rest {
         let base = common(git, &git.merge_bases(*commit, &merged)?, depth + 1, kept)?;
-        tree = match merge_flat(git, kept, &base, [&tree, &flat(git, *commit)?], None)? {
+        tree = match merge_flat(git, kept, &base, [&tree, &flat(git, *commit)?])? {
             Ok((tree, contents, _)) => {
                 kept.extend(contents);
                 tree
@@ -293,24 +293,21 @@ pub(super) fn merge_commits(
     git: &Git,
     [one, other]: [CommitId; 2],
     is_merged: fn(&str) -> bool,
-    made: Option<&Flat>,
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let mut kept = BlobContents::new();
     let base = common(git, &git.merge_bases(one, &[other])?, 0, &mut kept)?;
     let (mut one, mut other) = (flat(git, one)?, flat(git, other)?);
     one.retain(|path, _| is_merged(path));
     other.retain(|path, _| is_merged(path));
-    merge_flat(git, &kept, &base, [&one, &other], made)
+    merge_flat(git, &kept, &base, [&one, &other])
 }
 
-/// Merges two trees against their base. When verifying an existing merge, reuses the ids from `made` for proposals that
-/// must be renamed.
+/// Merges two trees against their base.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &BlobContents,
     base: &Flat,
     [ours, theirs]: [&Flat; 2],
-    made: Option<&Flat>,
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
@@ -319,12 +316,8 @@ pub(super) fn merge_flat(
     let mut known = HashSet::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
-        // The merge may rename nodes in the withheld list even if the list itself is unchanged.
-        if base == ours && ours == theirs && path != layout::WITHHELD {
+        if base == ours && ours == theirs {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
-            if let FileRole::Node(id) = layout::file_role(path) {
-                trees.untouched.insert(id);
-            }
             continue;
         }
         if is_unfit(git, kept, path, [base, ours, theirs])? {
@@ -354,14 +347,6 @@ pub(super) fn merge_flat(
                 room = room.saturating_sub(content.len() as u64);
                 side.insert(path.clone(), content);
             }
-        }
-    }
-    for (path, (blob, _)) in made.into_iter().flatten() {
-        if matches!(layout::file_role(path), FileRole::Node(id) if !trees.untouched.contains(&id)) {
-            // An unreadable file is reported elsewhere.
-            let content = git.read(*blob, room.min(read::FILE_MAX)).unwrap_or_default();
-            room = room.saturating_sub(content.len() as u64);
-            trees.made.insert(path.clone(), content);
         }
     }
     let merged = match merge::merge(&trees) {

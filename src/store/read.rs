@@ -159,7 +159,8 @@ pub(super) fn of_tree(
         .with_comments(comments)
         .with_runs(runs)
         .with_attachments(attachments)
-        .with_unreadable(unreadable);
+        .with_unreadable(unreadable)
+        .with_shown_ids();
     let by_hand = past.by_hand(&investigation, are_terms_changed);
     faults.append(&mut are_false);
     // Removed files are still counted.
@@ -379,7 +380,7 @@ mod tests {
         let ids: Vec<NodeId> = (100..400).map(|n| format!("R1.A{n}").parse().unwrap()).collect();
         let file = |id: &NodeId| {
             let text = format!(
-                "version: 1\nid: {id}\ntitle: A\nplannedAction: Look.\nproposedAt: 2026-01-05T09:00:00.000Z\n"
+                "version: 2\nid: {id}\ntitle: A\nplannedAction: Look.\nproposedAt: 2026-01-05T09:00:00.000Z\n"
             );
             FileChange { path: layout::node(id), content: Some(text.into_bytes()) }
         };

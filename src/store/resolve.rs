@@ -116,11 +116,10 @@ fn resolve_markers(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>
         let message = format!("{path} has conflict markers that can't be resolved: {conflicts}");
         StoreError::new(StoreErrorKind::Unresolved, message)
     };
-    if let Some(changed) = remade(git, &tree, snapshot.head, &paths, None)? {
+    if let Some(changed) = remade(git, &tree, snapshot.head, &paths)? {
         return Ok(Some((paths, changed)));
     }
-    let list = tree.get(layout::WITHHELD).map(|(blob, _)| git.read(*blob, read::FILE_MAX)).transpose()?;
-    let changed = from_markers(&tree, list, marked).map_err(unresolved)?;
+    let changed = from_markers(marked).map_err(unresolved)?;
     Ok(Some((paths, changed)))
 }
 
@@ -139,21 +138,19 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeC
 
 /// Repeats the merge that introduced the markers, both for the marked files and for all other files in the
 /// investigation. Returns `None` if there is no such merge, if its parents cannot be merged, or if its result was
-/// changed later. `made` is the tree of an earlier resolution.
+/// changed later.
 pub(super) fn remade(
     git: &Git,
     tree: &Flat,
     head: CommitId,
     marked: &[String],
-    made: Option<&Flat>,
 ) -> Result<Option<Resolution>, StoreError> {
     let Some((merge, parents)) = merge_of(git, head, marked)? else { return Ok(None) };
-    let merged = merge_commits(git, parents, |_| true, made)?;
+    let merged = merge_commits(git, parents, |_| true)?;
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
-    // Git may have applied one side's change to a file renamed by the other side, so every differing file is merged
-    // again.
+    // Git may have merged other files line by line, so every differing file is merged again.
     let came = flat(git, merge)?;
     let is_own = |path: &&String| {
         let is_list = *path == layout::WITHHELD;
@@ -186,25 +183,8 @@ pub(super) fn remade(
 }
 
 /// Merges the two sides contained in the markers.
-fn from_markers(
-    tree: &Flat,
-    list: Option<Vec<u8>>,
-    marked: Vec<(String, Sides)>,
-) -> Result<Resolution, Vec<Conflict>> {
+fn from_markers(marked: Vec<(String, Sides)>) -> Result<Resolution, Vec<Conflict>> {
     let mut trees = Trees::default();
-    let is_marked = |path: &String| marked.iter().any(|(marked, _)| marked == path);
-    for path in tree.keys().filter(|path| !is_marked(path)) {
-        if let FileRole::Node(id) = layout::file_role(path) {
-            trees.untouched.insert(id);
-        }
-    }
-    if let Some(list) = list.as_ref().filter(|_| !is_marked(&layout::WITHHELD.to_owned())) {
-        // It is unknown which side this list came from, and therefore which of two nodes it names. Assign it to both
-        // sides.
-        for side in [&mut trees.ours, &mut trees.theirs] {
-            side.insert(layout::WITHHELD.to_owned(), list.clone());
-        }
-    }
     for (path, Sides { base, ours, theirs }) in &marked {
         trees.base.extend(base.as_ref().map(|base| (path.clone(), base.clone().into_bytes())));
         trees.ours.insert(path.clone(), ours.clone().into_bytes());
@@ -216,7 +196,5 @@ fn from_markers(
         let content = merged.files.remove(&path);
         files.push(FileChange { path, content });
     }
-    let more = merged.files.into_iter();
-    files.extend(more.map(|(path, content)| FileChange { path, content: Some(content) }));
     Ok((files, merged.decisions))
 }

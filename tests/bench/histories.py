@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
 }
-META = """version: 1
+META = """version: 2
 id: 01890a5d-ac96-774b-bcce-b302099a8057
 title: A
 query: A
@@ -87,7 +87,7 @@ def flips(path, part):
     def tree(version):
         lines = "".join(f"  version {version} line {line} of some words\n" for line in range(7_000_000 // 32 // part))
         end = "proposedAt: 2026-01-05T09:00:00.000Z\n"
-        node = repository.blob(f"version: 1\nid: R1.A\ntitle: A\nplannedAction: |\n{lines}{end}")
+        node = repository.blob(f"version: 2\nid: R1.A\ntitle: A\nplannedAction: |\n{lines}{end}")
         inner = repository.tree([("100644", "blob", node, "R1.A.yaml")])
         nodes = repository.tree([repository.folder("R1", inner)])
         return repository.tree([repository.meta, repository.folder("nodes", nodes)])

@@ -196,7 +196,7 @@ fn rounds(size: usize) -> Vec<Vec<Place>> {
 fn child(parent: &NodeId, number: usize) -> Place {
     let is_letter = parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic());
     let step = if is_letter { (number + 1).to_string() } else { large::letters(number) };
-    (parent.child(&step).unwrap(), Some(parent.clone()))
+    (NodeId::of_proposal(parent.short().child(&step).unwrap(), &[]), Some(parent.clone()))
 }
 
 /// Returns the files of nodes, each with the key of its findings.

@@ -19,7 +19,7 @@ use crate::Form;
 use crate::figures::{Fault, Figures};
 use crate::place::{git, investigations, is_sound, judge, judge_log, judge_remains, server, start};
 use crate::support::stdio::Gone;
-use crate::support::{Sandbox, Server, codes, node, result};
+use crate::support::{Sandbox, Server, codes, node, result, there};
 
 /// System calls that change the file system or affect its state.
 const CALLS: &str = "openat creat write pwrite64 writev copy_file_range rename renameat renameat2 mkdir mkdirat rmdir \
@@ -216,9 +216,9 @@ impl<'a> Bench<'a> {
             write(name, text);
         }
         git(&["add", "plan.md", "new.md"]);
-        let root_node = "nodes/R1/R1.A.yaml";
-        let text = std::fs::read_to_string(repository.join(root_node)).unwrap();
-        write(root_node, &(text + "# Edited by hand.\n"));
+        let root_node = there(&repository, "nodes/R1/R1.A.yaml");
+        let text = std::fs::read_to_string(&root_node).unwrap();
+        std::fs::write(root_node, text + "# Edited by hand.\n").unwrap();
         let mut bench = Bench { kind, sandbox, session, user: String::new() };
         bench.user = bench.users_work(&repository).unwrap();
         bench

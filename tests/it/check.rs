@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Session, TOT, node, result};
+use crate::support::{Sandbox, Session, TOT, node, result, short, there};
 
 /// Returns what `tot check` says about an investigation, without notes.
 fn checked(session: &Session<'_>) -> String {
@@ -79,11 +79,11 @@ fn every_ruleset_that_was_played_is_clean() {
         }
         assert_eq!(checked(&session), CLEAN);
         // The result of merging two clones: confirmed, but not promoted.
-        let file = session.repository().join("nodes/R3/R3.A1a.yaml");
+        let file = there(&session.repository(), "nodes/R3/R3.A1a.yaml");
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, text.split("reclassified:").next().unwrap()).unwrap();
         sandbox.git(&session.repository(), &["commit", "-qam", "By hand"]);
-        let found = checked(&session);
+        let found = short(&checked(&session));
         assert!(found.starts_with("nodes/R3/R3.A1a.yaml:7: warning CONFIRMATION_DUE "), "{found}");
         assert!(found.contains(" error STORED_LOST "), "{found}");
     }

@@ -215,17 +215,23 @@ fn any_ruleset_file_is_read_or_refused() {
 
 #[test]
 fn any_id_or_path_is_read_or_refused() {
-    let valid = ["R3.A1a", "01a1fb7f-2603-7166-96ef-ddcdd76363f4", "EXPLORE", "2026-11-20T09:15:02.114Z"];
+    let valid = [
+        "R3.A1a",
+        "R3.A1a-k3f9q2",
+        "01a1fb7f-2603-7166-96ef-ddcdd76363f4",
+        "EXPLORE",
+        "2026-11-20T09:15:02.114Z",
+    ];
     let paths = ["nodes/R3/R3.A1a.yaml", "investigation.yaml", "nodes/"];
     let texts = near(valid.iter().chain(&paths).map(ToString::to_string).collect());
     fuzz(texts, || {
         |text: String| {
             if let Ok(id) = text.parse::<NodeId>() {
                 assert_eq!(id.to_string(), text, "an id has one spelling");
-                assert_eq!(id.to_string(), format!("R{}.{}", id.round(), id.suffix()));
+                assert_eq!(id.short().to_string(), format!("R{}.{}", id.round(), id.suffix()));
                 assert_eq!(layout::file_role(&layout::node(&id)), layout::FileRole::Node(id.clone()));
-                let _ = id.child("1");
-                let _ = id.child(&text);
+                let _ = id.short().child("1");
+                let _ = id.short().child(&text);
             }
             if let Ok(id) = text.parse::<SessionId>() {
                 assert_eq!(id.to_string().parse::<SessionId>().unwrap(), id);

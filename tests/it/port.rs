@@ -10,7 +10,7 @@ use tree_of_thoughts::store::Store;
 
 use crate::html::Page;
 use crate::remote::Machine;
-use crate::support::{Sandbox, files};
+use crate::support::{Sandbox, files, short};
 
 /// Imports a file and returns its `--json` output.
 fn imported(machine: &Machine<'_>, file: &Path) -> Value {
@@ -75,7 +75,7 @@ fn the_one_page_needs_no_other_file() {
     assert_eq!(page.values("src").next(), None);
     assert_eq!(page.named("script").count(), 0);
     for path in machine.git(&id, &["grep", "-L", "^withdrawn:", "HEAD", "--", "nodes"]).lines() {
-        let node = Path::new(path).file_stem().unwrap().to_str().unwrap();
+        let node = Path::new(path).file_stem().unwrap().to_str().map(short).unwrap();
         assert!(ids.contains(&format!("n-{node}").as_str()), "{node}");
     }
     let mut styles = page.named("link").filter(|link| link.attribute("rel") == Some("stylesheet"));

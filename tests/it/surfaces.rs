@@ -19,7 +19,7 @@ use tree_of_thoughts::store::Store;
 
 use crate::mcp::table;
 use crate::sessions::masked;
-use crate::support::{Sandbox, Server, Session, TOT, assert_ids_are_named, node, result, some};
+use crate::support::{Sandbox, Server, Session, TOT, assert_ids_are_named, node, result, short, some, there};
 
 /// Two answers. The first is confirmed and the conclusion names the second; stopped early.
 fn ended(sandbox: &Sandbox) -> Session<'_> {
@@ -171,7 +171,7 @@ fn assert_verdicts(session: &mut Session<'_>, first: &str, second: &str) {
 
 /// Replaces text in a file, as a manual edit does.
 fn edit(folder: &Path, path: &str, from: &str, to: &str) {
-    let file = folder.join(path);
+    let file = there(folder, path);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains(from), "{text}");
     std::fs::write(&file, text.replace(from, to)).unwrap();
@@ -379,9 +379,9 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
     let results = [confirming, result("R3.A2a", "VERIFY")];
     other.ok("tot_commit", json!({"sessionId": session.id, "results": results, "model": "opus-4"}));
     let folder = session.repository();
-    let stored = std::fs::read_to_string(folder.join("nodes/R3/R3.A1a.yaml")).unwrap();
+    let stored = std::fs::read_to_string(there(&folder, "nodes/R3/R3.A1a.yaml")).unwrap();
     assert!(stored.contains("caveats:\n- The other disk.\ncommands:"), "{stored}");
-    let bare = std::fs::read_to_string(folder.join("nodes/R3/R3.A2a.yaml")).unwrap();
+    let bare = std::fs::read_to_string(there(&folder, "nodes/R3/R3.A2a.yaml")).unwrap();
     assert!(!bare.contains("caveats"), "{bare}");
     let end = session.ok(
         "tot_end",
@@ -422,7 +422,7 @@ fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
     let path = "nodes/R2/R2.A1.yaml";
     let to_edit = || edit(&folder, path, "Findings of R2.A1.", "Another text altogether.");
     let amended = "Amend R2.A1\n\nTool: tot_amend\nNode: R2.A1";
-    let committed = sandbox.git(&folder, &["log", "-1", "--format=%B", "--", path]);
+    let committed = sandbox.git(&folder, &["log", "-1", "--format=%B", "--", "nodes/*/R2.A1-*"]);
     for message in [amended, committed.trim(), "Claim\n\nTool: tot_next\nNode: R2.A1", "x\n\nTool: none"] {
         to_edit();
         sandbox.git(&folder, &["commit", "-qam", message]);
@@ -432,7 +432,7 @@ fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
     // One that replaces the result, and one next to a real call.
     let at = sandbox.git(&folder, &["log", "-1", "--format=%cI"]);
     let second = format!("\"{}.000Z\"", at.trim().trim_end_matches("+00:00").trim_end_matches('Z'));
-    let text = std::fs::read_to_string(folder.join(path)).unwrap();
+    let text = std::fs::read_to_string(there(&folder, path)).unwrap();
     let line = text.lines().find(|line| line.starts_with("committedAt: ")).unwrap();
     to_edit();
     edit(&folder, path, line, &format!("committedAt: {second}"));
@@ -607,7 +607,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     // The confirmation, in Ann's words, by someone else.
     give_to(&sandbox, &folder, &committed, "Bob");
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
-    assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
+    assert_eq!(short(&checked(&sandbox, &folder)), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
     // README.md is as the last call wrote it.
     for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| surface != "file README.md")
     {
@@ -663,7 +663,9 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
         let store = Store::new(folder.parent().unwrap());
         let snapshot = store.load(folder).unwrap();
         let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
-        let words = |id: &str| assessment.answer(&id.parse().unwrap()).unwrap().words().into_owned();
+        let words = |id: &str| {
+            assessment.answer(&snapshot.investigation.find(id).unwrap().id).unwrap().words().into_owned()
+        };
         assert_eq!([words("R2.A1"), words("R2.A2")], ["confirmed by Ann", "confirmed by Bob"]);
         assert_eq!(checked(&sandbox, folder), "");
     };
@@ -692,9 +694,9 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
     sandbox.git(&third, &["commit", "-qam", "Merge"]);
     person(&sandbox, &third, "Carol", &["merge", "--resolve"], "");
     both(&third);
-    let text = |path: &str| std::fs::read_to_string(folder.join("nodes/R3").join(path)).unwrap();
+    let text = |path: &str| std::fs::read_to_string(there(&folder.join("nodes/R3"), path)).unwrap();
     assert!(text("R3.A1b.yaml").contains("name: Ann") && text("R3.A1b.yaml").contains("name: Bob"));
-    assert!(sandbox.git(&folder, &["grep", "-c", "renamedFrom: R3.A2b"]).contains("nodes/R3/"));
+    assert_eq!(sandbox.git(&folder, &["grep", "-l", "id: R3.A2b-"]).lines().count(), 2);
 }
 
 /// Every stored line of every file is removed or changed, and every file removed, each in a manual commit or in a

@@ -66,11 +66,11 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     let name = name.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect::<Vec<_>>().join("|");
     let quoted = serde_json::to_string(text).unwrap();
     let strays = vec![
-        (format!("nodes/R9/x{name}.yaml"), format!("version: 1\nid: {quoted}\n").into()),
+        (format!("nodes/R9/x{name}.yaml"), format!("version: 2\nid: {quoted}\n").into()),
         (format!("x{name}"), text.into()),
         (format!("attachments/R1.A/x{name}"), text.into()),
-        ("nodes/R2/R2.A9.yaml".to_owned(), format!("version: 1\nid: {quoted}\n{quoted}: 1\n").into()),
-        ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 1\n{text}\n").into()),
+        ("nodes/R2/R2.A9.yaml".to_owned(), format!("version: 2\nid: {quoted}\n{quoted}: 1\n").into()),
+        ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 2\n{text}\n").into()),
     ];
     commit(4, "Strays", strays);
     commit(5, text, attachments(text));

@@ -46,7 +46,7 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     let mut commit = |tool: &str, message: String, nodes: &[Node], files: Vec<(String, Vec<u8>)>| {
         at += 1;
         // The state that a call leaves.
-        let nodes: String = nodes.iter().map(|node| format!("Node: {}\n", node.id)).collect();
+        let nodes: String = nodes.iter().map(|node| format!("Node: {}\n", node.id.whole())).collect();
         let message = format!("{message}\n\nTool: {tool}\n{nodes}");
         let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
         stream.commit(&commit, &files);
@@ -188,7 +188,7 @@ fn nodes(size: usize) -> Vec<Node> {
             if nodes.len() == size {
                 break;
             }
-            let id = parent.0.child(step).unwrap();
+            let id = NodeId::of_proposal(parent.0.short().child(step).unwrap(), &[]);
             let state = match (round, parent.1, nodes.len() % 5) {
                 (..4, ..) => "EXPLORE",
                 (_, "FOUND", _) => "VERIFY",
@@ -211,7 +211,8 @@ fn nodes(size: usize) -> Vec<Node> {
     // Lines that ended early leave some nodes over.
     let over = size - nodes.len();
     for (parent, number) in thirds.iter().cycle().zip(0..over) {
-        let id = parent.child(&format!("{}", 2 + number / thirds.len())).unwrap();
+        let step = format!("{}", 2 + number / thirds.len());
+        let id = NodeId::of_proposal(parent.short().child(&step).unwrap(), &[]);
         nodes.push(node(&id, Some(parent.clone()), "DEAD", size));
     }
     nodes

@@ -27,7 +27,7 @@ pub fn states(investigation: &Investigation, rules: &EffectiveRules, nodes: &[No
     let mut continued: Vec<&NodeId> = Vec::new();
     let mut places: Vec<Place<'_>> = Vec::new();
     for id in nodes {
-        let node = investigation.node(id).unwrap();
+        let node = investigation.find(id.as_str()).unwrap();
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
         let round = node.round();
         let mut options = committable(rules, parent, round);

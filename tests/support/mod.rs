@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::domain::{Code, ShortId};
 use tree_of_thoughts::mcp::{About, Tool, tools};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Snapshot, Store};
@@ -88,7 +88,7 @@ impl Sandbox {
 
     /// Writes a file of a repository and commits all changes, as a person does.
     pub fn commit_file(&self, repository: &Path, path: &str, text: &str) {
-        std::fs::write(repository.join(path), text).unwrap();
+        std::fs::write(there(repository, path), text).unwrap();
         self.git(repository, &["add", "-A"]);
         self.git(repository, &["commit", "-q", "-m", "By hand"]);
     }
@@ -263,6 +263,34 @@ pub fn result(id: &str, state: &str) -> Value {
     json!({"nodeId": id, "state": state, "findings": format!("Findings of {id}."), "agentId": format!("agent-{id}")})
 }
 
+/// Returns the text with short ids in place of whole ones.
+pub fn short(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    for (number, piece) in text.split('-').enumerate() {
+        let is_id = |text: &str| {
+            let word = text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '.').next();
+            word.is_some_and(|word| word.parse::<ShortId>().is_ok())
+        };
+        let is_digit = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        let has_six = piece.as_bytes().get(..6).is_some_and(|six| six.iter().all(is_digit));
+        match number > 0 && has_six && !piece[6..].starts_with(char::is_alphanumeric) && is_id(&short) {
+            true => short.push_str(&piece[6..]),
+            false => short.extend((number > 0).then_some("-").into_iter().chain([piece])),
+        }
+    }
+    short
+}
+
+/// Returns the path of a file. A path with a short id, such as `nodes/R1/R1.A.yaml` or `nodes/R1.A.html`, leads to the file of
+/// the node that has it.
+pub fn there(folder: &Path, path: &str) -> PathBuf {
+    let file = folder.join(path);
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_whole = |other: &Path| name(other) != name(&file) && short(&name(other)) == name(&file);
+    let beside = std::fs::read_dir(file.parent().unwrap()).into_iter().flatten().flatten();
+    beside.map(|it| it.path()).find(|other| is_whole(other)).unwrap_or(file)
+}
+
 /// An investigation, with the server that it is worked on through.
 pub struct Session<'a> {
     pub sandbox: &'a Sandbox,
@@ -344,12 +372,12 @@ impl<'a> Session<'a> {
 
     /// Returns a file of the work tree.
     pub fn text(&self, path: &str) -> String {
-        std::fs::read_to_string(self.repository().join(path)).unwrap()
+        std::fs::read_to_string(there(&self.repository(), path)).unwrap()
     }
 
     /// Writes a file of the work tree by hand.
     pub fn write(&self, path: &str, text: &str) {
-        let file = self.repository().join(path);
+        let file = there(&self.repository(), path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }

@@ -64,7 +64,7 @@ pub(super) fn commit(
     let line = &shorten(heading.unwrap_or(&line), 120);
     let id = match proposed {
         Some(node) => node.id.clone(),
-        None => fresh(subject, &mut Ids::new(investigation), parent.as_ref())?,
+        None => fresh(subject, &mut Ids::new(investigation), parent.as_ref())?.into(),
     };
     let result = NodeResult {
         node_id: id.to_string(),

@@ -184,8 +184,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
                 played.repository = dir.join("investigations").join(folder);
             }
             "tot_reclassify" if played.a_node.is_empty() => {
-                let id = reply["nodeId"].as_str().and_then(|id| id.parse().ok());
-                played.a_node = id.map(|id| crate::format::layout::node(&id)).unwrap_or_default();
+                played.a_node = format!("nodes/*/{}-*", reply["nodeId"].as_str().unwrap_or_default());
             }
             "tot_end" => played.tag = reply["tag"].as_str().unwrap_or_default().to_owned(),
             _ => {}

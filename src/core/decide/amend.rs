@@ -10,11 +10,12 @@ use super::citing;
 use super::commit::unreadable_references;
 use super::end::{Bind, BindSchema, bound_answers, check_bound};
 use super::{
-    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended, trimmed,
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
+    refuse_if_ended, trimmed,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
-    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp, Wording,
+    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
@@ -168,8 +169,8 @@ fn of_node(
         );
         Rejection { errors: rejection.errors.into_iter().map(|error| error.suggest(how.clone())).collect() }
     })?;
-    let found = about.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
-    let Some(node) = found else {
+    refuse_ambiguous(investigation, [about.as_str()])?;
+    let Some(node) = investigation.find(&about).ok().filter(|node| !node.is_pending()) else {
         return Err(Diagnostic::new(
             Code::NodeNotFound,
             format!("{} is not a committed node.", quoted(&about)),

@@ -178,8 +178,7 @@ pub(super) fn links(
     check_number(node.id.as_str(), "links", given.len(), diagnostics);
     let mut links: Vec<Link> = Vec::with_capacity(given.len());
     for linked in given {
-        let to = linked.to.trim().parse::<NodeId>().ok();
-        let known = to.and_then(|to| investigation.node(&to)).filter(|to| to.id != node.id);
+        let known = investigation.find(linked.to.trim()).ok().filter(|to| to.id != node.id);
         match known.map(|to| seen(investigation, &to.id, linked.kind)) {
             Some(link) if links.contains(&link) => {}
             Some(link) => links.push(link),

@@ -59,7 +59,7 @@ pub fn claim(
     let CallDiagnostics { mut errors, warnings } = diagnostics;
     let mut claimed = Vec::new();
     for id in nodes {
-        let Some(node) = investigation.node(id).filter(|node| node.is_pending()) else {
+        let Some(node) = investigation.find(id.as_str()).ok().filter(|node| node.is_pending()) else {
             errors.push(not_pending(id));
             continue;
         };
@@ -89,7 +89,7 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
     let mut errors = Vec::new();
     let mut released = Vec::new();
     for id in nodes {
-        match investigation.node(id).filter(|node| node.is_pending()) {
+        match investigation.find(id.as_str()).ok().filter(|node| node.is_pending()) {
             Some(node) if node.claim.is_some() => {
                 released.push(Arc::new(Node { claim: None, ..Node::clone(node) }));
             }

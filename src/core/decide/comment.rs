@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, check_texts, quoted, trimmed};
+use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp, Wording,
@@ -60,6 +60,7 @@ pub fn comment(
     id: CommentId,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
+    refuse_ambiguous(investigation, request.node_id.as_deref())?;
     let kind = request.kind;
     let author = Commenter { agent_id: trimmed(request.agent_id), ..author };
     let mut diagnostics = CallDiagnostics::default();
@@ -179,7 +180,7 @@ fn node(
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
         return replied?.node.clone();
     };
-    let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
+    let Ok(node) = investigation.find(named) else {
         let message = format!("There is no node {}.", quoted(named));
         let how = Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes."));
         diagnostics.refuse(Code::NodeNotFound, "", message, how);

@@ -12,7 +12,8 @@ use super::citing;
 use super::claim;
 use super::propose::pending_list;
 use super::{
-    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, to_warning, trimmed,
+    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, refuse_if_ended,
+    to_warning, trimmed,
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -149,6 +150,8 @@ pub fn commit(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
+    let links = results.iter().flat_map(|result| &result.links).map(|link| link.to.as_str());
+    refuse_ambiguous(investigation, results.iter().map(|result| result.node_id.as_str()).chain(links))?;
     if results.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no results.")
             .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
@@ -162,7 +165,8 @@ pub fn commit(
     let mut seen = HashSet::new();
     let mut agents = known_agents(investigation, &results);
     for result in results {
-        if !seen.insert(result.node_id.clone()) {
+        let node = investigation.find(&result.node_id).ok();
+        if node.is_some_and(|node| !seen.insert(node.id.clone())) {
             let message = format!("{} is in the batch twice.", quoted(&result.node_id));
             diagnostics.refuse(Code::DuplicateInBatch, &result.node_id, message, "Give one result per node.");
             continue;
@@ -213,7 +217,7 @@ fn classify(
     diagnostics: &mut CallDiagnostics,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
-    let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
+    let proposal = investigation.find(&result.node_id).ok();
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
         refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), diagnostics);
         return None;
@@ -420,7 +424,7 @@ fn state_in_ratio<'i>(
     rules: &EffectiveRules,
     result: &NodeResult,
 ) -> Option<(&'i Node, StateName)> {
-    let node = investigation.node(&result.node_id.parse().ok()?).filter(|node| node.is_pending())?;
+    let node = investigation.find(&result.node_id).ok().filter(|node| node.is_pending())?;
     let asked = rules.ruleset().state_meant(&result.state, &result.node_id).ok()?;
     match rules.early_rule(&asked, node.round()) {
         None => Some((node, asked)),

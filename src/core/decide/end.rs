@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::backing::check_number;
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
-use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
@@ -54,6 +54,14 @@ pub enum Bind {
         #[serde(rename = "as")]
         role: Option<BoundAs>,
     },
+}
+
+impl Bind {
+    fn id(&self) -> &str {
+        match self {
+            Bind::Id(id) | Bind::As { id, .. } => id,
+        }
+    }
 }
 
 /// Schema for [`Bind`]. The schema shows only the second form, because a choice between forms confuses clients.
@@ -273,6 +281,10 @@ pub(super) fn bound_answers(
         let only = only.map(|[id]| BoundAnswer { id: id.clone(), role: BoundAs::Main });
         return (only.into_iter().collect(), not_covered);
     }
+    if let Err(ambiguous) = refuse_ambiguous(investigation, named.iter().map(Bind::id)) {
+        diagnostics.errors.extend(ambiguous.errors);
+        return (Vec::new(), not_covered);
+    }
     let mut answers: Vec<BoundAnswer> = Vec::new();
     let is_rival = |bind: &&Bind| matches!(bind, Bind::As { role: Some(BoundAs::Rival), .. });
     let alone =
@@ -285,7 +297,8 @@ pub(super) fn bound_answers(
             Bind::Id(id) => (id, alone),
             Bind::As { id, role } => (id, role.unwrap_or(alone)),
         };
-        let Some(known) = current.iter().find(|known| known.as_str() == id.trim()) else {
+        let found = investigation.find(id.trim()).ok().map(|node| &node.id);
+        let Some(known) = current.iter().find(|known| Some(**known) == found) else {
             let how = match current.as_slice() {
                 [] => Wording::both("`answers`", "--answer")
                     .map(|given| format!("There is no current answer: leave {given} out.")),

@@ -100,6 +100,15 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     }
 }
 
+/// Refuses short ids that several nodes have.
+fn refuse_ambiguous<'n>(
+    investigation: &Investigation,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<(), Rejection> {
+    let error = |name: &str| investigation.find(name.trim()).err()?.ambiguous(name);
+    Rejection::unless_empty(names.into_iter().filter_map(error).collect())
+}
+
 /// Checks the named text fields for excessive length and suspected credentials.
 fn check_texts<'a>(
     rules: &EffectiveRules,

@@ -398,6 +398,7 @@ pub fn propose_next(
     rules: &EffectiveRules,
     nodes: Option<&[NewNode]>,
     plan: &Next,
+    caller: &Caller,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let request = match nodes {
@@ -417,7 +418,7 @@ pub fn propose_next(
     if request.nodes.is_empty() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    propose(investigation, rules, request, now)
+    propose(investigation, rules, request, caller, now)
 }
 
 /// Returns the requested number of tasks, or the default.
@@ -458,7 +459,7 @@ pub fn brief(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
 pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> Option<Task> {
     let states = States { investigation, rules };
     states.committable(Some(node)).first()?;
-    let id = crate::domain::fresh::Ids::new(investigation).child(&node.id)?;
+    let id = crate::domain::fresh::Ids::new(investigation).child(node.id.short())?.into();
     let number = investigation.children(&node.id).count() + 1;
     let words = brief::title_and_action(investigation, rules, Some(node), number, 0);
     Some(states.task(&id, Some(node), words, brief::prompt_length(1)))

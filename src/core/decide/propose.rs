@@ -7,10 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended, reopened,
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
+    refuse_if_ended, reopened,
 };
+use crate::domain::fresh::Ids;
 use crate::domain::{
-    Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp, Withdrawal, Wording,
+    Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, NotFound, ShortId, Timestamp, Withdrawal,
+    Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallDiagnostics, KINDS, ProposalCheck, shortened};
@@ -77,12 +80,15 @@ pub fn propose(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: Propose,
+    caller: &Caller,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let reason = not_blank(request.reopen);
     if reason.is_none() || request.nodes.is_empty() {
         refuse_if_ended(investigation)?;
     }
+    let parents = request.nodes.iter().filter_map(|node| node.parent.as_ref());
+    refuse_ambiguous(investigation, parents.chain(&request.withdraw).map(String::as_str))?;
     if request.nodes.is_empty() && request.withdraw.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no nodes to propose or withdraw.")
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
@@ -106,33 +112,38 @@ pub fn propose(
     let number = request.nodes.len();
     let mut nodes = Vec::with_capacity(number);
     for new in request.nodes {
-        let node = check_node(investigation, rules, new, now, &mut spellings, &mut diagnostics);
+        let node = check_node(investigation, rules, new, caller, now, &mut spellings, &mut diagnostics);
         nodes.extend(node.map(Arc::new));
     }
+    // A pending proposal that is proposed again is another proposal: the earlier one stays in its file.
+    let pending = nodes.iter().filter_map(|node| investigation.find(node.id.short().as_str()).ok());
+    let replaced: Vec<NodeId> = pending.map(|node| node.id.clone()).collect();
     let proposed = ProposalCheck {
         investigation,
         rules,
         number,
         nodes: &nodes,
         asked_roots: &asked_roots,
-        withdrawn: &withdrawn,
+        withdrawn: &[withdrawn.as_slice(), &replaced].concat(),
     };
     for kind in &KINDS {
         (kind.propose)(&proposed, &mut diagnostics);
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let withdrawal = Withdrawal { at: now, caller: Caller::default() };
-    let withdrawn = withdrawn.iter().filter_map(|id| investigation.node(id));
-    let withdrawn = withdrawn
-        .map(|node| Arc::new(Node { withdrawn: Some(withdrawal.clone()), ..Node::clone(node) }))
-        .collect();
+    let [withdrawn, replaced] = [withdrawn, replaced].map(|ids| {
+        let nodes = ids.iter().filter_map(|id| investigation.node(id));
+        nodes
+            .map(|node| Arc::new(Node { withdrawn: Some(withdrawal.clone()), ..Node::clone(node) }))
+            .collect()
+    });
     let reopened = reason.and_then(|reason| reopened(investigation, now, None, Some(reason)));
-    let event = Event::Proposed { nodes, withdrawn, reopened };
+    let event = Event::Proposed { nodes, replaced, withdrawn, reopened };
     Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {
-    id.parse::<NodeId>().is_ok_and(|id| investigation.committed_node(&id).is_some())
+    investigation.find(id).is_ok_and(|node| !node.is_pending())
 }
 
 /// Returns the proposals to withdraw, in request order.
@@ -144,21 +155,18 @@ fn withdrawn(
 ) -> Vec<NodeId> {
     let mut withdrawn: Vec<NodeId> = Vec::new();
     for text in withdraw {
-        let pending = text
-            .parse::<NodeId>()
-            .ok()
-            .filter(|id| investigation.node(id).is_some_and(|node| node.is_pending()));
+        let pending = investigation.find(text).ok().filter(|node| node.is_pending()).map(|node| &node.id);
         match pending {
-            Some(id) if withdrawn.contains(&id) => {}
-            Some(id) if nodes.iter().any(|node| node.id == id.as_str()) => diagnostics.refuse(
+            Some(id) if withdrawn.contains(id) => {}
+            Some(id) if nodes.iter().any(|node| node.id == id.short().as_str()) => diagnostics.refuse(
                 Code::DuplicateInBatch,
-                &id,
+                id,
                 format!("{id} is proposed and withdrawn in one call."),
                 Wording::both("`withdraw`", "--withdraw").map(|list| {
                     format!("Proposing a pending id already replaces the proposal: leave it out of {list}.")
                 }),
             ),
-            Some(id) => withdrawn.push(id),
+            Some(id) => withdrawn.push(id.clone()),
             None => diagnostics.refuse(
                 Code::NotProposed,
                 text,
@@ -185,17 +193,17 @@ pub(super) fn pending_list(investigation: &Investigation) -> Wording {
     }
 }
 
-/// The ids in use, keyed by their lower-case spelling. Two ids that differ only in case can't be checked out together
+/// The short ids in use, keyed by their lower-case spelling. Two ids that differ only in case can't be checked out together
 /// on macOS or Windows.
 struct Spellings {
-    in_use: HashMap<String, NodeId>,
-    in_batch: HashSet<NodeId>,
+    in_use: HashMap<String, ShortId>,
+    in_batch: HashSet<ShortId>,
 }
 
 impl Spellings {
     fn new(investigation: &Investigation) -> Self {
-        let all = investigation.nodes().chain(investigation.withdrawn());
-        let in_use = all.map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone())).collect();
+        let all = investigation.nodes().chain(investigation.withdrawn()).map(|node| node.id.short());
+        let in_use = all.map(|id| (id.as_str().to_ascii_lowercase(), id.clone())).collect();
         Spellings { in_use, in_batch: HashSet::new() }
     }
 }
@@ -205,11 +213,12 @@ fn check_node(
     investigation: &Investigation,
     rules: &EffectiveRules,
     new: NewNode,
+    caller: &Caller,
     now: Timestamp,
     spellings: &mut Spellings,
     diagnostics: &mut CallDiagnostics,
 ) -> Option<Node> {
-    let before = diagnostics.errors.len();
+    let errors = diagnostics.errors.len();
     let about = new.id.clone();
     let rest = Wording::both("plannedAction", "the task below it");
     check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, diagnostics);
@@ -222,7 +231,7 @@ fn check_node(
             "Give it a title of one line.",
         );
     }
-    let id = match new.id.parse::<NodeId>() {
+    let id = match new.id.parse::<ShortId>() {
         Ok(id) => Some(id),
         Err(reason) => {
             let example =
@@ -232,7 +241,7 @@ fn check_node(
         }
     };
     if let Some(id) = &id {
-        check_id(investigation, id, &new, spellings, diagnostics);
+        check_id(investigation, id, &new, caller, spellings, diagnostics);
     }
     let parent = parent(investigation, &new, diagnostics);
     if let Some(parent) = &parent {
@@ -244,41 +253,75 @@ fn check_node(
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
-    (diagnostics.errors.len() == before).then(|| Node {
+    let node = Node {
         planned_action: new.planned_action,
         covers: new.covers,
-        claim: investigation.node(&id).and_then(|node| node.claim.clone()),
-        ..Node::new(id, parent.map(|parent| parent.id.clone()), new.title.trim(), now)
-    })
+        ..Node::new(id.clone().into(), parent.map(|parent| parent.id.clone()), new.title.trim(), now)
+    };
+    let claim = investigation.find(id.as_str()).ok().and_then(|before| before.claim.clone());
+    let id = id_of(investigation, &node, caller);
+    (diagnostics.errors.len() == errors).then_some(Node { id, claim, ..node })
+}
+
+/// Returns the id of a proposal by the caller.
+fn id_of(investigation: &Investigation, node: &Node, caller: &Caller) -> NodeId {
+    let person = caller.person.as_ref().map(|person| (&person.name, &person.email));
+    let parts = [
+        investigation.meta().id.to_string(),
+        node.parent.as_ref().map(NodeId::whole).unwrap_or_default().to_owned(),
+        node.title.clone(),
+        node.planned_action.clone(),
+        node.proposed_at.to_string(),
+        caller.client.clone().unwrap_or_default(),
+        caller.session.clone().unwrap_or_default(),
+        person.map(|(name, _)| name.clone()).unwrap_or_default(),
+        person.and_then(|(_, email)| email.clone()).unwrap_or_default(),
+    ];
+    NodeId::of_proposal(node.id.short().clone(), &parts.each_ref().map(String::as_str))
 }
 
 /// Refuses an id that is in use.
 fn check_id(
     investigation: &Investigation,
-    id: &NodeId,
+    id: &ShortId,
     new: &NewNode,
+    caller: &Caller,
     spellings: &Spellings,
     diagnostics: &mut CallDiagnostics,
 ) {
     let mut error =
         |code, message, suggestion: Wording| diagnostics.refuse(code, &new.id, message, suggestion);
     let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
+    let found = investigation.find(id.as_str());
+    let mut withdrawn = investigation.withdrawn().filter(|node| node.id.short() == id);
+    let taken = match found {
+        Ok(node) if !node.is_pending() => Some("is already committed"),
+        Ok(_) => None,
+        Err(NotFound::Ambiguous(_)) => Some("is the short id of several nodes"),
+        // Somebody else may still mean the withdrawn proposal.
+        Err(NotFound::Unknown) => withdrawn
+            .any(|node| id_of(investigation, node, caller) != node.id)
+            .then_some("was proposed by somebody else, and withdrawn"),
+    };
     if spellings.in_batch.contains(id) {
         error(
             Code::DuplicateInBatch,
             format!("{id} is in the batch twice."),
             "Give each node its own id.".into(),
         );
-    } else if investigation.committed_node(id).is_some() {
-        let parent = new.parent.as_ref().and_then(|parent| parent.parse().ok());
-        let free = match parent.and_then(|parent| free_child(investigation, &parent)) {
+    } else if let Some(reason) = taken {
+        let parent = new.parent.as_ref().and_then(|parent| investigation.find(parent).ok());
+        let free = match parent.and_then(|parent| free_child(investigation, parent.id.short())) {
             Some(free) => format!("a new node below its parent could be {free}"),
             None => "a new node needs another id".into(),
         };
-        let suggestion = Wording::both("tot_reclassify", "`tot amend --state`")
-            .map(|call| format!("To change its state, use {call}; {free}."));
-        error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
-    } else if investigation.unreadable().contains(id) {
+        let suggestion = match found {
+            Ok(_) => Wording::both("tot_reclassify", "`tot amend --state`")
+                .map(|call| format!("To change its state, use {call}; {free}.")),
+            Err(_) => format!("Choose another id: {free}.").into(),
+        };
+        error(Code::DuplicateId, format!("{id} {reason}."), suggestion);
+    } else if investigation.unreadable().iter().any(|unreadable| unreadable.short() == id) {
         error(
             Code::DuplicateId,
             format!("{id} has a file that can't be read or has no place in the tree."),
@@ -304,17 +347,13 @@ fn parent(
     diagnostics: &mut CallDiagnostics,
 ) -> Option<Arc<Node>> {
     let text = new.parent.as_ref()?;
-    let id = text.parse::<NodeId>().ok();
-    if let Some(parent) = id.as_ref().and_then(|id| investigation.committed_node(id)) {
-        return Some(Arc::clone(parent));
-    }
-    let is_pending = id.is_some_and(|id| investigation.node(&id).is_some());
-    let (message, suggestion) = match is_pending {
-        true => (
+    let (message, suggestion) = match investigation.find(text) {
+        Ok(parent) if !parent.is_pending() => return Some(Arc::clone(parent)),
+        Ok(_) => (
             format!("The parent {text} is only proposed."),
             format!("Commit {text} first, then propose below it.").into(),
         ),
-        false => (
+        Err(_) => (
             format!("The parent {} is not a committed node.", quoted(text)),
             Wording::both("null", "leave it out")
                 .map(|none| format!("Use the id of a committed node, or {none} for a root in round 1.")),
@@ -336,7 +375,7 @@ fn check_open(rules: &EffectiveRules, about: &str, parent: &Node, diagnostics: &
 /// Refuses an id whose round or suffix does not follow from the parent's.
 fn check_place(
     investigation: &Investigation,
-    id: &NodeId,
+    id: &ShortId,
     new: &NewNode,
     parent: Option<&Node>,
     diagnostics: &mut CallDiagnostics,
@@ -351,7 +390,8 @@ fn check_place(
         ),
         None => {}
         Some(parent) if id.round() != parent.round().saturating_add(1) => {
-            let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
+            let right =
+                free_child(investigation, parent.id.short()).map(|id| format!("Use an id like {id}."));
             error(
                 Code::RoundMismatch,
                 format!(
@@ -369,7 +409,8 @@ fn check_place(
         let extends =
             id.suffix().len() > parent.id.suffix().len() && id.suffix().starts_with(parent.id.suffix());
         if !extends {
-            let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
+            let right =
+                free_child(investigation, parent.id.short()).map(|id| format!("Use an id like {id}."));
             error(
                 Code::IdParentMismatch,
                 format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
@@ -379,9 +420,7 @@ fn check_place(
     }
 }
 
-/// Returns an unused id below the parent. Levels alternate between letters and digits.
-fn free_child(investigation: &Investigation, parent: &NodeId) -> Option<NodeId> {
-    let digits = !parent.suffix().ends_with(|c: char| c.is_ascii_digit());
-    let steps = if digits { '1'..='9' } else { 'a'..='z' };
-    steps.filter_map(|step| parent.child(&step.to_string())).find(|id| investigation.node(id).is_none())
+/// Returns an unused short id below the parent.
+fn free_child(investigation: &Investigation, parent: &ShortId) -> Option<ShortId> {
+    Ids::new(investigation).child(parent)
 }

@@ -7,10 +7,12 @@ use serde::Deserialize;
 
 use super::backing::seen;
 use super::commit::NewVerification;
-use super::{Decision, Rejection, check_texts, not_blank, quoted, reopened, to_warning, trimmed};
+use super::{
+    Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, reopened, to_warning, trimmed,
+};
 use crate::domain::{
-    Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification,
-    Timestamp, Transition, Wording,
+    Change, Classification, Code, Diagnostic, Event, Investigation, Node, Reclassification, Timestamp,
+    Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -55,7 +57,8 @@ pub fn reclassify(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let about = request.node_id.clone();
-    let found = about.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
+    refuse_ambiguous(investigation, [about.as_str()])?;
+    let found = investigation.find(&about).ok();
     let Some((node, from)) = found.and_then(|node| Some((node, node.state()?))) else {
         let message = match found {
             Some(_) => format!("{about} is only proposed; it has no state yet."),

@@ -105,13 +105,14 @@ fn placed(
 ) -> Result<(Option<NodeId>, RunKind), Diagnostic> {
     let first = |of: &RunId| investigation.run(*of).map(AsRef::as_ref);
     match what {
-        RunKind::Captured(ran) => match node.as_ref().filter(|id| investigation.node(id).is_none()) {
-            None => Ok((node, RunKind::Captured(ran))),
-            Some(id) => {
+        RunKind::Captured(ran) => match node.as_ref().map(|id| (id, investigation.find(id.as_str()))) {
+            None => Ok((None, RunKind::Captured(ran))),
+            Some((_, Ok(node))) => Ok((Some(node.id.clone()), RunKind::Captured(ran))),
+            Some((id, Err(error))) => Err(error.ambiguous(id.as_str()).unwrap_or_else(|| {
                 let how = "Propose it first; or name no node, and list the run in the `runs` of its result.";
                 let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {id}."));
-                Err(error.about(id).suggest(how))
-            }
+                error.about(id).suggest(how)
+            })),
         },
         RunKind::Repeated { of, at, ran, .. } => match first(&of) {
             Some(Run { node, what: RunKind::Captured(first), .. }) => {

@@ -84,7 +84,8 @@ codes! {
     InternalError "INTERNAL_ERROR" "the server failed during the call"
     // Proposals.
     InvalidIdFormat "INVALID_ID_FORMAT" "not of the form `R<round>.<suffix>`"
-    DuplicateId "DUPLICATE_ID" "already committed"
+    AmbiguousNode "AMBIGUOUS_NODE" "several nodes have this short id"
+    DuplicateId "DUPLICATE_ID" "already in use"
     IdCaseCollision "ID_CASE_COLLISION" "differs from another id only in letter case"
     ParentNotFound "PARENT_NOT_FOUND" "the parent is not a committed node"
     TerminalParent "TERMINAL_PARENT" "the parent's state does not allow children"

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::id::NODE_ID_MAX;
+use super::id::SHORT_ID_MAX;
 use super::{Code, Wording};
 
 /// An error, warning or blocker: a code, the affected node, a message and a suggestion.
@@ -29,7 +29,7 @@ impl Diagnostic {
 
     /// Sets the node. A blank id is ignored, and an overlong id is shortened.
     pub fn about(mut self, node: impl fmt::Display) -> Self {
-        let node: String = node.to_string().chars().take(NODE_ID_MAX).collect();
+        let node: String = node.to_string().chars().take(SHORT_ID_MAX).collect();
         self.node = Some(node).filter(|node| !node.trim().is_empty());
         self
     }

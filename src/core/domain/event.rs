@@ -38,8 +38,10 @@ pub enum Change {
 pub enum Event {
     /// The effect of `tot_propose`.
     Proposed {
-        /// The new proposals, and any pending proposals that were proposed again.
+        /// The new proposals.
         nodes: Vec<Arc<Node>>,
+        /// The pending proposals that they replace, withdrawn.
+        replaced: Vec<Arc<Node>>,
         /// The withdrawn proposals.
         withdrawn: Vec<Arc<Node>>,
         /// The former conclusion, if the call reopened an ended investigation.
@@ -123,9 +125,9 @@ impl Event {
         match &mut self {
             // These events store no findings. Their commit message names the caller.
             Event::Claimed { .. } | Event::Released { .. } | Event::Attached { .. } => {}
-            Event::Proposed { withdrawn, reopened, .. } => {
+            Event::Proposed { replaced, withdrawn, reopened, .. } => {
                 reopened_by(reopened, caller);
-                for node in withdrawn {
+                for node in replaced.iter_mut().chain(withdrawn) {
                     let withdrawal = Arc::make_mut(node).withdrawn.as_mut();
                     withdrawal.into_iter().for_each(|it| it.caller.clone_from(caller));
                 }
@@ -171,9 +173,9 @@ impl Event {
     pub fn changes(&self) -> Vec<Change> {
         let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
         match self {
-            Event::Proposed { nodes, withdrawn, reopened } => {
+            Event::Proposed { nodes, replaced, withdrawn, reopened } => {
                 let reopened = reopened.iter().cloned().map(Change::Reopened);
-                withdrawn.iter().chain(nodes).map(node).chain(reopened).collect()
+                replaced.iter().chain(withdrawn).chain(nodes).map(node).chain(reopened).collect()
             }
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions, attachments } => {
@@ -285,6 +287,35 @@ impl Happening {
             | Happening::Attached(..)
             | Happening::AttachmentChanged(..)
             | Happening::AttachmentRemoved(..) => None,
+        }
+    }
+
+    /// Calls `visit` with the id of each node that the event names.
+    pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
+        match self {
+            Happening::Started | Happening::Reopened => {}
+            Happening::Proposed(node)
+            | Happening::Withdrawn(node)
+            | Happening::Claimed(node)
+            | Happening::Released(node)
+            | Happening::Committed(node)
+            | Happening::OtherResult(node, _)
+            | Happening::Reclassified(node, _)
+            | Happening::Amended(node, _)
+            | Happening::Edited(node)
+            | Happening::Removed(node) => Arc::make_mut(node).visit_ids(visit),
+            Happening::Ended(end) => Arc::make_mut(end).visit_ids(visit),
+            Happening::Commented(comment)
+            | Happening::CommentEdited(comment)
+            | Happening::CommentRemoved(comment) => {
+                Arc::make_mut(comment).node.iter_mut().for_each(visit);
+            }
+            Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => {
+                Arc::make_mut(run).node.iter_mut().for_each(visit);
+            }
+            Happening::Attached(node, _)
+            | Happening::AttachmentChanged(node, _)
+            | Happening::AttachmentRemoved(node, _) => visit(node),
         }
     }
 

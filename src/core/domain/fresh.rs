@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use super::{Investigation, NodeId};
+use super::{Investigation, NodeId, ShortId};
 
-/// The ids in use: committed, pending, and allocated since. Compared case-insensitively.
+/// The short ids in use: committed, pending, withdrawn, and allocated since. Compared case-insensitively.
 #[derive(Clone, Debug)]
 pub struct Ids {
     in_use: HashSet<String>,
@@ -17,21 +17,22 @@ pub struct Ids {
 impl Ids {
     /// Creates a set of all ids in an investigation.
     pub fn new(investigation: &Investigation) -> Self {
-        Ids::besides(investigation.nodes().map(|node| &node.id).chain(investigation.unreadable()))
+        let nodes = investigation.nodes().chain(investigation.withdrawn()).map(|node| &node.id);
+        Ids::besides(nodes.chain(investigation.unreadable()).map(NodeId::short))
     }
 
     /// Creates a set of the given ids.
-    pub fn besides<'a>(ids: impl IntoIterator<Item = &'a NodeId>) -> Self {
+    pub fn besides<'a>(ids: impl IntoIterator<Item = &'a ShortId>) -> Self {
         Ids { in_use: ids.into_iter().map(|id| id.as_str().to_ascii_lowercase()).collect() }
     }
 
     /// Marks an id as used.
-    pub fn take(&mut self, id: &NodeId) {
+    pub fn take(&mut self, id: &ShortId) {
         self.in_use.insert(id.as_str().to_ascii_lowercase());
     }
 
     /// Allocates an id below `parent`; `None` if it would exceed the maximum length.
-    pub fn child(&mut self, parent: &NodeId) -> Option<NodeId> {
+    pub fn child(&mut self, parent: &ShortId) -> Option<ShortId> {
         let digits = parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic());
         self.fresh(|number| {
             parent.child(&if digits { number.to_string() } else { letters(number).to_ascii_lowercase() })
@@ -39,7 +40,7 @@ impl Ids {
     }
 
     /// Allocates a root id, from `allowed` if given.
-    pub fn root(&mut self, allowed: Option<&[NodeId]>) -> Option<NodeId> {
+    pub fn root(&mut self, allowed: Option<&[ShortId]>) -> Option<ShortId> {
         match allowed {
             Some(ids) => self.fresh(|number| ids.get(number as usize - 1).cloned()),
             None => self.fresh(|number| format!("R1.{}", letters(number)).parse().ok()),
@@ -47,7 +48,7 @@ impl Ids {
     }
 
     /// Allocates the first unused candidate, counting from 1.
-    fn fresh(&mut self, candidate: impl Fn(u32) -> Option<NodeId>) -> Option<NodeId> {
+    fn fresh(&mut self, candidate: impl Fn(u32) -> Option<ShortId>) -> Option<ShortId> {
         (1..).map(candidate).find(|id| match id {
             Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
             // All later candidates are longer.
@@ -114,11 +115,11 @@ mod tests {
     fn an_id_never_gets_too_long() {
         let mut ids = ids(&[]);
         // One character is left, which is enough for `1` to `9` but not for `10`.
-        let parent: NodeId = format!("R1.{}", "A".repeat(196)).parse().unwrap();
+        let parent: ShortId = format!("R1.{}", "A".repeat(196)).parse().unwrap();
         let given: Vec<_> = (0..10).map(|_| ids.child(&parent)).collect();
         assert_eq!(given.iter().filter(|id| id.is_some()).count(), 9);
         assert!(given[9].is_none());
-        let full: NodeId = format!("R1.{}", "A".repeat(197)).parse().unwrap();
+        let full: ShortId = format!("R1.{}", "A".repeat(197)).parse().unwrap();
         assert_eq!(ids.child(&full), None);
     }
 

@@ -2,22 +2,41 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
 
 use super::Timestamp;
 use crate::text::{natural_order, shorten};
 
-/// The maximum length of a node id in bytes. The id becomes a file name.
-pub const NODE_ID_MAX: usize = 200;
+/// The maximum length of a short id in bytes. With the digest, it becomes a file name.
+pub const SHORT_ID_MAX: usize = 200;
 
-/// A node id, `R<round>.<suffix>`: `R3.A1a` is in round 3.
+/// The short id of a node, `R<round>.<suffix>`: `R3.A1a` is in round 3. People and agents read and type it.
 ///
-/// Ids are ordered by round, then by suffix in natural order: `R2.A2` before `R2.A10`.
+/// Several nodes may have the same short id, if clones have proposed them. Short ids are ordered by round, then by suffix
+/// in natural order: `R2.A2` before `R2.A10`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId {
+pub struct ShortId {
     text: Arc<str>,
     round: u32,
+}
+
+/// The id of a node: its short id and six characters from its proposal, `R3.A1a-k3f9q2`. No other proposal has it, and it
+/// never changes.
+///
+/// An id is shown as its short id, unless [`Investigation`](super::Investigation) has found that another node has the same
+/// one. Files have it whole. A node that somebody has written by hand may lack the six characters.
+///
+/// Ids are ordered by their short ids first.
+#[derive(Clone, Debug)]
+pub struct NodeId {
+    short: ShortId,
+    whole: Arc<str>,
+    /// True if the short id is not enough to name the node. Not a part of the identity.
+    is_shown_whole: bool,
 }
 
 /// An invalid id or name.
@@ -55,7 +74,7 @@ pub enum IdError {
     },
 }
 
-impl NodeId {
+impl ShortId {
     /// Returns the round. Roots are in round 1.
     pub fn round(&self) -> u32 {
         self.round
@@ -72,8 +91,82 @@ impl NodeId {
     }
 
     /// Returns the id in the next round whose suffix is extended by `step`; `None` if that id is invalid.
-    pub fn child(&self, step: &str) -> Option<NodeId> {
+    pub fn child(&self, step: &str) -> Option<ShortId> {
         format!("R{}.{}{step}", self.round.checked_add(1)?, self.suffix()).parse().ok()
+    }
+}
+
+impl NodeId {
+    /// The number of characters that follow the hyphen.
+    pub const DIGEST: usize = 6;
+
+    /// Creates the id of a proposal from everything that tells it from others. The six characters are the first eight bytes
+    /// of a SHA-256, modulo 36^6, in base 36. Each part is preceded by its length, in eight bytes.
+    pub fn of_proposal(short: ShortId, parts: &[&str]) -> Self {
+        let mut hash = Sha256::new();
+        for part in std::iter::once(short.as_str()).chain(parts.iter().copied()) {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        let mut number =
+            hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let mut whole = format!("{short}-");
+        for _ in 0..Self::DIGEST {
+            whole.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(number % 36) as usize]));
+            number /= 36;
+        }
+        NodeId { short, whole: whole.into(), is_shown_whole: false }
+    }
+
+    /// Returns the short id.
+    pub fn short(&self) -> &ShortId {
+        &self.short
+    }
+
+    /// Returns the round. Roots are in round 1.
+    pub fn round(&self) -> u32 {
+        self.short.round
+    }
+
+    /// Returns the part of the short id after the dot.
+    pub fn suffix(&self) -> &str {
+        self.short.suffix()
+    }
+
+    /// Returns whether the id lacks the six characters.
+    pub fn is_short(&self) -> bool {
+        self.whole == self.short.text
+    }
+
+    /// Returns the whole id, as in files.
+    pub fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// Returns the id as it is shown.
+    pub fn as_str(&self) -> &str {
+        if self.is_shown_whole { &self.whole } else { &self.short.text }
+    }
+
+    /// Parses the id in a file. Unlike any other text, it is then shown as its short id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not an id.
+    pub fn in_file(text: &str) -> Result<Self, IdError> {
+        Ok(NodeId { is_shown_whole: false, ..text.parse()? })
+    }
+
+    /// Sets whether the id is shown whole.
+    pub fn show_whole(&mut self, is_shown_whole: bool) {
+        self.is_shown_whole = is_shown_whole;
+    }
+}
+
+impl From<ShortId> for NodeId {
+    /// Creates an id without digest.
+    fn from(short: ShortId) -> Self {
+        NodeId { whole: Arc::clone(&short.text), short, is_shown_whole: false }
     }
 }
 
@@ -81,8 +174,23 @@ impl FromStr for NodeId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
+        let Some((short, digest)) = text.split_once('-') else { return text.parse().map(ShortId::into) };
+        let short = short.parse()?;
+        let is_digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if digest.len() == Self::DIGEST && digest.bytes().all(is_digit) {
+            return Ok(NodeId { short, whole: text.into(), is_shown_whole: true });
+        }
+        let reason = "six characters of 0-9 and a-z have to follow the hyphen";
+        Err(IdError::Node { text: shorten(text, 60), reason })
+    }
+}
+
+impl FromStr for ShortId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
         let error = |reason| IdError::Node { text: shorten(text, 60), reason };
-        if text.len() > NODE_ID_MAX {
+        if text.len() > SHORT_ID_MAX {
             return Err(error("it is longer than 200 bytes"));
         }
         let rest = text.strip_prefix('R').ok_or_else(|| error("it does not begin with a capital R"))?;
@@ -100,14 +208,46 @@ impl FromStr for NodeId {
         if !suffix.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Err(error("the suffix may contain only A-Z, a-z and 0-9"));
         }
-        Ok(NodeId { text: text.into(), round })
+        Ok(ShortId { text: text.into(), round })
+    }
+}
+
+impl Ord for ShortId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Ids in the same round have the same text before the suffix.
+        self.round.cmp(&other.round).then_with(|| natural_order(&self.text, &other.text))
+    }
+}
+
+impl PartialOrd for ShortId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for ShortId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq for NodeId {
+    fn eq(&self, other: &Self) -> bool {
+        self.whole == other.whole
+    }
+}
+
+impl Eq for NodeId {}
+
+impl Hash for NodeId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.whole.hash(state);
     }
 }
 
 impl Ord for NodeId {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Ids in the same round have the same text before the suffix.
-        self.round.cmp(&other.round).then_with(|| natural_order(&self.text, &other.text))
+        self.short.cmp(&other.short).then_with(|| self.whole.cmp(&other.whole))
     }
 }
 
@@ -119,7 +259,7 @@ impl PartialOrd for NodeId {
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(self.as_str())
     }
 }
 
@@ -260,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_node_id_has_a_round_and_a_suffix() {
-        let id: NodeId = "R12.A1b2".parse().unwrap();
+        let id: ShortId = "R12.A1b2".parse().unwrap();
         assert_eq!((id.round(), id.suffix(), id.as_str()), (12, "A1b2", "R12.A1b2"));
         assert_eq!(id.child("c").unwrap().as_str(), "R13.A1b2c");
     }
@@ -268,9 +408,22 @@ mod tests {
     #[test]
     fn other_shapes_are_refused_with_the_reason() {
         let long = format!("R1.{}", "A".repeat(198));
-        for text in
-            ["", "A", "R1", "R1.", "R.A", "r1.A", "R1.A-1", "R1.A.1", "Rx.A", "R0.A", "R01.A", "R1.é", &long]
-        {
+        for text in [
+            "",
+            "A",
+            "R1",
+            "R1.",
+            "R.A",
+            "r1.A",
+            "R1.A-1",
+            "R1.A-K3F9Q2",
+            "R1.A.1",
+            "Rx.A",
+            "R0.A",
+            "R01.A",
+            "R1.é",
+            &long,
+        ] {
             assert!(text.parse::<NodeId>().is_err(), "{text}");
         }
         assert!("R99999999999.A".parse::<NodeId>().is_err());
@@ -282,7 +435,7 @@ mod tests {
         let mut ids: Vec<NodeId> =
             ["R10.A", "R2.B", "R2.A10", "R2.A2"].iter().map(|t| t.parse().unwrap()).collect();
         ids.sort();
-        assert_eq!(ids.iter().map(NodeId::as_str).collect::<Vec<_>>(), ["R2.A2", "R2.A10", "R2.B", "R10.A"]);
+        assert_eq!(ids.iter().map(NodeId::whole).collect::<Vec<_>>(), ["R2.A2", "R2.A10", "R2.B", "R10.A"]);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Attachments, Caller, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, Run, RunId, SessionId,
-    StateName, Timestamp,
+    Attachments, Caller, Change, Classification, Code, Comment, CommentId, Conclusion, Diagnostic, Node,
+    NodeId, Pin, Run, RunId, SessionId, ShortId, StateName, Timestamp,
 };
+use crate::text::{one_line, shorten};
 
 /// The facts fixed by `tot_start`. They are written once and never changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +61,7 @@ pub struct Investigation {
     /// The ids of node files that can't be read or have no place in the tree. These ids count as used.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
+    shown_whole: Arc<BTreeSet<NodeId>>,
 }
 
 /// The changes made by manual commits, as computed from the history.
@@ -78,6 +80,30 @@ pub struct ByHand {
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// True if manual commits wrote the conclusion or the terms of the investigation.
     pub end: bool,
+}
+
+/// The reason why a text names no node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotFound<'a> {
+    /// There is no such node.
+    Unknown,
+    /// Several nodes have the short id.
+    Ambiguous(Vec<&'a Arc<Node>>),
+}
+
+impl NotFound<'_> {
+    /// Returns the error for a short id that several nodes have. It names them all.
+    pub fn ambiguous(&self, name: &str) -> Option<Diagnostic> {
+        let NotFound::Ambiguous(nodes) = self else { return None };
+        let named = nodes.iter().map(|node| {
+            let by = node.classification.as_ref().and_then(Classification::who);
+            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
+            one_line(&format!("{} ({}{by})", node.id.whole(), shorten(node.name(), 80)))
+        });
+        let message = format!("{name} is ambiguous: {}.", named.collect::<Vec<_>>().join(" and "));
+        let how = "Several clones have proposed a node with this short id. Use the whole id of the one that you mean.";
+        Some(Diagnostic::new(Code::AmbiguousNode, message).suggest(how))
+    }
 }
 
 /// A node without a place in the tree.
@@ -103,6 +129,7 @@ impl Investigation {
             attachments: Arc::default(),
             unreadable: Arc::default(),
             by_hand: Arc::default(),
+            shown_whole: Arc::default(),
         }
     }
 
@@ -240,6 +267,71 @@ impl Investigation {
         self.nodes.get(id)
     }
 
+    /// Returns the node that somebody names: by its short id, by its id, or by a beginning of its id that ends after the
+    /// hyphen.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no such node, or if there are several.
+    pub fn find(&self, text: &str) -> Result<&Arc<Node>, NotFound<'_>> {
+        let short = text.split_once('-').map_or(text, |(short, _)| short);
+        let first = NodeId::from(short.parse::<ShortId>().map_err(|_| NotFound::Unknown)?);
+        let of_short = self.nodes.range(&first..).take_while(|(id, _)| id.short() == first.short());
+        let mut found = of_short.map(|(_, node)| node).filter(|node| node.id.whole().starts_with(text));
+        match (found.next(), found.next()) {
+            (None, _) => Err(NotFound::Unknown),
+            (Some(one), None) => Ok(one),
+            (Some(one), Some(other)) => {
+                Err(NotFound::Ambiguous([one, other].into_iter().chain(found).collect()))
+            }
+        }
+    }
+
+    /// Sets which ids are shown whole: those of nodes that share their short id, wherever they are named.
+    pub fn with_shown_ids(mut self) -> Self {
+        let is_shared = |[one, other]: &[&NodeId; 2]| one.short() == other.short();
+        let all: BTreeSet<&NodeId> = self.nodes.keys().chain(self.withdrawn.keys()).collect();
+        let pairs = all.iter().zip(all.iter().skip(1)).map(|(one, other)| [*one, *other]);
+        let mut whole: BTreeSet<NodeId> = pairs.filter(is_shared).flatten().cloned().collect();
+        // A withdrawn proposal does not make the short id of a node ambiguous.
+        whole.retain(|id| self.withdrawn.contains_key(id) || self.find(id.short().as_str()).is_err());
+        // Nodes of an earlier state may be shown as they were then.
+        let is_shown = |id: &NodeId| id.as_str() == id.whole() && !id.is_short();
+        if !whole.is_empty() || self.nodes.keys().chain(self.withdrawn.keys()).any(is_shown) {
+            self.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
+        }
+        self.shown_whole = Arc::new(whole);
+        self
+    }
+
+    /// Returns the ids that are shown whole.
+    pub fn shown_whole(&self) -> &BTreeSet<NodeId> {
+        &self.shown_whole
+    }
+
+    fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
+        let mut nodes =
+            [&self.nodes, &self.withdrawn].map(|nodes| nodes.values().cloned().collect::<Vec<_>>());
+        (self.nodes, self.withdrawn, self.children) = Default::default();
+        for node in nodes.iter_mut().flatten() {
+            Arc::make_mut(node).visit_ids(visit);
+            self.place(Arc::clone(node));
+        }
+        self.conclusion.iter_mut().for_each(|end| Arc::make_mut(end).visit_ids(visit));
+        for comment in Arc::make_mut(&mut self.comments).values_mut().filter(|it| it.node.is_some()) {
+            Arc::make_mut(comment).node.iter_mut().for_each(&mut *visit);
+        }
+        for run in Arc::make_mut(&mut self.runs).values_mut().filter(|it| it.node.is_some()) {
+            Arc::make_mut(run).node.iter_mut().for_each(&mut *visit);
+        }
+        let attachments = std::mem::take(Arc::make_mut(&mut self.attachments)).into_iter();
+        let shown = |(mut id, files)| {
+            visit(&mut id);
+            (id, files)
+        };
+        self.attachments = Arc::new(attachments.map(shown).collect());
+    }
+
     /// Returns the committed node with the given id.
     pub fn committed_node(&self, id: &NodeId) -> Option<&Arc<Node>> {
         self.node(id).filter(|node| !node.is_pending())
@@ -357,7 +449,23 @@ impl Investigation {
                 }
             }
         }
-        next
+        let written = changes.iter().filter_map(|change| match change {
+            Change::Node(node) => Some(node.id.short()),
+            _ => None,
+        });
+        if written.into_iter().any(|id| next.having(id).nth(1).is_some()) {
+            next.with_shown_ids()
+        } else {
+            next
+        }
+    }
+
+    /// Returns the nodes with this short id, and the withdrawn ones.
+    fn having<'i>(&'i self, short: &'i ShortId) -> impl Iterator<Item = &'i Arc<Node>> {
+        let of = move |nodes: &'i BTreeMap<NodeId, Arc<Node>>| {
+            nodes.range(NodeId::from(short.clone())..).take_while(move |(id, _)| id.short() == short)
+        };
+        of(&self.nodes).chain(of(&self.withdrawn)).map(|(_, node)| node)
     }
 
     fn misplaced(&self, node: &Node) -> Option<String> {

@@ -39,8 +39,8 @@ pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
-pub use id::{CommentId, IdError, NodeId, RunId, SessionId, StateName};
-pub use investigation::{ByHand, Investigation, Meta, StructureFault};
+pub use id::{CommentId, IdError, NodeId, RunId, SessionId, ShortId, StateName};
+pub use investigation::{ByHand, Investigation, Meta, NotFound, StructureFault};
 pub use node::{
     AmendedConclusion, Amendment, Asked, Author, BoundAnswer, BoundAs, Caller, Claim, Classification,
     Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, Reopening,

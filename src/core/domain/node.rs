@@ -40,8 +40,6 @@ pub struct Node {
     /// The values of what varies that the node covers, as its proposal gave them: `engine=gix`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
-    /// The id under which the node was proposed, if a merge assigned a different id.
-    pub renamed_from: Option<NodeId>,
     /// The claim on a pending proposal, if an agent made one.
     pub claim: Option<Claim>,
     /// The withdrawal of the proposal, if it was withdrawn. A node with a result counts as not withdrawn.
@@ -777,6 +775,13 @@ impl Conclusion {
         self.other_conclusions.iter_mut().for_each(of);
     }
 
+    /// Calls `visit` with each id of a node.
+    pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
+        let former = self.amended.iter_mut().flat_map(|it| &mut it.answers).flatten();
+        self.answers.iter_mut().chain(former).for_each(|answer| visit(&mut answer.id));
+        self.other_conclusions.iter_mut().for_each(|other| other.visit_ids(visit));
+    }
+
     /// Creates a conclusion without any text.
     pub fn new(ended_at: Timestamp) -> Self {
         Conclusion { ended_at, ..Conclusion::default() }
@@ -814,7 +819,6 @@ impl Node {
             planned_action: String::new(),
             proposed_at,
             covers: Vec::new(),
-            renamed_from: None,
             claim: None,
             withdrawn: None,
             classification: None,
@@ -905,6 +909,24 @@ impl Node {
         own.other_results.iter_mut().for_each(of);
     }
 
+    /// Calls `visit` with the id of the node and of each node that it names.
+    pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
+        visit(&mut self.id);
+        self.parent.iter_mut().for_each(&mut *visit);
+        let Some(own) = &mut self.classification else { return };
+        let mut of = |result: &mut Classification| {
+            result.links.iter_mut().for_each(|link| visit(&mut link.to));
+            for change in &mut result.reclassified {
+                change.links.iter_mut().for_each(|link| visit(&mut link.to));
+                if let Author::Child(child) = &mut change.by {
+                    visit(child);
+                }
+            }
+        };
+        of(own);
+        own.other_results.iter_mut().for_each(of);
+    }
+
     /// Returns whether the node is proposed but not committed.
     pub fn is_pending(&self) -> bool {
         self.classification.is_none()
@@ -922,7 +944,6 @@ impl Node {
             planned_action,
             proposed_at: _,
             covers,
-            renamed_from: _,
             claim: _,
             withdrawn: _,
             classification,

@@ -64,7 +64,8 @@ pub fn write(comment: &Comment) -> Result<String, YamlError> {
 }
 
 fn entry(comment: Comment) -> CommentFile {
-    let Comment { id, node, kind, reply_to, author, at, text, saw } = comment;
+    let Comment { id, mut node, kind, reply_to, author, at, text, saw } = comment;
+    node.iter_mut().for_each(|id| id.show_whole(true));
     let (author, by) = author_entry(author);
     CommentFile { id, node, kind, reply_to, author, by, at, text, saw }
 }

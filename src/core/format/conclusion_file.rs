@@ -9,7 +9,9 @@ use crate::yaml::YamlError;
 ///
 /// Never fails in practice; see [`super::files`].
 pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
-    super::write(conclusion)
+    let mut conclusion = conclusion.clone();
+    conclusion.visit_ids(&mut |id| id.show_whole(true));
+    super::write(&conclusion)
 }
 
 /// Parses the file.

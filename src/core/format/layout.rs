@@ -3,24 +3,24 @@
 //!
 //! # The path of a node
 //!
-//! A node's file is in the folder of its round: `nodes/R3/R3.A1a.yaml`. Longer suffixes add subfolders. A suffix is
-//! long if it has more than three characters, or more than four from round 4 on. It is cut after 3, 6, 12, 24, …
+//! A node's file is in the folder of its round: `nodes/R3/R3.A1a-k3f9q2.yaml`. Longer suffixes add subfolders. A suffix
+//! is long if it has more than three characters, or more than four from round 4 on. It is cut after 3, 6, 12, 24, …
 //! characters, and each piece except the last names a folder.
 //!
 //! | id | file |
 //! |---|---|
-//! | `R4.A1a1` | `nodes/R4/R4.A1a1.yaml` |
-//! | `R5.A1a1b` | `nodes/R5/A1a/R5.A1a1b.yaml` |
-//! | `R2.A123` | `nodes/R2/A12/R2.A123.yaml` |
-//! | `R8.A1a1b2a1` | `nodes/R8/A1a/1b2/R8.A1a1b2a1.yaml` |
+//! | `R4.A1a1-k3f9q2` | `nodes/R4/R4.A1a1-k3f9q2.yaml` |
+//! | `R5.A1a1b-k3f9q2` | `nodes/R5/A1a/R5.A1a1b-k3f9q2.yaml` |
+//! | `R2.A123-k3f9q2` | `nodes/R2/A12/R2.A123-k3f9q2.yaml` |
+//! | `R8.A1a1b2a1-k3f9q2` | `nodes/R8/A1a/1b2/R8.A1a1b2a1-k3f9q2.yaml` |
 //!
 //! A small investigation therefore has one folder for each round. Where letters and digits alternate, the deeper
 //! descendants of `R3.A1a` share a folder. The file name is the complete id, so a single pattern finds a node or a
 //! branch in any folder, because `*` in git patterns also matches `/`.
 //!
 //! ```sh
-//! git log -p -- 'nodes/*/R8.A1a1b2a1.yaml'                       # one node
-//! git log -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'          # R2.A1 and its descendants
+//! git log -p -- 'nodes/*/R8.A1a1b2a1-*'                          # one node
+//! git log -- 'nodes/*/R*.A1-*' 'nodes/*/R*.A1[a-z]*'             # R2.A1 and its descendants
 //! ```
 //!
 //! # Why rounds have subfolders
@@ -91,7 +91,7 @@ pub fn node(id: &NodeId) -> String {
         path.push('/');
         start = end;
     }
-    path.push_str(id.as_str());
+    path.push_str(id.whole());
     path.push_str(".yaml");
     path
 }
@@ -108,7 +108,7 @@ pub fn run(id: RunId) -> String {
 
 /// Returns the path of an attachment.
 pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
-    format!("{ATTACHMENTS}{node}/{name}")
+    format!("{ATTACHMENTS}{}/{name}", node.whole())
 }
 
 /// The kind of file at a path.
@@ -147,9 +147,9 @@ pub fn file_role(path: &str) -> FileRole {
                 NODES => named(rest).filter(|id| node(id) == path).map(FileRole::Node),
                 COMMENTS => stem(rest).map(FileRole::Comment),
                 RUNS => stem(rest).map(FileRole::Run),
-                ATTACHMENTS => rest
-                    .split_once('/')
-                    .and_then(|(id, name)| Some(FileRole::Attachment(id.parse().ok()?, name.parse().ok()?))),
+                ATTACHMENTS => rest.split_once('/').and_then(|(id, name)| {
+                    Some(FileRole::Attachment(NodeId::in_file(id).ok()?, name.parse().ok()?))
+                }),
                 _ => return FileRole::Other,
             };
             place.unwrap_or(FileRole::Stray)
@@ -164,7 +164,7 @@ pub fn home(path: &str) -> Option<String> {
 
 /// Returns the node id in the file name.
 fn named(path: &str) -> Option<NodeId> {
-    stem(path.rsplit_once('/').map_or(path, |(_, file)| file))
+    NodeId::in_file(path.rsplit_once('/').map_or(path, |(_, file)| file).strip_suffix(".yaml")?).ok()
 }
 
 fn stem<T: FromStr>(file: &str) -> Option<T> {

@@ -16,7 +16,9 @@ use crate::yaml::YamlError;
 ///
 /// Never fails in practice; see [`super::files`].
 pub fn write(node: &Node) -> Result<String, YamlError> {
-    super::write(node)
+    let mut node = node.clone();
+    node.visit_ids(&mut |id| id.show_whole(true));
+    super::write(&node)
 }
 
 /// Parses the file.
@@ -46,7 +48,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Node, A::Error> {
         let (mut id, mut parent, mut title, mut planned_action) = (None, None, None, None);
-        let (mut proposed_at, mut covers, mut renamed_from, mut claim) = (None, Vec::new(), None, None);
+        let (mut proposed_at, mut covers, mut claim) = (None, Vec::new(), None);
         let mut withdrawn = None;
         let mut keys = Vec::new();
         let take = |key: &str, map: &mut A| {
@@ -57,7 +59,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "plannedAction" => planned_action = Some(map.next_value()?),
                 "proposedAt" => proposed_at = Some(map.next_value()?),
                 "covers" => covers = map.next_value()?,
-                "renamedFrom" => renamed_from = map.next_value()?,
                 "claim" => claim = map.next_value()?,
                 "withdrawn" => withdrawn = map.next_value()?,
                 of_result => {
@@ -81,7 +82,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
             planned_action: planned_action.ok_or_else(|| missing("plannedAction"))?,
             proposed_at: proposed_at.ok_or_else(|| missing("proposedAt"))?,
             covers,
-            renamed_from,
             claim,
             withdrawn,
             classification,
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_node_file_is_made_to_be_read() {
         let text = "\
-version: 1
+version: 2
 id: R3.A1a
 parent: R2.A1
 title: Read the slow query log
@@ -154,13 +154,12 @@ reclassified:
     #[test]
     fn what_a_merge_leaves_comes_back() {
         let text = "\
-version: 1
+version: 2
 id: R2.A2
 parent: R1.A
 title: Look
 plannedAction: Look at it.
 proposedAt: \"2026-11-20T09:15:02.114Z\"
-renamedFrom: R2.A1
 state: DEAD
 committedAt: \"2026-11-20T09:17:40.902Z\"
 findings: Nothing.
@@ -181,7 +180,7 @@ otherResults:
         assert!(!node.classification.unwrap().is_contested());
         let stray = text.replace("- state: EXPLORE", "- id: R2.A2\n  state: EXPLORE");
         assert!(read(&stray).unwrap_err().to_string().contains("`id` is not a key"));
-        let pending = "version: 1\nid: R1.A\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
+        let pending = "version: 2\nid: R1.A\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
         let claimed = format!(
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
         );
@@ -196,7 +195,7 @@ otherResults:
     #[test]
     fn a_person_whom_git_has_disowned_stays_in_the_file() {
         let text = "\
-version: 1
+version: 2
 id: R1.A
 title: Look
 plannedAction: Look at it.
@@ -222,10 +221,10 @@ reclassified:
 
     #[test]
     fn a_fault_is_named() {
-        let pending = "version: 1\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: 2026-11-20T09:15:02Z\n";
+        let pending = "version: 2\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: 2026-11-20T09:15:02Z\n";
         assert!(read(pending).unwrap().is_pending());
         for (text, reason) in [
-            (pending.replace("version: 1", "version: 2"), "version 2 is not known"),
+            (pending.replace("version: 2", "version: 3"), "version 3 is not known"),
             (format!("{pending}children: [R2.A1]\n"), "children"),
             (format!("{pending}state: EXPLORE\n"), "`committedAt` is missing"),
             (format!("{pending}findings: x\n"), "requires a `state`"),

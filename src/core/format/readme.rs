@@ -65,7 +65,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
          the state and every later change.\n\n\
          ```sh\n\
          git log --reverse                    # the history of the work\n\
-         git log -p -- 'nodes/*/R2.A1.yaml'   # one finding, from its proposal on\n\
+         git log -p -- 'nodes/*/R2.A1-*'      # one finding, from its proposal on\n\
          tot-report . --out site              # pages, with a graph, references and history\n\
          ```\n\n{MARK}\n",
         layout::META,

@@ -67,7 +67,8 @@ impl<'de> Deserialize<'de> for Run {
 }
 
 fn entry(run: Run) -> RunFile {
-    let Run { id, node, author, at: stored_at, note, what } = run;
+    let Run { id, mut node, author, at: stored_at, note, what } = run;
+    node.iter_mut().for_each(|id| id.show_whole(true));
     let (author, by) = author_entry(author);
     let (of, at, verdict, ran) = match what {
         RunKind::Captured(ran) => (None, None, None, Some(ran)),
@@ -197,7 +198,7 @@ mod tests {
     fn what_does_not_fit_together_is_a_fault() {
         let text = write(&full()).unwrap();
         for (from, to) in [
-            ("version: 1\n", ""),
+            ("version: 2\n", ""),
             ("author:", "verdict: same\nauthor:"),
             ("author:", "of: 01890a5d-ac96-774b-bcce-b302099a8057\nauthor:"),
             ("author:", "of: 01890a5d-ac96-774b-bcce-b302099a8057\nverdict: holds\nauthor:"),

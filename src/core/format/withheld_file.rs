@@ -83,7 +83,9 @@ pub fn read(text: &str) -> Result<WithheldList, YamlError> {
 pub fn write(list: &WithheldList) -> Result<String, YamlError> {
     let mut entries: BTreeMap<&Withholding, Vec<NodeId>> = BTreeMap::new();
     for (node, withholding) in list {
-        entries.entry(withholding).or_default().push(node.clone());
+        let mut node = node.clone();
+        node.show_whole(true);
+        entries.entry(withholding).or_default().push(node);
     }
     let entry = |(Withholding { by, why }, nodes): (&Withholding, Vec<NodeId>)| WithheldEntry {
         nodes,

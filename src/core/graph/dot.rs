@@ -47,9 +47,9 @@ pub fn dot(assessment: &Assessment<'_>) -> String {
     dot
 }
 
-/// Returns a node's name in DOT and Mermaid: the id with an underscore instead of the dot.
+/// Returns a node's name in DOT and Mermaid: the id with underscores.
 pub(super) fn name(id: &NodeId) -> String {
-    id.as_str().replace('.', "_")
+    id.as_str().replace(['.', '-'], "_")
 }
 
 /// Returns all links between existing nodes.

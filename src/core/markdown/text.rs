@@ -53,7 +53,10 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     urls
 }
 
-/// Returns the byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes need not exist.
+/// The number of characters after the hyphen of a whole node id.
+const DIGEST: usize = 6;
+
+/// Returns the byte ranges of node ids such as `R3.A1a` and `R3.A1a-k3f9q2` in plain text, in order. The nodes need not exist.
 pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
@@ -75,7 +78,11 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
             continue;
         }
-        let end = start + 1 + digits + 1 + length;
+        let mut end = start + 1 + digits + 1 + length;
+        let digest = suffix[length..].strip_prefix('-').unwrap_or_default();
+        if digest.bytes().take_while(u8::is_ascii_alphanumeric).count() == DIGEST {
+            end += 1 + DIGEST;
+        }
         ids.push(start..end);
         while rest.next_if(|(at, _)| *at < end).is_some() {}
         before = text[..end].chars().next_back();

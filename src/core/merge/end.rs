@@ -1,24 +1,17 @@
 //! Joins two conclusions of the same investigation.
 
-use std::collections::HashMap;
-
 use super::node::join_amended;
 use super::order::join_lists;
 use super::{MergeDecision, three_way};
-use crate::domain::{Conclusion, NodeId};
+use crate::domain::Conclusion;
 
 /// Returns the conclusion in force with the others attached, and the decisions.
 ///
-/// `new_ids` maps each side's renamed ids. `went_on` is true for each side that changed nodes.
+/// `went_on` is true for each side that changed nodes.
 pub(super) fn join(
-    mut ends: [Option<Conclusion>; 3],
-    new_ids: &[HashMap<NodeId, NodeId>; 3],
+    [base, ours, theirs]: [Option<Conclusion>; 3],
     went_on: [bool; 2],
 ) -> (Option<Conclusion>, Vec<MergeDecision>) {
-    for (end, new_ids) in ends.iter_mut().zip(new_ids) {
-        end.iter_mut().for_each(|end| rename_in(end, new_ids));
-    }
-    let [base, ours, theirs] = ends;
     if let Some(end) = three_way(&base, &ours, &theirs) {
         let is_new = |side: &Option<Conclusion>| side.is_some() && *side != base;
         let goes_on = match (is_new(&ours), is_new(&theirs)) {
@@ -67,17 +60,6 @@ pub(super) fn join(
     // A conclusion changed on one side and reopened on the other is kept.
     let decided = decided.or_else(|| is_reopened.then_some(MergeDecision::EndedThenContinued));
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
-}
-
-/// Updates the ids of a conclusion's current and former answers.
-fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
-    let before = end.amended.iter_mut().flat_map(|amended| &mut amended.answers).flatten();
-    for answer in end.answers.iter_mut().chain(before) {
-        if let Some(new) = ids.get(&answer.id) {
-            answer.id = new.clone();
-        }
-    }
-    end.other_conclusions.iter_mut().for_each(|other| rename_in(other, ids));
 }
 
 /// Returns a conclusion and the other conclusions attached to it, each before its amendments. The amendments contain

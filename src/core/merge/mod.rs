@@ -1,21 +1,16 @@
 //! Merges the additions from two clones into one tree. This is a pure three-way merge by node.
 //!
 //! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
-//! 2. `places` matches the nodes of both sides and assigns ids. If two proposals were made under the same id, the
-//!    earlier proposal keeps it.
-//! 3. `node` joins both sides' work on a node, and `end` joins both conclusions.
-//! 4. Comments, runs and attachments of both sides are kept and follow renamed nodes. Two attachments with the same
-//!    name but different contents get different names.
-//! 5. The list of withheld nodes also follows renamed nodes.
-//! 6. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.
+//! 2. `node` joins both sides' work on a node, and `end` joins both conclusions. A node has the same id, and therefore the
+//!    same file, in all trees.
+//! 3. Comments, runs and attachments of both sides are kept. Two attachments with the same name but different contents get
+//!    different names.
+//! 4. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.
 //!
 //! # Guarantees
 //!
-//! - The result is the same from either side.
-//! - The result of merging three trees is the same in any order, except that ids may differ if somebody withdrew one
-//!   of two proposals made under the same id. `places` explains why.
-//! - No text is lost, except the text of a withdrawn proposal whose id was taken again, and that of a conclusion that
-//!   another one has replaced after a reopening.
+//! - The result is the same from either side, and the result of merging several trees is the same in any order.
+//! - No text of a call is lost.
 //! - If anything can't be decided, the whole merge is refused and all conflicts are listed.
 //! - The merge applies no ruleset. Missing steps and violations are detected when the merged tree is next read, as
 //!   after any commit.
@@ -24,24 +19,20 @@ mod end;
 pub mod markers;
 mod node;
 mod order;
-mod places;
 #[cfg(test)]
 mod tests;
-mod withheld;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{
-    AttachmentName, Comment, CommentId, Conclusion, Node, NodeId, Run, RunId, StateName, Timestamp,
-};
+use crate::domain::{AttachmentName, Conclusion, Node, NodeId, ShortId, StateName, Timestamp};
 use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::WithheldList;
 use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, withheld_file};
-use crate::text::{one_line, shorten};
+use crate::text::one_line;
 use crate::yaml::YamlError;
 
 /// File contents by path.
@@ -56,12 +47,6 @@ pub struct Trees {
     pub ours: FileMap,
     /// The files of the other side.
     pub theirs: FileMap,
-    /// The nodes whose files are identical in all three trees.
-    pub untouched: BTreeSet<NodeId>,
-    /// The node files from an existing merge of these trees, if that merge is being checked.
-    ///
-    /// A merge by another program may have given different ids to renamed proposals.
-    pub made: FileMap,
 }
 
 /// The result of a merge.
@@ -77,14 +62,12 @@ pub struct Merged {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum MergeDecision {
-    /// A proposal was renamed, because an earlier proposal has the same id or because its parent was renamed.
-    Renamed {
-        /// The old id of the proposal.
-        from: NodeId,
-        /// The new id of the proposal.
-        to: NodeId,
-        /// The title of the proposal.
-        title: String,
+    /// Both sides proposed nodes with the same short id. Their whole ids tell them apart.
+    SameShortId {
+        /// The short id.
+        id: ShortId,
+        /// The number of nodes.
+        nodes: usize,
     },
     /// Both sides researched a proposal. The earlier result becomes the node's result, and the others are stored as
     /// other results.
@@ -134,15 +117,11 @@ pub enum MergeDecision {
     EndedThenContinued,
 }
 
-/// The plain form, for commit messages, does not quote any text, because the node may be withheld. The alternate form
-/// (`#`), for people who merge, quotes titles.
+/// The text quotes nothing, because the node may be withheld.
 impl fmt::Display for MergeDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MergeDecision::Renamed { from, to, title } if f.alternate() => {
-                write!(f, "{from} renamed to {to} ({})", shorten(&one_line(title), 60))
-            }
-            MergeDecision::Renamed { from, to, .. } => write!(f, "{from} renamed to {to}"),
+            MergeDecision::SameShortId { id, nodes } => write!(f, "{id} is the short id of {nodes} nodes"),
             MergeDecision::OtherResult { node, others: 1 } => write!(f, "{node} has a second result"),
             MergeDecision::OtherResult { node, others } => write!(f, "{node} has {others} other results"),
             MergeDecision::Contested { node, states } => {
@@ -189,9 +168,6 @@ pub enum ConflictReason {
     /// Both sides changed the file, and it can't be parsed.
     #[error("both sides have changed it, and it can't be read: {0}")]
     Unreadable(String),
-    /// There is no free id for the node.
-    #[error("the other side uses its id, and no free id is short enough")]
-    NoFreeId,
     /// The merged file can't be written.
     #[error("{0}")]
     Unwritable(#[from] YamlError),
@@ -207,44 +183,23 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
     let mut conflicts = Vec::new();
     let (mut files, mut decisions) = (FileMap::new(), Vec::new());
-    let made = trees.made.iter().filter_map(|(path, text)| {
-        let FileRole::Node(id) = layout::file_role(path) else { return None };
-        Some((id.clone(), node_of(std::str::from_utf8(text).ok()?, &id).ok()?))
-    });
-    let made = made.filter(|(_, node)| !node.is_withdrawn()).collect();
-    // What was withdrawn or reopened counts as absent, and is kept where its file is free.
-    let mut kept: BTreeMap<&String, BTreeSet<(Timestamp, &Vec<u8>)>> = BTreeMap::new();
-    let mut keep = |path, at: Option<Timestamp>, text| kept.entry(path).or_default().extend(at.zip(text));
-    let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone(), made };
-    let mut ends = None;
-    let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
-    let mut runs: BTreeMap<RunId, [Option<Run>; 3]> = BTreeMap::new();
-    let mut lists = None;
+    // A conclusion that was reopened counts as absent, and is kept where its file is free.
+    let mut reopened: BTreeSet<(Timestamp, &Vec<u8>)> = BTreeSet::new();
+    let mut nodes: BTreeMap<NodeId, Versions> = BTreeMap::new();
+    let (mut ends, mut lists) = (None, None);
     for path in paths {
         let texts = sides.map(|side| side.get(path));
         let parsed = match layout::file_role(path) {
             _ if path == layout::WITHHELD => {
                 read(texts, withheld_file::read).map(|read| lists = Some(read)).map_err(|_| None)
             }
-            FileRole::Node(id) => read(texts, |text| node_of(text, &id))
-                .map(|read| {
-                    for ((side, node), text) in nodes.sides.iter_mut().zip(read).zip(texts) {
-                        let node = node.filter(|node| {
-                            let withdrawn = node.withdrawn.as_ref().filter(|_| node.is_pending());
-                            keep(path, withdrawn.map(|it| it.at), text);
-                            withdrawn.is_none()
-                        });
-                        side.extend(node.map(|node| (id.clone(), node)));
-                    }
-                })
-                .map_err(|error| {
-                    nodes.taken.insert(id);
-                    Some(error)
-                }),
+            FileRole::Node(id) => {
+                read(texts, |text| node_of(text, &id)).map(|read| drop(nodes.insert(id, read))).map_err(Some)
+            }
             FileRole::Conclusion => {
-                let mut current = |(end, text): (Option<Conclusion>, _)| {
+                let mut current = |(end, text): (Option<Conclusion>, Option<_>)| {
                     end.filter(|end| {
-                        keep(path, end.reopened.as_ref().map(|it| it.at), text);
+                        reopened.extend(end.reopened.as_ref().map(|it| it.at).zip(text));
                         end.reopened.is_none()
                     })
                 };
@@ -256,12 +211,12 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     })
                     .map_err(Some)
             }
-            FileRole::Comment(id) => {
-                read(texts, comment_file::read).map(|read| drop(comments.insert(id, read))).map_err(Some)
-            }
-            FileRole::Run(id) => {
-                read(texts, run_file::read).map(|read| drop(runs.insert(id, read))).map_err(Some)
-            }
+            FileRole::Comment(id) => read(texts, comment_file::read)
+                .map(|read| add(record(&sides, id, read), &mut files, &mut conflicts))
+                .map_err(Some),
+            FileRole::Run(id) => read(texts, run_file::read)
+                .map(|read| add(record(&sides, id, read), &mut files, &mut conflicts))
+                .map_err(Some),
             FileRole::Attachment(..) => Ok(()),
             FileRole::Meta | FileRole::Ruleset | FileRole::Stray | FileRole::Other => Err(None),
         };
@@ -287,50 +242,88 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             }),
         }
     }
-    let went_on = [1, 2].map(|side| nodes.sides[side] != nodes.sides[0]);
-    match places::join(nodes) {
-        Ok(joined) => {
-            decisions.extend(joined.decisions);
-            files.extend(attachments(&sides, &joined.new_ids));
-            let mut add = |file: MergedFile| match file {
-                Ok(file) => files.extend(file),
-                Err(conflict) => conflicts.push(conflict),
-            };
-            if let Some(lists) = lists {
-                add(withheld_list(&sides, &lists, &joined.new_ids));
-            }
-            comments.into_iter().for_each(|(id, it)| add(record(&sides, id, it, &joined.new_ids)));
-            runs.into_iter().for_each(|(id, it)| add(record(&sides, id, it, &joined.new_ids)));
-            for (node, sources) in joined.nodes {
-                let same = sources.into_iter().filter_map(|(side, id)| {
-                    let text = sides[side].get(&layout::node(&id))?;
-                    let is_same =
-                        id == node.id && node_of(std::str::from_utf8(text).ok()?, &id).ok()? == node;
-                    is_same.then_some(Some(text))
-                });
-                add(file(&sides, layout::node(&node.id), same, || node_file::write(&node)));
-            }
-            if let Some(ends) = ends {
-                let (end, decided) = end::join(ends, &joined.new_ids, went_on);
-                decisions.extend(decided);
-                if let Some(end) = end {
-                    let path = layout::CONCLUSION.to_owned();
-                    add(file(&sides, path, std::iter::empty(), || conclusion_file::write(&end)));
-                }
-            }
+    let went_on = [1, 2].map(|side| nodes.values().any(|versions| versions[side] != versions[0]));
+    if let Some(ends) = ends {
+        let (end, decided) = end::join(ends, went_on);
+        decisions.extend(decided);
+        if let Some(end) = end {
+            let write = || conclusion_file::write(&end);
+            let file = file(&sides, layout::CONCLUSION.to_owned(), std::iter::empty(), write);
+            add(file, &mut files, &mut conflicts);
         }
-        Err(more) => conflicts.extend(more),
     }
-    for (path, texts) in kept {
-        if let Some((_, text)) = texts.last()
-            && !files.contains_key(path)
-        {
-            files.insert(path.clone(), (*text).clone());
-        }
+    if let Some((_, text)) = reopened.pop_last() {
+        files.entry(layout::CONCLUSION.to_owned()).or_insert_with(|| text.clone());
+    }
+    if let Some(lists) = lists {
+        add(withheld_list(&sides, &lists), &mut files, &mut conflicts);
+    }
+    files.extend(attachments(&sides));
+    let mut joined = join_nodes(nodes);
+    decisions.append(&mut joined.decisions);
+    conflicts.append(&mut joined.conflicts);
+    for (node, versions) in &joined.nodes {
+        let path = layout::node(&node.id);
+        let is_same = |side: &usize| versions[*side].as_ref() == Some(node);
+        let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(&path));
+        add(file(&sides, path.clone(), same, || node_file::write(node)), &mut files, &mut conflicts);
     }
     decisions.sort();
     decisions.dedup();
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
+}
+
+/// A node in base, ours and theirs.
+type Versions = [Option<Node>; 3];
+
+/// The nodes of the merged tree, each with its versions.
+#[derive(Default)]
+struct JoinedNodes {
+    nodes: Vec<(Node, Versions)>,
+    decisions: Vec<MergeDecision>,
+    conflicts: Vec<Conflict>,
+}
+
+fn join_nodes(nodes: BTreeMap<NodeId, Versions>) -> JoinedNodes {
+    let mut joined = JoinedNodes { decisions: shared_short_ids(&nodes), ..JoinedNodes::default() };
+    let mut parents = BTreeSet::new();
+    // Children come before their parents.
+    for (id, versions) in nodes.into_iter().rev() {
+        match node::join(versions.clone(), parents.contains(&id)) {
+            Some((node, decided)) => {
+                joined.decisions.extend(decided);
+                parents.extend(node.as_ref().and_then(|node| node.parent.clone()));
+                joined.nodes.extend(node.map(|node| (node, versions)));
+            }
+            None => {
+                let (path, reason) = (layout::node(&id), ConflictReason::BothChanged);
+                joined.conflicts.push(Conflict { path, reason });
+            }
+        }
+    }
+    joined
+}
+
+/// Returns the short ids for which each side has a node that the other one does not have.
+fn shared_short_ids(nodes: &BTreeMap<NodeId, Versions>) -> Vec<MergeDecision> {
+    let mut by_short: BTreeMap<&ShortId, Vec<&Versions>> = BTreeMap::new();
+    for (id, versions) in nodes {
+        by_short.entry(id.short()).or_default().push(versions);
+    }
+    let is_from = |nodes: &[&Versions], side: usize| {
+        nodes.iter().any(|versions| versions[side].is_some() && versions[3 - side].is_none())
+    };
+    by_short.retain(|_, nodes| is_from(nodes, 1) && is_from(nodes, 2));
+    let decision =
+        |(id, nodes): (&ShortId, Vec<_>)| MergeDecision::SameShortId { id: id.clone(), nodes: nodes.len() };
+    by_short.into_iter().map(decision).collect()
+}
+
+fn add(file: MergedFile, files: &mut FileMap, conflicts: &mut Vec<Conflict>) {
+    match file {
+        Ok(file) => files.extend(file),
+        Err(conflict) => conflicts.push(conflict),
+    }
 }
 
 /// A merged file's path and content. `None` if the file is deleted.
@@ -356,67 +349,40 @@ fn file<'t>(
     Ok(text.map(|text| (path, text)))
 }
 
-/// Merges the list of withheld nodes.
-fn withheld_list(
-    sides: &[&FileMap; 3],
-    lists: &[Option<WithheldList>; 3],
-    new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> MergedFile {
-    let merged = withheld::join(lists, new_ids);
+/// Merges the list of withheld nodes. If both sides changed an entry and only one side withholds the node, the node stays
+/// withheld.
+fn withheld_list(sides: &[&FileMap; 3], lists: &[Option<WithheldList>; 3]) -> MergedFile {
+    let nodes: BTreeSet<&NodeId> = lists.iter().flatten().flat_map(BTreeMap::keys).collect();
+    let joined = |node: &NodeId| {
+        let [base, ours, theirs] = lists.each_ref().map(|list| list.as_ref().and_then(|list| list.get(node)));
+        let kept = three_way(&base, &ours, &theirs).unwrap_or_else(|| ours.into_iter().chain(theirs).min());
+        Some((node.clone(), kept?.clone()))
+    };
+    let merged: WithheldList = nodes.into_iter().filter_map(joined).collect();
     let is_same = |side: &usize| lists[*side].as_ref().map_or(merged.is_empty(), |list| *list == merged);
     let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(layout::WITHHELD));
     file(sides, layout::WITHHELD.to_owned(), same, || withheld_file::write(&merged))
 }
 
 /// Merges the file of a comment or a run.
-fn record<T: Record>(
-    sides: &[&FileMap; 3],
-    id: T::Id,
-    versions: [Option<T>; 3],
-    new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> MergedFile {
+fn record<T: Record>(sides: &[&FileMap; 3], id: T::Id, [base, ours, theirs]: [Option<T>; 3]) -> MergedFile {
     let path = T::path(id);
-    let Some(merged) = join_record(versions.clone(), new_ids) else {
+    let Some(merged) = three_way(&base, &ours, &theirs) else {
         return Err(Conflict { path, reason: ConflictReason::BothChanged });
     };
     let Some(merged) = merged else { return Ok(None) };
-    let is_same = |side: &usize| versions[*side].as_ref() == Some(&merged);
-    let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(&T::path(id)));
+    let is_same = |(_, version): &(usize, &Option<T>)| version.as_ref() == Some(&merged);
+    let same =
+        [(1, &ours), (2, &theirs)].into_iter().filter(is_same).map(|(side, _)| sides[side].get(&T::path(id)));
     file(sides, path, same, || merged.write())
 }
 
-/// Merges a comment or a run. The record follows its node if the node was renamed.
-///
-/// Returns `None` if both sides edited the record differently.
-fn join_record<T: Record>(
-    mut versions: [Option<T>; 3],
-    new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> Option<Option<T>> {
-    for (record, new_ids) in versions.iter_mut().zip(new_ids) {
-        if let Some(node) = record.as_mut().and_then(|record| record.node_mut().as_mut())
-            && let Some(new) = new_ids.get(node)
-        {
-            *node = new.clone();
-        }
-    }
-    let [base, ours, theirs] = versions;
-    three_way(&base, &ours, &theirs).or_else(|| {
-        // If the node is gone, each side may have a different id for it.
-        let (mut ours, mut theirs) = ours.zip(theirs)?;
-        let node = ours.node_mut().clone().min(theirs.node_mut().clone());
-        ours.node_mut().clone_from(&node);
-        theirs.node_mut().clone_from(&node);
-        (ours == theirs).then_some(Some(ours))
-    })
-}
-
-/// Merges the attachments, which follow renamed nodes.
-fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> FileMap {
+/// Merges the attachments.
+fn attachments(sides: &[&FileMap; 3]) -> FileMap {
     let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
-    for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
+    for (at, side) in sides.iter().enumerate() {
         for (path, content) in side.iter() {
             if let FileRole::Attachment(node, name) = layout::file_role(path) {
-                let node = new_ids.get(&node).cloned().unwrap_or(node);
                 versions.entry((node, name)).or_default()[at] = Some(content);
             }
         }

@@ -1,4 +1,4 @@
-//! Joins both sides' work on a node whose id, parent and links already match the merged tree.
+//! Joins both sides' work on a node.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,22 @@ use super::order::{interleave, join_lists};
 use super::{MergeDecision, three_way};
 use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
-/// Returns the merged node, which is absent if it was withdrawn, and the decisions. Returns `None` if both sides
-/// manually edited the same text.
+/// Returns the merged node and the decisions. The node is absent if a side removed it by hand, unless the other side worked
+/// on it or `is_needed` says that it has children. Returns `None` if both sides manually edited the same text.
 pub(super) fn join(
-    base: Option<Node>,
-    ours: Option<Node>,
-    theirs: Option<Node>,
+    [base, ours, theirs]: [Option<Node>; 3],
+    is_needed: bool,
 ) -> Option<(Option<Node>, Vec<MergeDecision>)> {
     let (ours, theirs) = match (ours, theirs) {
         (Some(ours), Some(theirs)) => (ours, theirs),
-        (left, right) => {
-            let node = left.or(right);
-            let was_there = base.is_some();
-            let kept = node.as_ref().filter(|_| was_there);
-            let decisions =
-                kept.map(|node| MergeDecision::Kept { node: node.id.clone() }).into_iter().collect();
+        (one, other) => {
+            let node = one.or(other);
+            if node == base && !is_needed {
+                return Some((None, Vec::new()));
+            }
+            let node = node.or_else(|| base.clone());
+            let kept = node.iter().filter(|_| base.is_some());
+            let decisions = kept.map(|node| MergeDecision::Kept { node: node.id.clone() }).collect();
             return Some((node, decisions));
         }
     };
@@ -31,22 +32,29 @@ pub(super) fn join(
     let before = base.as_ref().unwrap_or(&ours);
     let claims =
         [base.as_ref().and_then(|base| base.claim.clone()), ours.claim.clone(), theirs.claim.clone()];
+    let proposals = [before, &ours, &theirs];
     let mut node = Node {
-        planned_action: three_way(&before.planned_action, &ours.planned_action, &theirs.planned_action)?,
-        covers: three_way(&before.covers, &ours.covers, &theirs.covers)?,
+        planned_action: three_way_of(proposals, |it| it.planned_action.clone())?,
+        covers: three_way_of(proposals, |it| it.covers.clone())?,
         claim: join_claims(claims, &ours, &mut decisions),
+        withdrawn: [&ours, &theirs]
+            .into_iter()
+            .filter_map(|it| it.withdrawn.clone())
+            .min_by_key(|it| (it.at, format!("{it:?}"))),
         classification: None,
         ..ours.clone()
     };
     let (our_past, their_past) = (UnamendedNode::of(&ours), UnamendedNode::of(&theirs));
     let past = base.as_ref().map(UnamendedNode::of);
-    let first_title = past.as_ref().map_or(&our_past.title, |past| &past.title);
-    node.title = three_way(first_title, &our_past.title, &their_past.title)?;
+    node.title = three_way_of(proposals, |it| UnamendedNode::of(it).title)?;
     let before = past.map(|past| past.results).unwrap_or_default();
     let results = join_results(before, our_past.results, their_past.results, &node, &mut decisions)?;
     if !results.is_empty() {
         node.claim = None;
         UnamendedNode { title: std::mem::take(&mut node.title), results }.bring_back(&mut node);
+        if ours.is_withdrawn() != theirs.is_withdrawn() {
+            decisions.push(MergeDecision::Kept { node: node.id.clone() });
+        }
         if let Some(first) = &node.classification {
             note_results(first, &[&ours, &theirs], &mut decisions);
         }
@@ -65,9 +73,9 @@ fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Merg
     })
 }
 
-/// Returns the title before any amendment.
-pub(super) fn original_title(node: &Node) -> String {
-    UnamendedNode::of(node).title
+fn three_way_of<T: PartialEq + Clone>(versions: [&Node; 3], part: impl Fn(&Node) -> T) -> Option<T> {
+    let [base, ours, theirs] = versions.map(part);
+    three_way(&base, &ours, &theirs)
 }
 
 /// A node before its amendments. Each of its amendments contains the new text instead of the earlier text.

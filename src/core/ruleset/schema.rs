@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::rules::Ruleset;
-use crate::domain::{NodeId, StateName};
+use crate::domain::{NodeId, ShortId, StateName};
 
 /// The supported version of the file format.
 pub const VERSION: u32 = 1;
@@ -26,7 +26,7 @@ pub fn json_schema() -> serde_json::Value {
 
 /// Serializes ids as strings in files and in schemas.
 macro_rules! text_on_the_wire {
-    ($type:ty, $pattern:literal, $description:literal) => {
+    ($type:ty, $pattern:literal, $description:literal, $read:expr) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -42,7 +42,7 @@ macro_rules! text_on_the_wire {
                         f.write_str($description)
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        <$type>::from_str(text).map_err(E::custom)
+                        $read(text).map_err(E::custom)
                     }
                 }
                 deserializer.deserialize_str(Visitor)
@@ -63,5 +63,21 @@ macro_rules! text_on_the_wire {
     };
 }
 
-text_on_the_wire!(StateName, "^[A-Z][A-Z0-9_]{0,39}$", "the name of a state, like EXPLORE");
-text_on_the_wire!(NodeId, "^R[1-9][0-9]*\\.[A-Za-z0-9]+$", "the id of a node, like R2.A1");
+text_on_the_wire!(
+    StateName,
+    "^[A-Z][A-Z0-9_]{0,39}$",
+    "the name of a state, like EXPLORE",
+    StateName::from_str
+);
+text_on_the_wire!(
+    ShortId,
+    "^R[1-9][0-9]*\\.[A-Za-z0-9]+$",
+    "the short id of a node, like R2.A1",
+    ShortId::from_str
+);
+text_on_the_wire!(
+    NodeId,
+    "^R[1-9][0-9]*\\.[A-Za-z0-9]+(-[0-9a-z]{6})?$",
+    "the id of a node, like R2.A1 or R2.A1-k3f9q2",
+    NodeId::in_file
+);

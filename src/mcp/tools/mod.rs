@@ -69,6 +69,7 @@ pub const CODES: &[Code] = &[
     Code::SessionNotFound,
     Code::AmbiguousSession,
     Code::InvalidArgument,
+    Code::AmbiguousNode,
     Code::TextTooLong,
     Code::ReadOnly,
     Code::OperationInProgress,

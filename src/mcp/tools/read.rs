@@ -81,10 +81,10 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
     let mut errors = Vec::new();
     for text in &input.node_ids {
         let id = text.trim();
-        match id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id)) {
-            Some(node) if nodes.iter().any(|known| known.id == node.id) => {}
-            Some(node) => nodes.push(node),
-            None => errors.push(not_found(investigation, id)),
+        match investigation.find(id) {
+            Ok(node) if nodes.iter().any(|known| known.id == node.id) => {}
+            Ok(node) => nodes.push(node),
+            Err(error) => errors.push(error.ambiguous(id).unwrap_or_else(|| not_found(investigation, id))),
         }
     }
     if !errors.is_empty() {

@@ -189,6 +189,8 @@ pub(in crate::report) struct Hand {
 struct ArgumentReader<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
+    /// The same by the texts that name a node: its id as it is shown, and whole.
+    named: HashMap<&'r str, usize>,
     /// The index after the last descendant of each node.
     end: Vec<usize>,
     /// The ruled-out and refuted nodes, in preorder.
@@ -216,6 +218,11 @@ impl<'r> ArgumentReader<'r> {
         ArgumentReader {
             nodes,
             at: nodes.iter().enumerate().map(|(at, node)| (&node.card.id, at)).collect(),
+            named: nodes
+                .iter()
+                .enumerate()
+                .flat_map(|(at, node)| [node.card.id.as_str(), node.card.id.whole()].map(|id| (id, at)))
+                .collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
             evidence: overview.dead_ends.iter().map(|it| (&it.card.id, it.in_short.as_str())).collect(),
@@ -464,7 +471,7 @@ fn crossing(reading: &ArgumentReader<'_>, steps: &[PathStep], shown: &HashSet<&N
         let texts =
             page.findings.iter().chain(page.texts.iter().flat_map(|text| text.text.iter().chain(&text.list)));
         let ids = texts.flat_map(|html| text_links::nodes_in(html.as_str()));
-        ids.filter_map(|id| Some((*step, "names", reading.node(&id.parse().ok()?)?)))
+        ids.filter_map(|id| Some((*step, "names", &reading.nodes[*reading.named.get(id)?])))
     });
     for (step, what, to) in links.chain(named) {
         if !shown.contains(&to.card.id) && known.insert((&step.card.id, &to.card.id)) {

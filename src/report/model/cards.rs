@@ -269,11 +269,11 @@ fn addresses(investigation: &Investigation) -> Vec<String> {
     investigation
         .nodes()
         .map(|node| {
-            let number = taken.entry(node.id.as_str().to_ascii_lowercase()).or_default();
+            let number = taken.entry(node.id.whole().to_ascii_lowercase()).or_default();
             *number += 1;
             match *number {
-                1 => format!("nodes/{}.html", node.id),
-                number => format!("nodes/{}-{number}.html", node.id),
+                1 => format!("nodes/{}.html", node.id.whole()),
+                number => format!("nodes/{}-{number}.html", node.id.whole()),
             }
         })
         .collect()

@@ -76,10 +76,6 @@ pub(in crate::report) struct NodePage {
     pub cited_files: Vec<SourceView>,
     /// Earlier versions of the node's text, oldest first.
     pub amended: Vec<Amended>,
-    /// The node's original id, if a merge changed the id.
-    pub renamed_from: Option<String>,
-    /// Nodes proposed with this id until a merge renamed them.
-    pub renamed_to: Vec<SharedValue<Card>>,
     /// The claimant and the claim's expiry, while the node is pending.
     pub claim: Option<String>,
     /// True if the node's results have different states and the conflict is unresolved.
@@ -255,10 +251,6 @@ impl<'a> Cards<'a> {
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
-        let mut renamed: HashMap<&NodeId, Vec<&NodeId>> = HashMap::new();
-        for node in &order {
-            node.renamed_from.iter().for_each(|old| renamed.entry(old).or_default().push(&node.id));
-        }
         // The children of each parent.
         let mut families: HashMap<Option<&NodeId>, Vec<&NodeId>> = HashMap::new();
         let mut ranks = Vec::with_capacity(order.len());
@@ -324,11 +316,6 @@ impl<'a> Cards<'a> {
                     sources: sources(classification, evidence, false),
                     cited_files: sources(classification, evidence, true),
                     amended: amended(node),
-                    renamed_from: node.renamed_from.as_ref().map(ToString::to_string),
-                    renamed_to: renamed
-                        .get(&node.id)
-                        .map(|ids| self.in_order(ids.iter().copied()))
-                        .unwrap_or_default(),
                     claim: node
                         .claim
                         .as_ref()

@@ -439,7 +439,10 @@ impl<'a> Cards<'a> {
                 .owed
                 .iter()
                 .map(|blocker| BlockerView {
-                    card: blocker.node.as_ref().and_then(|id| self.get(&id.parse().ok()?).cloned()),
+                    card: blocker
+                        .node
+                        .as_ref()
+                        .and_then(|id| self.get(&self.investigation.find(id).ok()?.id).cloned()),
                     code: blocker.code.to_string(),
                     message: self.in_words(blocker.message.person()),
                 })

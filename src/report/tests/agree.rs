@@ -191,17 +191,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let of = |files: &merge::FileMap| {
         files.iter().filter(|(path, _)| touched.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
-    let untouched = same.iter().filter_map(|path| match layout::file_role(path) {
-        layout::FileRole::Node(id) => Some(id),
-        _ => None,
-    });
-    let trees = Trees {
-        base: of(&base),
-        ours: of(&own),
-        theirs: of(&theirs),
-        untouched: untouched.collect(),
-        ..Trees::default()
-    };
+    let trees = Trees { base: of(&base), ours: of(&own), theirs: of(&theirs) };
     let Ok(outcome) = merge::merge(&trees) else { return ours };
     let kept =
         own.iter().filter(|(path, _)| same.contains(path)).map(|(path, text)| (path.clone(), text.clone()));

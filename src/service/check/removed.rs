@@ -3,7 +3,6 @@
 //! Calls only add data, but a manual edit can rewrite findings or remove a committed node. git still has the earlier
 //! text, and the finding shows where.
 
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use super::Severity::{Error, Note};
 use super::{Finding, oldest_first};
 use crate::domain::node::NodeText;
 use crate::domain::{
-    Amendment, Author, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
+    Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
     Reclassification, Run, RunId,
 };
 use crate::fields::NodeField;
@@ -27,50 +26,30 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
             // The state after this commit is unknown.
             stored = KnownState::default();
         }
-        let written = WrittenNodes { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
-            if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
+            if let Some(node) = happening.node()
+                && let Some((before, number)) = stored.gone.remove(&node.id)
+            {
                 // The node was restored, for example by resolving a conflict.
-                findings[number] =
-                    findings[number].take().filter(|_| !written.contains_texts_of(&before, |_| true));
+                findings[number] = findings[number].take().filter(|_| !keeps(node, &before));
             }
             if let Happening::Removed(node) = happening {
                 stored.gone.insert(node.id.clone(), (Arc::clone(node), findings.len()));
             }
-            let finding = stored.apply(happening, &written);
+            let finding = stored.apply(happening, entry, is_join);
             findings.push(finding.map(|finding| finding.in_commit(entry.commit)));
         }
     }
     findings.into_iter().flatten().collect()
 }
 
-/// A commit with the nodes that it wrote.
-struct WrittenNodes<'a> {
-    entry: &'a HistoryEntry,
-    /// True if the commit is a merge or resolves merge conflicts.
-    is_join: bool,
-    nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
-}
-
-impl<'a> WrittenNodes<'a> {
-    /// Returns whether one of the written nodes contains all the text of `node`. A merge may have changed the node's
-    /// id.
-    fn contains_texts_of(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
-        let entry: &'a HistoryEntry = self.entry;
-        let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
-        let written = self.nodes.get_or_init(|| nodes().map(|node| (&node.id, pieces(node))).collect());
-        let before = pieces(node);
-        let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
-        match self.is_join {
-            // git may have merged text from one node into another node's file. The resolution moves them back.
-            true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
-            false => places.any(|after| before.is_subset(after)),
-        }
-    }
+/// Returns whether a node still has everything that calls have stored in it.
+fn keeps(after: &Node, before: &Node) -> bool {
+    pieces(before).is_subset(&pieces(after))
 }
 
 /// The parts of a node that every merge preserves: its text, and the author and time of each action. A merge may swap
-/// an amendment and the amended text, and may change an id or the previous state of a state change.
+/// an amendment and the amended text, and may change the previous state of a state change.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::new();
     for result in node.results() {
@@ -78,10 +57,11 @@ fn pieces(node: &Node) -> HashSet<String> {
         pieces
             .insert(format!("{committed_at} {state} {requested_state:?} {refutes} {agent_id:?} {caller:?}"));
         pieces.extend(result.runs.iter().map(ToString::to_string));
-        pieces.extend(result.reclassified.iter().map(|change| {
-            let by = Author::Caller(change.caller().cloned().unwrap_or_default());
-            format!("{:?}", Reclassification { from: change.to.clone(), by, ..change.clone() })
-        }));
+        pieces.extend(
+            result.reclassified.iter().map(|change| {
+                format!("{:?}", Reclassification { from: change.to.clone(), ..change.clone() })
+            }),
+        );
         pieces.extend(result.amended.iter().map(|amendment| {
             let Amendment { at, agent_id, caller, reason, .. } = amendment;
             format!("{at} {agent_id:?} {caller:?} {reason:?}")
@@ -112,9 +92,12 @@ struct KnownState {
 impl KnownState {
     /// Returns whether a call or a merge could have replaced or removed this conclusion. That requires later research, or
     /// a merge with another conclusion.
-    fn may_replace(&self, end: &Conclusion, now: Option<&Conclusion>, written: &WrittenNodes<'_>) -> bool {
-        let entry = written.entry;
-        let is_join = written.is_join;
+    fn may_replace(
+        &self,
+        end: &Conclusion,
+        now: Option<&Conclusion>,
+        (entry, is_join): (&HistoryEntry, bool),
+    ) -> bool {
         let is_end = entry.is_of_call() && entry.trailers().contains(&("Tool", "tot_end"));
         let written = entry.happenings.iter().filter_map(Happening::node);
         let last = self.nodes.values().chain(written).map(|node| node.last_research()).max();
@@ -123,8 +106,7 @@ impl KnownState {
     }
 
     /// Records an event and returns a finding if the event removed stored data.
-    fn apply(&mut self, happening: &Happening, written: &WrittenNodes<'_>) -> Option<Finding> {
-        let entry = written.entry;
+    fn apply(&mut self, happening: &Happening, entry: &HistoryEntry, is_join: bool) -> Option<Finding> {
         match happening {
             Happening::Started => None,
             Happening::Proposed(node)
@@ -143,22 +125,19 @@ impl KnownState {
             }
             Happening::Removed(node) => {
                 self.nodes.remove(&node.id);
-                if written.contains_texts_of(node, |_| true) {
-                    return None;
-                }
                 let message =
                     format!("This commit removed the committed node {}, or made it unreadable.", node.id);
                 Some(lost(message, entry, &layout::node(&node.id)))
             }
             Happening::Edited(after) => {
                 let before = self.nodes.insert(after.id.clone(), Arc::clone(after));
-                edited(before.as_deref(), after, written)
+                edited(before.as_deref(), after, entry, is_join)
             }
             Happening::Ended(after) => {
                 let before = self.conclusion.replace(Arc::clone(after))?;
                 let kept = texts_of(after);
-                let is_kept =
-                    texts_of(&before).is_subset(&kept) || self.may_replace(&before, Some(after), written);
+                let is_kept = texts_of(&before).is_subset(&kept)
+                    || self.may_replace(&before, Some(after), (entry, is_join));
                 (!is_kept).then(|| {
                     lost("This commit changed the conclusion.".to_owned(), entry, layout::CONCLUSION)
                 })
@@ -167,7 +146,7 @@ impl KnownState {
                 let before = self.conclusion.take()?;
                 let is_kept = entry.is_of_call()
                     || texts_of(&before).is_empty()
-                    || self.may_replace(&before, None, written);
+                    || self.may_replace(&before, None, (entry, is_join));
                 (!is_kept).then(|| {
                     lost("This commit removed the conclusion.".to_owned(), entry, layout::CONCLUSION)
                 })
@@ -178,9 +157,7 @@ impl KnownState {
             }
             Happening::CommentEdited(comment) => {
                 let before = self.comments.insert(comment.id, Arc::clone(comment))?;
-                // The merge may have renamed the node.
-                let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
-                (!written.is_join || moved != **comment).then(|| {
+                (before != *comment).then(|| {
                     let message = format!("This commit changed the {} {}.", comment.kind.label(), comment.id);
                     lost(message, entry, &layout::comment(comment.id))
                 })
@@ -196,9 +173,7 @@ impl KnownState {
             }
             Happening::RunEdited(run) => {
                 let before = self.runs.insert(run.id, Arc::clone(run))?;
-                // The merge may have renamed the node.
-                let moved = Run { node: run.node.clone(), ..(*before).clone() };
-                (!written.is_join || moved != **run).then(|| {
+                (before != *run).then(|| {
                     lost(format!("This commit changed the run {}.", run.id), entry, &layout::run(run.id))
                 })
             }
@@ -207,8 +182,8 @@ impl KnownState {
                 Some(lost(format!("This commit removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
-            // A merge moves the attachments of a renamed node. If two files have the same name, it keeps both.
-            Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
+            // If two files have the same name, a merge keeps both, one of them under another name.
+            Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("This commit changed the attachment {name} of {node}.");
                 Some(lost(message, entry, &layout::attachment(node, name)))
@@ -229,14 +204,8 @@ fn texts_of(end: &Conclusion) -> HashSet<&str> {
 }
 
 /// Checks an edit, other than a reclassification, to a committed node.
-fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Option<Finding> {
-    let entry = written.entry;
-    let before = before?;
-    let is_merge = written.is_join;
-    // A merge may have renamed the node, or have added its result to another node.
-    if written.contains_texts_of(before, |id| is_merge || *id != after.id) {
-        return None;
-    }
+fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry, is_merge: bool) -> Option<Finding> {
+    let before = before.filter(|before| !keeps(after, before))?;
     if after.is_pending() {
         let message = format!("This commit turned {} back into a proposal, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));

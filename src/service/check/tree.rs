@@ -242,9 +242,7 @@ impl TreeCheck<'_> {
     /// Checks for nodes with differing results from several clones.
     fn contested(&mut self) {
         for contested in blockers::contested(self.investigation) {
-            let Some(node) =
-                contested.node.as_deref().and_then(|id| self.investigation.node(&id.parse().ok()?))
-            else {
+            let Some(node) = contested.node.as_deref().and_then(|id| self.investigation.find(id).ok()) else {
                 continue;
             };
             let finding = Finding::new(Warning, Code::Contested, contested.message.person())

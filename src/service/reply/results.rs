@@ -183,6 +183,7 @@ pub struct ReclassifyBody {
 
 /// Describes a change of state.
 pub fn reclassified(written: &Written, node_id: String) -> (ReplyFields, ReclassifyBody) {
+    let node_id = shown(written, node_id);
     let mut shared = ReplyFields::written(written);
     let (previous_state, new_state, transitions) = match &written.decision.event {
         Some(Event::Reclassified { transition, transitions, .. }) => (
@@ -191,14 +192,19 @@ pub fn reclassified(written: &Written, node_id: String) -> (ReplyFields, Reclass
             transitions.iter().map(Into::into).collect(),
         ),
         _ => {
-            let node = node_id.parse::<NodeId>().ok();
-            let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
+            let node = written.before.find(&node_id).ok();
+            let state = node.and_then(|node| node.state().map(ToString::to_string));
             let note = format!("{node_id} already has that state; nothing was written.");
             shared.message.notes.insert(0, note.into());
             (state.clone(), state, Vec::new())
         }
     };
     (shared, ReclassifyBody { node_id, previous_state, new_state, transitions })
+}
+
+/// Returns the id of the node that the call named, as replies show it.
+fn shown(written: &Written, name: String) -> String {
+    written.before.find(&name).map(|node| node.id.to_string()).unwrap_or(name)
 }
 
 /// The outcome of a correction.
@@ -213,7 +219,7 @@ pub struct AmendBody {
 
 /// Describes a correction.
 pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, AmendBody) {
-    let node_id = node_id.filter(|id| !id.trim().is_empty());
+    let node_id = node_id.filter(|id| !id.trim().is_empty()).map(|id| shown(written, id));
     let mut shared = ReplyFields::written(written);
     let amended = match &written.decision.event {
         Some(Event::Amended { node }) => {

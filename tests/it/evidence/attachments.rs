@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::remote::Machine;
-use crate::support::{Sandbox, Session, TOT, codes, node, result};
+use crate::support::{Sandbox, Session, TOT, codes, node, result, short, there};
 
 fn with_files(id: &str, state: &str, files: Value) -> Value {
     let mut result = result(id, state);
@@ -36,15 +36,19 @@ fn files_come_with_a_result_in_its_commit() {
     let repository = session.repository();
     let log = sandbox.git(&repository, &["show", "--format=%B", "--name-status", "HEAD"]);
     assert_snapshot!(log);
-    assert_eq!(fs::read(repository.join("attachments/R2.A1/plot 1.png")).unwrap(), b"\x89PNG\r\n\x1a\n");
+    assert_eq!(
+        fs::read(there(&repository, "attachments/R2.A1").join("plot 1.png")).unwrap(),
+        b"\x89PNG\r\n\x1a\n"
+    );
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R1.A"]}));
     assert_eq!(
-        read["nodes"][0]["attachments"],
+        short(&read["nodes"][0]["attachments"].to_string()),
         json!([
             {"name": "empty", "bytes": 0, "path": "attachments/R2.A1/empty"},
             {"name": "plot 1.png", "bytes": 8, "path": "attachments/R2.A1/plot 1.png"},
             {"name": "timings.log", "bytes": 22, "path": "attachments/R2.A1/timings.log"},
         ])
+        .to_string()
     );
     assert!(read["nodes"][1]["attachments"].is_null());
     assert!(!session.check().contains(": error "));

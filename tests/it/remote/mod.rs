@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, Sandbox, Server, TOT, node, result};
+use crate::support::{Said, Sandbox, Server, TOT, node, result, short, there};
 
 /// Text that looks like a GitHub token.
 pub fn token() -> String {
@@ -164,11 +164,11 @@ impl<'a> Machine<'a> {
     }
 
     pub fn read(&self, id: &str, file: &str) -> String {
-        std::fs::read_to_string(self.repository(id).join(file)).unwrap()
+        std::fs::read_to_string(there(&self.repository(id), file)).unwrap()
     }
 
     pub fn write(&self, id: &str, file: &str, text: &str) {
-        std::fs::write(self.repository(id).join(file), text).unwrap();
+        std::fs::write(there(&self.repository(id), file), text).unwrap();
     }
 
     /// Replaces a part of a file in the work tree.
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
     /// Returns the ids of the committed nodes.
     pub fn nodes(&self, id: &str) -> Vec<String> {
         let listed = self.git(id, &["ls-tree", "-r", "--name-only", "HEAD", "nodes"]);
-        let name = |line: &str| Path::new(line).file_stem().unwrap().to_str().unwrap().to_owned();
+        let name = |line: &str| Path::new(line).file_stem().unwrap().to_str().map(short).unwrap();
         let mut nodes: Vec<String> = listed.lines().map(name).collect();
         nodes.sort();
         nodes

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Machine, assert_says, team};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, short};
 
 /// Objects, and returns the file of the comment.
 fn object(machine: &Machine<'_>) -> String {
@@ -76,11 +76,12 @@ fn no_attachment_gets_another_name_unnoticed() {
         let entry = machine.synced();
         let notice = &entry["notices"][0];
         assert_eq!(notice["kind"], "attachmentRenamed", "{entry:#}");
-        let message = notice["message"].as_str().unwrap();
+        let whole = notice["message"].as_str().unwrap();
+        let message = short(whole);
         let begin = "two files had the name attachments/R1.A/trace.log; a merge renamed one to attachments/R1.A/trace-";
         assert!(message.starts_with(begin), "{message}");
         let to = notice["files"][1].as_str().unwrap();
-        assert!(machine.repository(&id).join(to).is_file() && message.ends_with(to), "{message}");
+        assert!(machine.repository(&id).join(to).is_file() && whole.ends_with(to), "{message}");
     }
     one.grow(&id, &["R2.A1"]);
     one.synced();

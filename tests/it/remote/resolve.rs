@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Machine, settle, team};
-use crate::support::{Said, Sandbox, load, node, result};
+use crate::support::{Said, Sandbox, load, node, result, short};
 
 /// Two machines that have committed different results for one proposal, and one a second node with a child; on `one`, the
 /// other's work was fetched and a merge by git has stopped.
@@ -24,7 +24,7 @@ fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
         found["agentId"] = json!(format!("agent-of-{title}"));
         found["findings"] = json!(format!("Findings of {title}."));
         machine.call("tot_commit", json!({"sessionId": id, "results": [found]}));
-        // The same new id for two proposals, one of which has a child.
+        // The same short id for two proposals, each of which has a child.
         let mut new = node("R2.A2", Some("R1.A"));
         new["title"] = json!(format!("Second of {title}"));
         propose(machine, new);
@@ -49,23 +49,18 @@ fn titles(machine: &Machine<'_>, id: &str) -> Vec<String> {
     let snapshot = load(&machine.repository(id));
     assert!(snapshot.faults.is_empty(), "{:?}", snapshot.faults);
     let nodes = snapshot.investigation.nodes();
-    nodes.map(|node| with_a3(machine, id, &format!("{} {}", node.id, node.title))).collect()
-}
-
-/// Returns text with `A3` in place of the longer step of the moved node.
-fn with_a3(machine: &Machine<'_>, id: &str, text: &str) -> String {
-    let snapshot = load(&machine.repository(id));
-    let moved = snapshot.investigation.nodes().find(|node| node.title == "Second of theirs").unwrap();
-    text.replace(moved.id.suffix(), "A3")
+    let mut titles: Vec<String> = nodes.map(|node| format!("{} {}", node.id.short(), node.title)).collect();
+    titles.sort();
+    titles
 }
 
 const JOINED: [&str; 6] = [
     "R1.A Title of R1.A",
     "R2.A1 Title of R2.A1",
     "R2.A2 Second of ours",
-    "R2.A3 Second of theirs",
+    "R2.A2 Second of theirs",
     "R3.A2o Title of R3.A2o",
-    "R3.A3t Title of R3.A2t",
+    "R3.A2t Title of R3.A2t",
 ];
 
 #[test]
@@ -81,16 +76,15 @@ fn a_merge_that_git_has_stopped_is_made_by_node_and_what_was_merged_by_hand_is_k
     one.write(&id, "mine.md", "mine\n");
     let said = one.ok(&["merge", "--resolve"]).replace(&one.head(&id)[..10], "COMMIT");
     let kept = one.git(&id, &["branch", "--list", "--format=%(refname:short)", "tot-kept/*"]);
-    assert_snapshot!(with_a3(&one, &id, &said.replace(&kept, "KEPT")), @r"
+    assert_snapshot!(said.replace(&kept, "KEPT"), @r"
     Merged in COMMIT
-      R2.A2 renamed to R2.A3 (Second of theirs)
-      R3.A2t renamed to R3.A3t (Title of R3.A2t)
+      R2.A2 is the short id of 2 nodes
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
     The manual merge is saved on branch KEPT
     ");
     assert_eq!(titles(&one, &id), JOINED);
-    assert_eq!(one.git(&id, &["show", &format!("{kept}:nodes/R2/R2.A1.yaml")]), "by hand");
+    assert!(one.git(&id, &["grep", "-l", "by hand", &kept]).contains(":nodes/R2/R2.A1-"));
     assert_eq!(one.git(&id, &["rev-parse", &format!("{kept}^@")]), heads);
     // An untracked file belongs to the user.
     assert_eq!(one.read(&id, "mine.md"), "mine\n");
@@ -106,11 +100,11 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     let (one, other, id) = stopped(&sandbox);
     one.git(&id, &["commit", "--quiet", "--all", "--no-edit"]);
     let status = one.call("tot_status", json!({"sessionId": id}));
-    assert_eq!(status["totalNodes"], 1, "{status}");
+    assert_eq!(status["totalNodes"], 3, "{status}");
     let Said { out, status, .. } = one.tot_check(&id);
     assert_eq!(status, 1);
     assert!(out.contains("conflict markers") && out.contains("tot merge --resolve"), "{out}");
-    one.fails("UNREADABLE", &["nodes/R2/R2.A1.yaml:", "`tot merge --resolve`"]);
+    one.fails("UNREADABLE", &["nodes/R2/R2.A1-", "`tot merge --resolve`"]);
     // Also if the other side continues with the same node.
     other.edit(&id, "nodes/R2/R2.A1.yaml", "Findings of theirs.", "Findings of theirs, once more.");
     other.commit_all(&id);
@@ -118,14 +112,13 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     let told = one.fails("NOT_JOINED", &["`tot merge --resolve`"]);
     assert!(!told.contains("git -C"), "{told}");
     let said = one.json(&["merge", "--resolve"]);
-    assert_eq!(said["files"], json!(["nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml"]));
+    assert_eq!(short(&said["files"].to_string()), "[\"nodes/R2/R2.A1.yaml\"]");
     assert_eq!(titles(&one, &id), JOINED);
     assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing to resolve.\n");
-    assert_snapshot!(with_a3(&one, &id, &one.git(&id, &["log", "-1", "--format=%s%n%n%(trailers:key=Merged)"])), @r"
-    Resolve the conflict in R2.A1, R2.A2
+    assert_snapshot!(one.git(&id, &["log", "-1", "--format=%s%n%n%(trailers:key=Merged)"]), @r"
+    Resolve the conflict in R2.A1
 
-    Merged: R2.A2 renamed to R2.A3
-    Merged: R3.A2t renamed to R3.A3t
+    Merged: R2.A2 is the short id of 2 nodes
     Merged: R2.A1 has a second result
     Merged: R2.A1 is contested: EXPLORE against DEAD
     ");
@@ -147,7 +140,7 @@ fn markers_of_a_merge_that_was_edited_since_are_read_for_what_both_sides_say() {
     for title in ["Second of ours", "Second of theirs", "Edited"] {
         assert!(titles.iter().any(|node| node.ends_with(title)), "{titles:?}");
     }
-    let node = one.git(&id, &["show", "HEAD:nodes/R2/R2.A1.yaml"]);
+    let node = one.read(&id, "nodes/R2/R2.A1.yaml");
     assert!(node.contains("Findings of ours.") && node.contains("Findings of theirs."), "{node}");
     assert!(!node.contains("<<<<<<<"), "{node}");
 }
@@ -229,11 +222,11 @@ fn a_merge_by_git_leaves_no_result_with_a_similar_proposal() {
     // With the settings of an investigation, and with those of a clone made with plain git.
     for more in [&[][..], &["-Xfind-renames=50%"]] {
         let said = merge(&one, &id, more);
-        assert!(said.contains("Merge conflict in nodes/R2/R2.A1.yaml"), "{said}");
+        assert!(short(&said).contains("Merge conflict in nodes/R2/R2.A1.yaml"), "{said}");
         one.ok(&["merge", "--resolve"]);
         let snapshot = load(&one.repository(&id));
         let findings = ["R2.A1", "R2.A2"].map(|id| {
-            let node = snapshot.investigation.node(&id.parse().unwrap()).unwrap();
+            let node = snapshot.investigation.find(id).unwrap();
             node.classification.as_ref().map(|result| result.findings.clone())
         });
         assert_eq!(findings, [Some("Findings of R2.A1.".to_owned()), None]);

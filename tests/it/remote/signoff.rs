@@ -227,7 +227,7 @@ fn what_is_signed_is_what_a_reviewer_sees() {
     refused(&[], "user.signingkey");
     let node = "nodes/R1/R1.A.yaml";
     machine.edit(&id, node, "Findings", "Finding");
-    refused(&["--unsigned"], "R1.A.yaml has uncommitted changes");
+    refused(&["--unsigned"], "has uncommitted changes");
     machine.edit(&id, node, "Finding", "Findings");
     machine.write(&id, ".git/MERGE_HEAD", &machine.head(&id));
     refused(&["--unsigned"], "a merge");

@@ -218,7 +218,7 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
     let node = "nodes/R1/R1.A.yaml";
     one.edit(&id, node, "Findings of R1.A.", &token());
     one.commit_all(&id);
-    one.fails("SECRET_SUSPECTED", &["a GitHub token", "R1.A, nodes/R1/R1.A.yaml:", "--allow-secrets"]);
+    one.fails("SECRET_SUSPECTED", &["a GitHub token", "R1.A, nodes/R1/R1.A-", "--allow-secrets"]);
     // After its removal, it is still in the history.
     one.edit(&id, node, &token(), "it");
     one.commit_all(&id);

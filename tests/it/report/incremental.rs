@@ -107,7 +107,7 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     assert_eq!(renew(&sandbox, "one that is back", &[]), 2);
 
     // A problem may disappear without a commit, for example when a missing object is fetched.
-    sandbox.commit_file(&all[2].repository(), "nodes/R2/R2.A1.yaml", "version: 1\nid: [not, an, id]\n");
+    sandbox.commit_file(&all[2].repository(), "nodes/R2/R2.A1.yaml", "version: 2\nid: [not, an, id]\n");
     assert_eq!(renew(&sandbox, "a fault", &[]), 2);
     assert_eq!(renew(&sandbox, "the same fault", &[]), 2);
 

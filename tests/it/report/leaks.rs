@@ -11,7 +11,7 @@ use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::domain::run::{Ran, RunComparison};
-use tree_of_thoughts::domain::{Caller, Node, NodeId, RunKind};
+use tree_of_thoughts::domain::{Caller, Node, NodeId, RunKind, ShortId};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{Range, ReadOptions, SiteOptions, Templates, changes, diff, export};
 use tree_of_thoughts::service::Service;
@@ -162,9 +162,11 @@ impl Pair {
                 let step = if id.suffix().ends_with(|c: char| c.is_ascii_digit()) { "a" } else { "1" };
                 // A different proposal under a withheld id is withheld too. This is correct, and not a secret of this
                 // test.
-                let is_free =
-                    |child: &NodeId| investigation.node(child).is_none() && !self.withdrawn.contains(child);
-                if let Some(child) = id.child(step).filter(is_free) {
+                let is_free = |child: &ShortId| {
+                    investigation.find(child.as_str()).is_err()
+                        && !self.withdrawn.iter().any(|withdrawn| withdrawn.short() == child)
+                };
+                if let Some(child) = id.short().child(step).filter(is_free) {
                     self.propose(machine, child.as_str(), Some(id.as_str()));
                 }
             }

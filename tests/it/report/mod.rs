@@ -18,7 +18,7 @@ use tree_of_thoughts::report::{
     Builder, Comparison, ReportError, ReportInput, Templates, UnreadableInvestigation,
 };
 
-use crate::support::{Sandbox, TOT_REPORT};
+use crate::support::{Sandbox, TOT_REPORT, short, there};
 
 /// Runs `tot-report` into an empty folder. Returns the folder, or the error, after which there must be no folder.
 fn published(sandbox: &Sandbox, source: &Path, more: &[&str]) -> Result<PathBuf, String> {
@@ -34,5 +34,5 @@ fn published(sandbox: &Sandbox, source: &Path, more: &[&str]) -> Result<PathBuf,
 
 /// Returns a page of a site.
 fn page(site: &Path, path: &str) -> String {
-    std::fs::read_to_string(site.join(path)).unwrap()
+    short(&std::fs::read_to_string(there(site, path)).unwrap())
 }

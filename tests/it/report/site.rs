@@ -63,7 +63,7 @@ fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
     let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
     let repository = session.repository();
-    sandbox.commit_file(&repository, "nodes/R2/R2.A1.yaml", "version: 1\nid: [not, an, id]\n");
+    sandbox.commit_file(&repository, "nodes/R2/R2.A1.yaml", "version: 2\nid: [not, an, id]\n");
     let out = published(&sandbox, &repository, &[]).unwrap();
     let nodes = ["R1.A", "R2.A1", "R2.A2"].map(|node| out.join(format!("nodes/{node}.html")).exists());
     assert_eq!(nodes, [true, false, true]);

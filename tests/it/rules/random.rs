@@ -126,7 +126,7 @@ impl Bench {
         let Some(parent) = parent else { return format!("R1.{}", ["A", "B", "C", "D", "a"][step as usize]) };
         let digit = parent.suffix().ends_with(|c: char| c.is_ascii_digit());
         let step = if digit { ["a", "b", "c", "d", "B"] } else { ["1", "2", "3", "4", "5"] }[step as usize];
-        parent.child(step).map_or_else(String::new, |id| id.to_string())
+        parent.short().child(step).map_or_else(String::new, |id| id.to_string())
     }
 
     fn run(&mut self, call: &Call) -> Result<(), TestCaseError> {
@@ -182,7 +182,7 @@ impl Bench {
                     reopen: withdraw.map(|_| "It was doubted.".into()),
                 };
                 self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
-                    propose(investigation, rules, request.clone(), now)
+                    propose(investigation, rules, request.clone(), &Caller::default(), now)
                 })
             }
             Call::Commit { first, states: chosen, evidence: given, agent } => {

@@ -99,7 +99,7 @@ impl Table {
     }
 
     pub fn node(&self, id: &str) -> &Node {
-        self.investigation.node(&id.parse().unwrap()).unwrap()
+        self.investigation.find(id).unwrap()
     }
 
     pub fn sleep(&mut self, seconds: i64) {
@@ -120,7 +120,7 @@ impl Table {
     }
 
     pub fn propose(&mut self, request: Propose) -> Result<Decision, Rejection> {
-        self.take(|table, rules| propose(&table.investigation, rules, request, table.now))
+        self.take(|table, rules| propose(&table.investigation, rules, request, &Caller::default(), table.now))
     }
 
     pub fn commit(&mut self, results: Vec<NodeResult>) -> Result<Decision, Rejection> {

@@ -11,7 +11,7 @@ const RULES: &str = "ruleset.yaml";
 
 /// Changes a file by hand, and commits it.
 fn edit(session: &Session, file: &str, from: &str, to: &str) {
-    let text = std::fs::read_to_string(session.repository().join(file)).unwrap();
+    let text = session.text(file);
     assert!(text.contains(from));
     session.sandbox.commit_file(&session.repository(), file, &text.replacen(from, to, 1));
 }

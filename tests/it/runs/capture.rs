@@ -8,7 +8,7 @@ use tree_of_thoughts::domain::run::Ended;
 
 use super::{World, is_alive};
 use crate::support::testing::tries_all;
-use crate::support::{Said, TOT_REPORT, eventually};
+use crate::support::{Said, TOT_REPORT, eventually, short, there};
 
 fn strings(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
@@ -174,7 +174,7 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
     assert_eq!(json["runs"].as_array().unwrap().len(), 22);
     let report = ["investigations", "--out", "site"];
     assert_eq!(world.sandbox.run(TOT_REPORT, &report).status, 0);
-    let page = |path: &str| fs::read_to_string(world.sandbox.path("site").join(path)).unwrap();
+    let page = |path: &str| short(&fs::read_to_string(there(&world.sandbox.path("site"), path)).unwrap());
     let (node, all) = (page("nodes/R1.A.html"), page("references.html"));
     assert_eq!(node.matches("<details class=\"ran run\"").count(), 20);
     assert!(

@@ -79,7 +79,7 @@ fn no_command_of_a_stranger_starts_by_reading() {
     assert!(!marker.exists());
     let site = world.sandbox.path("site");
     for page in ["nodes/R1.A.html", "references.html"] {
-        let text = fs::read_to_string(site.join(page)).unwrap();
+        let text = fs::read_to_string(crate::support::there(&site, page)).unwrap();
         assert!(
             text.contains("trap") && !text.contains("<script>alert") && !text.contains('\u{202e}'),
             "{page}"

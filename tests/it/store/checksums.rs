@@ -6,7 +6,7 @@ use serde_json::json;
 use tree_of_thoughts::format::layout::{self, FileRole};
 
 use super::load;
-use crate::support::{Sandbox, Session, node, result};
+use crate::support::{Sandbox, Session, node, result, there};
 
 /// For each case, the nodes changed by hand, and the commands: of git, or `EDIT` for a node's findings; `_` is a space. The last commits are: propose R2.A1 and R2.A2, a result for each, and R2.A1 is given
 /// up.
@@ -57,10 +57,17 @@ fn told(session: &Session, commands: &str) -> String {
         let words: Vec<String> = command.split(' ').map(|word| word.replace('_', " ")).collect();
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["EDIT", id] => {
-                let path = layout::node(&id.parse().unwrap());
+                let path = format!("nodes/R2/{id}.yaml");
                 session.write(&path, &session.text(&path).replace("Findings of", "Never mind"));
             }
-            git => drop(session.git(git)),
+            git => {
+                let there = |word: &&str| match word.strip_prefix("nodes/") {
+                    Some(_) => there(&session.repository(), word).to_str().unwrap().to_owned(),
+                    None => (*word).to_owned(),
+                };
+                let words: Vec<String> = git.iter().map(there).collect();
+                session.git(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            }
         }
         held.load(&session.repository()).unwrap();
     }

@@ -371,7 +371,7 @@ impl Team {
         let nodes = (0..number).filter_map(|_| {
             let step = steps[self.random.below(3)];
             let id = match &parent {
-                Some(parent) => parent.child(step)?.to_string(),
+                Some(parent) => parent.short().child(step)?.to_string(),
                 None => format!("R1.{step}"),
             };
             Some(NewNode {
@@ -561,13 +561,13 @@ fn words(content: &Content) -> BTreeSet<String> {
     words
 }
 
-/// Returns each proposal, with its original id and time.
+/// Returns each proposal, with its parent.
 fn made(content: &Content) -> BTreeSet<(String, String)> {
     let nodes = content.iter().filter(|(path, text)| path.starts_with("nodes/") && !is_given_up(text));
     let known = nodes.filter_map(|(_, text)| {
         let text = String::from_utf8_lossy(text);
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-        Some((field("renamedFrom: ").or_else(|| field("id: "))?, field("proposedAt: ")?))
+        Some((field("id: ")?, field("parent: ").unwrap_or_default()))
     });
     known.collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fed;
-use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result, there};
 
 fn grown(sandbox: &Sandbox) -> Session<'_> {
     let mut session = Session::begun(sandbox);
@@ -25,7 +25,7 @@ fn an_unreadable_file_is_not_overwritten_nor_passed_over_at_the_end() {
     // Nor is an unreadable conclusion.
     session.git(&["reset", "-q", "--hard", "HEAD~1"]);
     session.ok("tot_end", json!({"conclusion": "It was the cable."}));
-    session.edit("conclusion.yaml", "version: 1\nended: [\n");
+    session.edit("conclusion.yaml", "version: 2\nended: [\n");
     let reply = session.call("tot_end", json!({"conclusion": "Something else."}));
     assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"], "{reply}");
     assert!(reply["errors"][0]["message"].as_str().unwrap().contains("conclusion.yaml"), "{reply}");
@@ -38,9 +38,10 @@ fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
-    session.git(&["rm", "-q", "nodes/R2/R2.A1.yaml"]);
+    session.git(&["rm", "-q", there(&session.repository(), "nodes/R2/R2.A1.yaml").to_str().unwrap()]);
     session.git(&["commit", "-qm", "By hand"]);
-    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    session.ok("tot_status", json!({}));
+    session.git(&["revert", "--no-edit", "HEAD"]);
     let here = session.ok("tot_status", json!({}));
     let there = Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
     assert_eq!(here, there);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node};
+use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node, short, there};
 
 /// An investigation with a root and two children.
 fn begun(sandbox: &Sandbox) -> Session<'_> {
@@ -43,20 +43,22 @@ fn changed_and_staged_files_stay_so_and_are_not_committed() {
     session.write(A1, &edited);
     session.write("notes.md", "mine\n");
     session.write("nodes/R1/draft.txt", "mine too\n");
-    std::fs::remove_file(session.repository().join("nodes/R2/R2.A2.yaml")).unwrap();
+    std::fs::remove_file(there(&session.repository(), "nodes/R2/R2.A2.yaml")).unwrap();
     for (is_staged, state) in [(false, "DEAD"), (true, "EXPLORE")] {
         if is_staged {
             session.git(&["add", "--all"]);
         }
         let before = session.git(&["status", "--porcelain"]);
         session.ok("tot_reclassify", change("R2.A1", state));
-        assert_eq!(session.git(&["show", "--format=", "--name-only", "HEAD"]), format!("{A1}\n"));
-        let committed = session.git(&["show", &format!("HEAD:{A1}")]);
+        let changed = session.git(&["show", "--format=", "--name-only", "HEAD"]);
+        assert_eq!(short(&changed), format!("{A1}\n"));
+        let committed = session.git(&["show", &format!("HEAD:{}", changed.trim())]);
         assert!(committed.contains(&format!("to: {state}")) && !committed.contains("My own"), "{committed}");
         assert_eq!(session.text(A1), edited, "the user's edit is kept");
         assert_eq!(session.git(&["status", "--porcelain"]), before);
     }
-    assert_eq!(session.git(&["show", &format!(":{A1}")]), edited);
+    let staged = session.git(&["ls-files", "nodes/*/R2.A1-*"]);
+    assert_eq!(session.git(&["show", &format!(":{}", staged.trim())]), edited);
     session.git(&["fsck", "--strict"]);
 }
 

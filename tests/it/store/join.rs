@@ -1,7 +1,6 @@
 //! Merging the work of two clones: one merge commit that both create identically, and what `tot check` says of it.
 
 use serde_json::json;
-use tree_of_thoughts::domain::NodeId;
 use tree_of_thoughts::format::layout;
 use tree_of_thoughts::store::Joined;
 
@@ -37,7 +36,10 @@ fn research(session: &mut Session, id: &str, state: &str, findings: &str) {
 /// Gives a node up, a minute after anything else.
 fn give_up(session: &mut Session, reason: &str) {
     session.sandbox.sleep(60);
-    session.ok("tot_reclassify", json!({"nodeId": "R2.A9", "newState": "DEAD", "reason": reason}));
+    session.ok(
+        "tot_reclassify",
+        json!({"nodeId": "R2.A9", "newState": "DEAD", "reason": reason, "agentId": "judge"}),
+    );
 }
 
 /// Merges the other's work, and returns the decisions.
@@ -74,9 +76,7 @@ fn both_sides_make_the_same_merge_commit() {
     assert_eq!(nodes(&here).len(), 4);
     assert_no_error(&here);
     let message = here.git(&["log", "-1", "--format=%(trailers:key=Merged)"]);
-    let moved: NodeId = message.trim().strip_prefix("Merged: R2.A1 renamed to ").unwrap().parse().unwrap();
-    let renamed_from = load(&here).investigation.node(&moved).unwrap().renamed_from.clone();
-    assert_eq!(renamed_from, Some("R2.A1".parse().unwrap()));
+    assert_eq!(message.trim(), "Merged: R2.A1 is the short id of 2 nodes");
     let parents = here.git(&["log", "-1", "--format=%P"]);
     let parents: Vec<&str> = parents.split_whitespace().collect();
     assert!(parents.len() == 2 && parents[0] < parents[1], "{parents:?}");
@@ -119,7 +119,7 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     let uri = format!("tot://{}/nodes/R2.A9", here.id);
     let report = here.ok("tot_report", json!({}));
     let site = std::path::Path::new(report["index"].as_str().unwrap()).parent().unwrap();
-    let html = std::fs::read_to_string(site.join("nodes/R2.A9.html")).unwrap();
+    let html = std::fs::read_to_string(crate::support::there(site, "nodes/R2.A9.html")).unwrap();
     assert!(html.contains("Contested"), "{html}");
     for told in [
         here.ok("tot_read", json!({"nodeIds": ["R2.A9"]})).to_string(),
@@ -140,33 +140,26 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     assert_eq!(sandbox.head(&here.repository()), before);
 }
 
-/// The first parent has the earlier proposal or the later one, because the parents are in the order of their ids. The
-/// later one moves, with its child.
 #[test]
-fn a_committed_node_that_moves_is_not_called_lost_from_either_side() {
-    for (here_is_first, is_committed_there) in [(true, true), (true, false), (false, true), (false, false)] {
-        let sandbox = Sandbox::new();
-        let (mut here, mut there) = pair(&sandbox);
-        propose(&mut there, "R2.A1", "There, and earlier");
-        if is_committed_there {
-            research(&mut there, "R2.A1", "DEAD", "There it was measured, and does not hold.");
-        }
-        propose(&mut here, "R2.A1", "Here");
-        research(&mut here, "R2.A1", "EXPLORE", "Here it was measured, and may hold.");
-        here.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
-        let mut number = 0;
-        while (sandbox.head(&here.repository()) < sandbox.head(&there.repository())) != here_is_first {
-            number += 1;
-            here.edit("notes.md", &number.to_string());
-        }
-        merged(&here, &there);
-        assert_eq!(nodes(&here).len(), 5);
-        assert!(!assert_no_error(&here).contains("STORED_LOST"));
-        if !is_committed_there {
-            research(&mut here, "R2.A1", "DEAD", "It can be committed.");
-            assert_no_error(&here);
-        }
-    }
+fn a_short_id_of_two_nodes_is_refused_and_both_are_named() {
+    let sandbox = Sandbox::new();
+    let (mut here, mut there) = pair(&sandbox);
+    propose(&mut there, "R2.A1", "There");
+    research(&mut there, "R2.A1", "DEAD", "There it was measured, and does not hold.");
+    propose(&mut here, "R2.A1", "Here");
+    research(&mut here, "R2.A1", "EXPLORE", "Here it was measured, and may hold.");
+    here.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    merged(&here, &there);
+    assert_eq!(nodes(&here).len(), 5);
+    assert!(!assert_no_error(&here).contains("STORED_LOST"));
+    let amend =
+        |id: &str| json!({"nodeId": id, "reason": "It was wrong.", "findings": "Measured again, at length."});
+    assert_eq!(here.refused("tot_amend", amend("R2.A1")), ["AMBIGUOUS_NODE"]);
+    let read = here.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
+    let parent = read["nodes"][0]["parent"].as_str().unwrap();
+    assert!(parent.len() == "R2.A1-k3f9q2".len(), "{parent}");
+    here.ok("tot_amend", amend(parent));
+    assert_no_error(&here);
 }
 
 #[test]
@@ -198,9 +191,13 @@ fn a_proposal_below_what_was_given_up_elsewhere_is_a_warning_and_by_hand_an_erro
     give_up(&mut here, "It does not hold.");
     merged(&here, &there);
     assert!(assert_no_error(&here).contains(" warning TERMINAL_PARENT"));
-    let text = "version: 1\nid: R3.A9b\nparent: R2.A9\ntitle: By hand\nplannedAction: Look.\n\
-                proposedAt: \"2026-01-05T12:00:00.000Z\"\n";
-    here.edit(&layout::node(&"R3.A9b".parse().unwrap()), text);
+    let parent = load(&here).investigation.find("R2.A9").unwrap().id.clone();
+    let text = format!(
+        "version: 2\nid: R3.A9b\nparent: {}\ntitle: By hand\nplannedAction: Look.\n\
+         proposedAt: \"2026-01-05T12:00:00.000Z\"\n",
+        parent.whole()
+    );
+    here.edit(&layout::node(&"R3.A9b".parse().unwrap()), &text);
     assert!(here.check().contains(" error TERMINAL_PARENT"));
 }
 

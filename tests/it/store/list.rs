@@ -51,7 +51,7 @@ fn what_changed_since_the_last_look_is_seen() {
     let session = started(&sandbox, &["Why?"]).remove(0);
     let store = Store::new(sandbox.root());
     let total = |state| store.list(&ListFilter { state, ..all() }).unwrap().total;
-    let end = "version: 1\nendedAt: 2026-01-05T10:00:00.000Z\n";
+    let end = "version: 2\nendedAt: 2026-01-05T10:00:00.000Z\n";
     session.write("conclusion.yaml", end);
     assert_eq!(total(ListState::Ended), 0, "the work tree is not what is committed");
     session.edit("conclusion.yaml", end);
@@ -107,7 +107,7 @@ fn damage_is_listed_and_keeps_nothing_out() {
     let sandbox = Sandbox::new();
     let sessions = started(&sandbox, &["Question 0?", "Question 1?", "Question 2?", "Question 3?"]);
     // A file that can't be read, a missing one, and a folder that is no longer a repository.
-    sessions[0].edit("investigation.yaml", "version: 1\nid: [\n");
+    sessions[0].edit("investigation.yaml", "version: 2\nid: [\n");
     sessions[1].git(&["rm", "-q", "investigation.yaml"]);
     sessions[1].git(&["commit", "-qm", "By hand"]);
     std::fs::remove_file(sessions[2].repository().join(".git/HEAD")).unwrap();

@@ -187,7 +187,7 @@ fn a_result_names_runs_that_were_stored_before_its_node() {
     place.service.commit(&place.session, vec![result(&id[28..])], &Caller::default()).ok().unwrap();
     assert_eq!(place.runs(), std::slice::from_ref(&run));
     let investigation = place.store().load(&place.repository).unwrap().investigation;
-    let node = investigation.node(&"R1.A".parse().unwrap()).unwrap();
+    let node = investigation.find("R1.A").unwrap();
     assert_eq!(node.classification.as_ref().unwrap().runs, [run.id]);
 }
 

@@ -264,7 +264,8 @@ impl<'a> Planner<'a> {
             None
         };
         let allowed = roots.ids.as_deref().filter(|_| !recovery);
-        let ids: Vec<NodeId> = (0..number.unwrap_or(0)).map_while(|_| ids.root(allowed)).collect();
+        let ids: Vec<NodeId> =
+            (0..number.unwrap_or(0)).map_while(|_| ids.root(allowed)).map(NodeId::from).collect();
         if ids.len() < least {
             return Vec::new();
         }
@@ -396,7 +397,7 @@ impl<'a> Planner<'a> {
                 if slots.len() == self.limit {
                     break;
                 }
-                let id = ids.child(&want.parent.id);
+                let id = ids.child(want.parent.id.short()).map(NodeId::from);
                 *number = if id.is_some() { *number - 1 } else { 0 };
                 slots.extend(id.map(|id| Slot { id, parent: Some(want.parent), need: want.need }));
             }
@@ -457,7 +458,7 @@ impl<'a> Planner<'a> {
         // The reply has a size limit, and ids may be long.
         let mut room = IDS;
         let fits = |node: &&&Node| {
-            let needs = node.id.as_str().len();
+            let needs = node.id.short().as_str().len();
             let fits = room >= needs;
             room = room.saturating_sub(needs);
             fits
@@ -482,7 +483,7 @@ impl<'a> Planner<'a> {
     fn contested(&self) -> Option<NextCall> {
         let differing = contested(self.investigation).into_iter();
         let contested = differing.chain(outdated(self.investigation, self.rules)).next()?;
-        let node = self.investigation.node(&contested.node?.parse().ok()?)?;
+        let node = self.investigation.find(&contested.node?).ok()?;
         let call = LegalCall::Reclassify(self.change(node, self.rules.ruleset().state(node.state()?)?));
         let read = Wording::both("tot_read", "`tot show`");
         let how = read.map(|call| format!("Read both with {call}, and decide."));
@@ -511,7 +512,7 @@ impl<'a> Planner<'a> {
             };
             let hopeless = (lacks && !can_be_completed())
                 || (waits && !self.rules.confirmation(state).is_some_and(decided));
-            let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.child("1").is_none();
+            let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.short().child("1").is_none();
             let other = match no_id_left {
                 true if self.investigation.children(&node.id).next().is_none() => self.states().closing(node)?,
                 _ if hopeless => self.states().instead(node, false)?,
@@ -576,7 +577,7 @@ impl<'a> Planner<'a> {
         self.open_nodes().rev().find_map(|node| {
             let is_last = node.round().saturating_add(1) >= self.goal;
             self.states().committable(Some(node)).iter().find(|state| is_last || !state.terminal)?;
-            Some(Slot { id: ids.child(&node.id)?, parent: Some(node), need: Need::Required })
+            Some(Slot { id: ids.child(node.id.short())?.into(), parent: Some(node), need: Need::Required })
         })
     }
 
@@ -592,8 +593,8 @@ impl<'a> Planner<'a> {
         });
         let Some(parent) = parent else { return Vec::new() };
         (0..self.limit.min(QUALITY_TASKS))
-            .map_while(|_| ids.child(&parent.id))
-            .map(|id| Slot { id, parent: Some(parent), need: Need::Required })
+            .map_while(|_| ids.child(parent.id.short()))
+            .map(|id| Slot { id: id.into(), parent: Some(parent), need: Need::Required })
             .collect()
     }
 
@@ -652,7 +653,7 @@ impl<'a> Planner<'a> {
         let roots = &self.rules.ruleset().roots;
         let has_room = roots.max.is_none_or(|max| self.investigation.roots().count() < max as usize);
         let root = if has_room { ids.root(roots.ids.as_deref()) } else { None };
-        let root = root.map(|id| Slot { id, parent: None, need: Need::Check });
+        let root = root.map(|id| Slot { id: id.into(), parent: None, need: Need::Check });
         let slot = root.or_else(|| self.deeper(ids))?;
         Some((slot, format!("No answer remains; refuted: {}.", shortened(&refuted, 5))))
     }

@@ -65,7 +65,8 @@ impl<'r> Play<'r> {
 
     fn propose(&mut self, plan: &Plan) {
         let tasks = plan.proposal();
-        let result = self.take(|investigation, rules, at| propose(investigation, rules, tasks, at));
+        let result = self
+            .take(|investigation, rules, at| propose(investigation, rules, tasks, &Caller::default(), at));
         result.unwrap_or_else(|why| panic!("{}: tasks are refused: {why}", self.show()));
     }
 
@@ -141,7 +142,8 @@ impl<'r> Play<'r> {
                 .collect(),
             ..Propose::default()
         };
-        self.take(|investigation, rules, at| propose(investigation, rules, request, at)).unwrap();
+        self.take(|investigation, rules, at| propose(investigation, rules, request, &Caller::default(), at))
+            .unwrap();
         let states: Vec<_> =
             nodes.iter().map(|(id, _, state)| (id.parse().unwrap(), (*state).to_owned())).collect();
         self.commit(&states).unwrap();
@@ -168,7 +170,9 @@ impl<'r> Play<'r> {
             LegalCall::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
                 let request = Propose { withdraw, ..Propose::default() };
-                self.take(|investigation, rules, at| propose(investigation, rules, request, at))
+                self.take(|investigation, rules, at| {
+                    propose(investigation, rules, request, &Caller::default(), at)
+                })
             }
             LegalCall::Commit(nodes) => self.close(nodes),
             LegalCall::Reclassify(change) => self.reclassify(&change.node, change.state.as_str()),
@@ -259,7 +263,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             .collect();
         if !open.is_empty() && random.below(3) == 0 {
             let parent = &open[random.below(open.len())];
-            let id = parent.child(["1", "q", "Q", "12"][random.below(4)]).unwrap();
+            let id = parent.short().child(["1", "q", "Q", "12"][random.below(4)]).unwrap();
             let node = NewNode {
                 id: id.to_string(),
                 parent: Some(parent.to_string()),
@@ -269,7 +273,9 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             };
             let request = Propose { nodes: vec![node], ..Propose::default() };
             // The id may already be in use.
-            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
+            let _ = play.take(|investigation, rules, at| {
+                propose(investigation, rules, request, &Caller::default(), at)
+            });
         }
         let states: Vec<String> =
             play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
@@ -301,7 +307,9 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
                 ..Propose::default()
             };
             // A withdrawal that would leave too few roots is refused.
-            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
+            let _ = play.take(|investigation, rules, at| {
+                propose(investigation, rules, request, &Caller::default(), at)
+            });
         }
     }
 }
@@ -399,7 +407,7 @@ fn what_is_required_is_told_apart_from_what_widens() {
 #[test]
 fn a_task_is_named_after_what_the_node_that_it_continues_found() {
     let mut play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
-    let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
+    let mut node = Node::clone(play.investigation.find("R1.A").unwrap());
     node.classification.as_mut().unwrap().headline = Some("The plan changed".into());
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
     assert_eq!(play.plan(&Next::default()).tasks[0].title, "Dig deeper: The plan changed (1)");
@@ -422,8 +430,11 @@ fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
                     states_that_count(&before, &rules, parent).into_iter().map(|state| &state.name).collect();
                 for state in play.file.ruleset.states.iter().map(|state| &state.name) {
                     let is_done = play.commit(&[(task.id.clone(), state.to_string())]).is_ok();
-                    let result =
-                        play.investigation.node(&task.id).and_then(|node| node.classification.as_ref());
+                    let result = play
+                        .investigation
+                        .find(task.id.as_str())
+                        .ok()
+                        .and_then(|node| node.classification.as_ref());
                     let is_as_asked =
                         is_done && result.is_some_and(|result| result.requested_state.is_none());
                     assert_eq!(
@@ -447,9 +458,10 @@ fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
 fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work() {
     let place = |play: &Play, state: Option<&str>| {
         let state = state.map(|state| state.parse().unwrap());
-        place_of_next(&play.investigation, &play.rules(), state.as_ref())
+        let place = place_of_next(&play.investigation, &play.rules(), state.as_ref());
+        place.map(|parent| parent.map(|id| id.to_string()))
     };
-    let at = |id: &str| Some(Some(id.parse().unwrap()));
+    let at = |id: &str| Some(Some(id.to_owned()));
     let mut play = Play::new("review", None, None);
     assert_eq!(place(&play, None), Some(None));
     play.grow(&[("R1.A", None, "OPEN")]);
@@ -491,7 +503,7 @@ fn what_is_required_comes_before_the_checks_of_answers_and_what_widens() {
     let wording =
         |play: &Play| play.plan(&Next::default()).outlook.next_step.wording(None).person().to_owned();
     assert_eq!(wording(&play), "`tot propose --next` for round 2: 2 children below R1.A (EXPLORE).");
-    play.object(&"R1.A".parse().unwrap(), "nobody has measured it");
+    play.object(&play.investigation.find("R1.A").unwrap().id.clone(), "nobody has measured it");
     assert!(wording(&play).contains("a reader objects to R1.A"), "{}", wording(&play));
     assert_eq!(ids(&play.plan(&Next::default())).len(), 5);
 }
@@ -521,7 +533,8 @@ fn pending_proposals_come_first_and_are_not_proposed_again() {
     assert!(plan.tasks.is_empty());
     let Some(LegalCall::Commit(nodes)) = plan.outlook.next_step.call() else { panic!("{plan:?}") };
     assert_eq!(nodes.len(), 5);
-    let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
+    let briefs =
+        briefs(&play.investigation, &play.rules(), &[play.investigation.find("R1.B").unwrap().id.clone()]);
     assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
 }
 
@@ -531,7 +544,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     let plan = play.plan(&Next::default());
     play.propose(&plan);
     // Only a manual merge can close a parent with pending children. This writes the result of such a merge directly.
-    let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
+    let mut node = Node::clone(play.investigation.find("R1.A").unwrap());
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
     let plan = play.plan(&Next::default());
@@ -588,7 +601,7 @@ fn the_status_and_the_plan_settle_differing_results_first() {
     let mut play = Play::new("single-root", None, None);
     play.grow(&[("R1.A", None, "EXPLORE")]);
     play.grow(&[("R2.A1", Some("R1.A"), "EXPLORE")]);
-    let mut node = Node::clone(play.investigation.node(&"R2.A1".parse().unwrap()).unwrap());
+    let mut node = Node::clone(play.investigation.find("R2.A1").unwrap());
     let other = Classification::new("DEAD".parse().unwrap(), "It was not so.", play.time());
     node.classification.as_mut().unwrap().other_results.push(other);
     let merged = Event::Amended { node: std::sync::Arc::new(node) };

@@ -13,7 +13,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
     let mut body = String::new();
     let entry = |id: &NodeId, text: &str| format!("{id} {}\n", line(text, 300));
     match event {
-        Event::Proposed { nodes, withdrawn, reopened } => {
+        Event::Proposed { nodes, withdrawn, reopened, .. } => {
             for node in nodes {
                 body.push_str(&entry(&node.id, &node.title));
             }

@@ -12,7 +12,7 @@ use crate::text::counted;
 
 pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String {
     match event {
-        Event::Proposed { nodes, withdrawn, reopened } => {
+        Event::Proposed { nodes, withdrawn, reopened, .. } => {
             let propose = listed("Propose", ids(nodes));
             let withdraw = listed("Withdraw", ids(withdrawn));
             let proposed = match (nodes.is_empty(), withdrawn.is_empty()) {

@@ -77,7 +77,7 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
         trailer(text, "Round", &round.to_string());
     }
     for node in nodes {
-        trailer(text, "Node", node.as_str());
+        trailer(text, "Node", node.whole());
     }
     let mut seen = BTreeSet::new();
     for agent in agents.into_iter().filter(|agent| seen.insert(*agent)) {

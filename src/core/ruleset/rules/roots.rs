@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
-    Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp, Wording,
+    Classification, Code, Diagnostic, Investigation, Node, ShortId, StateName, Timestamp, Wording,
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -39,7 +39,7 @@ pub struct Roots {
     pub max: Option<u32>,
     /// The allowed root ids; absent for any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ids: Option<Vec<NodeId>>,
+    pub ids: Option<Vec<ShortId>>,
 }
 
 impl Default for Roots {
@@ -141,7 +141,8 @@ pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
 /// Checks the root limits, counting both committed and pending roots.
 fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
     let ProposalCheck { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
-    let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
+    let new: Vec<&ShortId> =
+        nodes.iter().filter(|node| node.parent.is_none()).map(|node| node.id.short()).collect();
     let roots = &rules.ruleset().roots;
     let name = &rules.ruleset().name;
     let recovery = rules.recovery_required(investigation);
@@ -152,7 +153,7 @@ fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
         }
     }
     let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
-    let total = kept().filter(|node| !new.contains(&&node.id)).count() + new.len();
+    let total = kept().filter(|node| !new.contains(&node.id.short())).count() + new.len();
     let committed = investigation.roots().filter(|node| !node.is_pending()).count();
     // If no node can continue, one more root is allowed.
     let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
@@ -167,7 +168,7 @@ fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
         diagnostics.refuse(Code::TooManyRoots, last, message, suggestion);
     }
     let least = rules.min_roots() as usize;
-    let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
+    let kept = kept().filter(|node| !asked_roots.contains(node.id.short().as_str())).count();
     // All roots may be withdrawn to start over. Otherwise, enough roots must remain.
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
     let total = kept + asked_roots.len();
@@ -198,7 +199,7 @@ fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violatio
     let is_ordinary = |root: &&Arc<Node>| !recovery_at(investigation, rules, root);
     let ordinary: Vec<_> = investigation.roots().filter(is_ordinary).collect();
     for root in &ordinary {
-        if let Some(ids) = rule.ids.as_ref().filter(|ids| !ids.contains(&root.id)) {
+        if let Some(ids) = rule.ids.as_ref().filter(|ids| !ids.contains(root.id.short())) {
             let message = format!("{} can't be a root in {name}: its root is {}.", root.id, list(ids));
             let violation = Violation::error(place(root), Code::InvalidRootId, message);
             violations.push(violation.unless_merged());
