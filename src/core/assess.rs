@@ -205,7 +205,7 @@ pub struct Answer<'a> {
     pub confirming: Vec<Confirming>,
     /// The refuting nodes.
     pub refuted_by: Vec<NodeId>,
-    /// Who took back the first refutation, if all of them were taken back in vain.
+    /// The author who withdrew the first refutation, if that has no effect.
     pub taken_back_by: Option<String>,
     /// Everything that the answer rests on, itself included.
     pub premises: Vec<Premise<'a>>,

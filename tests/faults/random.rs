@@ -14,7 +14,7 @@ use tree_of_thoughts::format::layout;
 use crate::Form;
 use crate::figures::{Fault, Figures, Random};
 use crate::place::{git, is_sound, judge, judge_log, server, start};
-use crate::support::{Sandbox, codes, node, result};
+use crate::support::{Sandbox, codes, node, result, short};
 
 const WRITERS: u64 = 8;
 
@@ -144,12 +144,13 @@ fn quiet(sandbox: &Sandbox, session: &str, round: u64, figures: &mut Figures) {
 fn judge_writer(sandbox: &Sandbox, session: &str, writer: Writer, figures: &mut Figures) {
     let repository = sandbox.repository(session);
     let log = sandbox.git(&repository, &["log", "--first-parent", "--format=commit %H", "--name-only"]);
+    let log = short(&log);
     let files: HashMap<&str, &str> =
         log.split("commit ").filter_map(|commit| commit.split_once('\n')).collect();
-    let all = sandbox.git(&repository, &["ls-tree", "-r", "--name-only", "HEAD"]);
+    let all = short(&sandbox.git(&repository, &["ls-tree", "-r", "--name-only", "HEAD"]));
     let all: HashSet<&str> = all.lines().collect();
     let committed = git(sandbox, &repository, &["grep", "-l", "^state: ", "HEAD", "--", "nodes"]);
-    let committed = committed.unwrap_or_default();
+    let committed = short(&committed.unwrap_or_default());
     let committed: HashSet<&str> = committed.lines().filter_map(|line| line.strip_prefix("HEAD:")).collect();
     for call in &writer.acknowledged {
         let path = layout::node(&call.node.parse().expect("the id of a node"));

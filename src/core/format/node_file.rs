@@ -1,4 +1,4 @@
-//! Node files, such as `nodes/R3/R3.A1a.yaml`.
+//! Node files, such as `nodes/R3/R3.A1a-k3f9q2.yaml`.
 
 use std::fmt;
 

@@ -189,7 +189,7 @@ pub(in crate::report) struct Hand {
 struct ArgumentReader<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
-    /// The same by the texts that name a node: its id as it is shown, and whole.
+    /// The index of each node by its shown id and by its whole id.
     named: HashMap<&'r str, usize>,
     /// The index after the last descendant of each node.
     end: Vec<usize>,

@@ -262,8 +262,8 @@ impl Git {
         commit.map_or(Ok(empty), |commit| self.tree_of(commit.0))
     }
 
-    /// Returns all entries except folders that differ between two trees, sorted by path. gix's own comparison decodes each
-    /// entry of both trees, which takes ten times as long for the folders of a large investigation.
+    /// Returns all entries except folders that differ between two trees, sorted by path. gix's own comparison also decodes
+    /// the entries that are the same.
     fn changed_leaves(&self, before: ObjectId, after: ObjectId) -> StoreResult<Vec<LeafChange>> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         let mut folders = vec![(BString::default(), [Some(before), Some(after)])];

@@ -94,9 +94,6 @@ struct Team {
     words: usize,
     /// The marker words that calls and manual edits removed.
     given_up: BTreeSet<String>,
-    /// True if one of two proposals that met under one id was withdrawn. Ids may then depend on the order of merges, as
-    /// documented there.
-    has_parted: bool,
     story: Vec<String>,
 }
 
@@ -126,7 +123,6 @@ impl Team {
             now: 1_767_603_600_000,
             words: 0,
             given_up: BTreeSet::new(),
-            has_parted: false,
             story: vec![format!("seed {seed}, {ruleset}")],
         };
         team.sleep();
@@ -204,9 +200,6 @@ impl Team {
             Some(Ok(_)) => {
                 let after = self.content(at);
                 self.given_up.extend(words(&before).difference(&words(&after)).cloned());
-                let (before, after) = (made(&before), made(&after));
-                let had_met = |gone: &(String, String)| before.iter().any(|it| it.0 == gone.0 && it != gone);
-                self.has_parted |= before.difference(&after).any(had_met);
                 what
             }
         }
@@ -513,9 +506,6 @@ impl Team {
             trees.push(files(&referee, false));
         }
         for tree in &trees[1..] {
-            if self.has_parted && words(tree) == words(&trees[0]) {
-                continue;
-            }
             let paths = tree.keys().chain(trees[0].keys());
             let differ: BTreeSet<_> = paths.filter(|path| tree.get(*path) != trees[0].get(*path)).collect();
             if !differ.is_empty() {
@@ -540,17 +530,13 @@ fn by_hand(repository: &Path) -> ByHand {
     snapshot.investigation.by_hand().clone()
 }
 
-/// Returns whether the file contains a withdrawn proposal or a conclusion after which the investigation was reopened.
-fn is_given_up(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    let has = |key: &str| text.lines().any(|line| line.starts_with(key));
-    has("reopened:") || (has("withdrawn:") && !has("state:"))
-}
-
-/// Returns the marker words in all files except the generated page.
+/// Returns the marker words in all files except the generated page, and a conclusion after which the investigation was
+/// reopened: another one takes its place.
 fn words(content: &Content) -> BTreeSet<String> {
     let texts = content.iter().filter(|(path, _)| path.as_path() != Path::new("README.md"));
-    let texts = texts.filter(|(_, text)| !is_given_up(text));
+    let is_reopened =
+        |text: &[u8]| String::from_utf8_lossy(text).lines().any(|line| line.starts_with("reopened:"));
+    let texts = texts.filter(|(_, text)| !is_reopened(text));
     let mut words = BTreeSet::new();
     for (_, text) in texts {
         let text = String::from_utf8_lossy(text);
@@ -559,15 +545,4 @@ fn words(content: &Content) -> BTreeSet<String> {
         words.extend(parts.filter(is_word).map(str::to_owned));
     }
     words
-}
-
-/// Returns each proposal, with its parent.
-fn made(content: &Content) -> BTreeSet<(String, String)> {
-    let nodes = content.iter().filter(|(path, text)| path.starts_with("nodes/") && !is_given_up(text));
-    let known = nodes.filter_map(|(_, text)| {
-        let text = String::from_utf8_lossy(text);
-        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-        Some((field("id: ")?, field("parent: ").unwrap_or_default()))
-    });
-    known.collect()
 }
