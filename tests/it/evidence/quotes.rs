@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{amend_root, at_work, begun, commit_root, references, warnings, write};
-use crate::support::{Sandbox, TOT};
+use crate::support::{Sandbox, TOT, short};
 
 const CODE: &str = "QUOTE_NOT_THERE";
 
@@ -27,7 +27,7 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
     let id = session.id.clone();
     let check = || {
         let arguments = ["check", "--references", "--project", project.to_str().unwrap()];
-        sandbox.run(TOT, &arguments).out.replace(&id, "ID")
+        short(&sandbox.run(TOT, &arguments).out.replace(&id, "ID"))
     };
     // The cited content counts, whatever became of it later.
     write(&project, "src/db.py", "another\n");

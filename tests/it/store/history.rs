@@ -73,12 +73,12 @@ fn the_log_reads_like_the_story_of_the_work() {
     assert_eq!(agents.trim(), "judge");
     assert_eq!(session.git(&["tag"]), "ended/1\nended/2\n");
     // One command shows a node, and one a branch.
-    assert_snapshot!(session.git(&["log", "--format=%s", "--", "nodes/R2/R2.A1.yaml"]), @"
+    assert_snapshot!(session.git(&["log", "--format=%s", "--", "nodes/*/R2.A1-*"]), @"
     Reclassify R2.A1 EXPLORE→DEAD
     Commit R2.A1 EXPLORE, R2.A3 EXPLORE
     Propose R2.A1, R2.A2
     ");
-    let branch = ["log", "--format=%s", "--", "nodes/*/R*.A3.yaml", "nodes/*/R*.A3[a-z]*"];
+    let branch = ["log", "--format=%s", "--", "nodes/*/R*.A3-*", "nodes/*/R*.A3[a-z]*"];
     assert_snapshot!(session.git(&branch), @"
     Reclassify R2.A3 EXPLORE→DEAD
     Reclassify R2.A3 DEAD→EXPLORE, reopening the investigation
