@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use super::git::{BlobId, CommitId, Descent, Git, RawChange, RawCommit, TreeFile};
-use super::join::{self, flat, merge_commits};
+use super::join::{self, merge_commits};
 use super::{StoreError, snapshot::trailers};
 use crate::domain::{Caller, Person};
 use crate::format::layout::{self, FileRole};
@@ -57,7 +57,7 @@ pub enum Checksum {
 
 /// A change to a file that affects the verdict, by a commit that is not as `tot` made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct ManualEdit {
     /// The commit.
     pub commit: CommitId,
     /// Its author, or `None` if git had no name for them.
@@ -70,7 +70,7 @@ pub struct Edit {
     pub(super) after: Option<BlobId>,
 }
 
-impl Edit {
+impl ManualEdit {
     /// Returns whether the content is new, and not that of a parent of a merge.
     pub(super) fn is_new(&self) -> bool {
         self.before.len() < 2 || !self.before.contains(&self.after)
@@ -94,7 +94,7 @@ impl Edit {
 }
 
 /// Returns the changes by hand in a commit. In a shallow clone, a merge whose sides have no common commit is unchecked.
-pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec<Edit>, StoreError> {
+pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec<ManualEdit>, StoreError> {
     let raw = git.raw_commit(commit)?;
     if checksum(&raw) == Checksum::Valid {
         return Ok(Vec::new());
@@ -116,17 +116,17 @@ pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec
             parents => parents.iter().map(|it| git.blob_at(*it, &path)).collect::<Result<_, _>>()?,
         };
         let after = git.blob_at(commit, &path)?;
-        edits.push(Edit { commit, author: author.clone(), path, before, after });
+        edits.push(ManualEdit { commit, author: author.clone(), path, before, after });
     }
     Ok(edits)
 }
 
 /// Returns an edit of each file at `head`, for a commit with too many changes to check.
-pub(super) fn all_edits(git: &Git, commit: CommitId, head: CommitId) -> Vec<Edit> {
+pub(super) fn all_edits(git: &Git, commit: CommitId, head: CommitId) -> Vec<ManualEdit> {
     let files = git.files(head).unwrap_or_default().into_iter().filter(|file| is_judged(&file.path));
     let edit = |file: TreeFile| {
         let TreeFile { path, blob, .. } = file;
-        Edit { commit, author: None, path, before: Vec::new(), after: Some(blob) }
+        ManualEdit { commit, author: None, path, before: Vec::new(), after: Some(blob) }
     };
     files.map(edit).collect()
 }
@@ -135,7 +135,7 @@ pub(super) fn all_edits(git: &Git, commit: CommitId, head: CommitId) -> Vec<Edit
 /// changed the file from the version that both sides had in common to the version of the other side.
 pub(super) fn is_taken_over(
     git: &Git,
-    edit: &Edit,
+    edit: &ManualEdit,
     merge: CommitId,
     sides: &[CommitId],
 ) -> Result<bool, StoreError> {
@@ -243,8 +243,6 @@ fn merged_by_hand(
     if unlike.is_empty() {
         return Ok(Vec::new());
     }
-    let mut made = flat(git, commit)?;
-    made.retain(|path, _| is_judged(path));
     let merged = match others {
         [other] => merge_commits(git, [*first, *other], is_judged)?.ok(),
         _ => None,

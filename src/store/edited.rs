@@ -1,7 +1,7 @@
 //! What people changed by hand in all commits of a history.
 //!
 //! 1. [`Past::read`] walks the ancestors of a commit, back to those of an earlier snapshot's commit, and collects the
-//!    [`Edit`]s in commits that are not as `tot` made them (see [`checksum`]).
+//!    [`ManualEdit`]s in commits that are not as `tot` made them (see [`checksum`]).
 //! 2. [`Past::false_names`] returns the people whom such commits name although git has another author.
 //! 3. [`Past::by_hand`] returns what the edits mean for the nodes and the conclusion.
 //!
@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::checksum::{self, Edit};
+use super::checksum::{self, ManualEdit};
 use super::git::{BlobId, CommitId, Git};
 use super::{Fault, Snapshot, StoreError, StoreErrorKind, read};
 use crate::domain::{
@@ -23,7 +23,7 @@ use crate::format::record::Record;
 /// The history of a commit.
 pub(super) struct Past<'a> {
     git: &'a Git,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: Vec<ManualEdit>,
     /// The first commit, or `None` if the clone is shallow or a commit along the way is unreadable.
     pub(super) first: Option<CommitId>,
 }
@@ -158,7 +158,7 @@ impl<'a> Past<'a> {
     fn add_affected(
         &self,
         investigation: &Investigation,
-        edit: &Edit,
+        edit: &ManualEdit,
         id: &NodeId,
         affected: &mut BTreeSet<NodeId>,
     ) {
@@ -174,13 +174,13 @@ impl<'a> Past<'a> {
     }
 
     /// Returns a comment or run before and after an edit.
-    fn record<T: Record>(&self, edit: &Edit, id: T::Id) -> [Option<T>; 2] {
+    fn record<T: Record>(&self, edit: &ManualEdit, id: T::Id) -> [Option<T>; 2] {
         let read = |blob: &Option<BlobId>| read::record(self.git, &edit.path, (*blob)?, id).ok();
         [edit.before.iter().find_map(read), read(&edit.after)]
     }
 
     /// Returns whether the edit wrote the current conclusion. What ends an investigation anew replaces it.
-    fn is_in_force(&self, edit: &Edit, investigation: &Investigation) -> bool {
+    fn is_in_force(&self, edit: &ManualEdit, investigation: &Investigation) -> bool {
         let (Some(now), Some(blob)) = (investigation.conclusion(), edit.after) else { return false };
         let then = read::conclusion(self.git, &edit.path, blob);
         then.map_or(true, |then| then.ended_at == now.ended_at)

@@ -49,7 +49,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::{FindError, RootRemoved};
-pub use checksum::{CHECKSUM, Checksum, Edit};
+pub use checksum::{CHECKSUM, Checksum, ManualEdit};
 pub use edited::FalseNames;
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Size;
-use super::checksum::{Checksum, Edit};
+use super::checksum::{Checksum, ManualEdit};
 use super::edited::FalseNames;
 use super::git::CommitId;
 use crate::domain::{Code, Happening, Investigation, Timestamp};
@@ -30,7 +30,7 @@ pub struct Snapshot {
     /// The first commit, or `None` if a shallow clone does not contain it.
     pub first: Option<CommitId>,
     /// The changes by commits that are not as this program made them.
-    pub edits: Arc<Vec<Edit>>,
+    pub edits: Arc<Vec<ManualEdit>>,
     /// The people whom these commits name although git has another author.
     pub false_names: Arc<FalseNames>,
 }
