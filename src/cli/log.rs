@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
         there || history.iter().flat_map(|entry| &entry.happenings).filter_map(Happening::node_id).any(fits)
     };
     match &of {
-        LogSubject::Node(node) if !is_known(&|id| is_named(id, node)) => {
+        LogSubject::Node(node) if !is_known(&|id| id.is_named(node)) => {
             return Err(format!("there was never a node {node}").into());
         }
         LogSubject::Branch(branch) if !is_known(&|id| is_in(id, branch)) => {
@@ -117,11 +117,6 @@ fn subject(investigation: &Investigation, words: &[String]) -> CommandResult<Log
     }
 }
 
-/// Returns whether somebody who writes `name` means this node. A short id means every node that ever had it.
-fn is_named(node: &NodeId, name: &NodeId) -> bool {
-    node == name || (name.is_short() && node.short() == name.short())
-}
-
 /// Returns whether the node is the top node of the branch or below it. `A12` is not below `A1`.
 fn is_in(node: &NodeId, branch: &str) -> bool {
     let Some(rest) = node.suffix().strip_prefix(branch) else { return false };
@@ -137,7 +132,7 @@ fn is_about(happening: &Happening, of: &LogSubject) -> bool {
     match (of, happening.node_id()) {
         (LogSubject::All, _) => true,
         (_, None) => false,
-        (LogSubject::Node(node), Some(id)) => is_named(id, node),
+        (LogSubject::Node(node), Some(id)) => id.is_named(node),
         (LogSubject::Branch(branch), Some(id)) => is_in(id, branch),
     }
 }

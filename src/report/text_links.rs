@@ -54,7 +54,7 @@ impl<'r> TextLinks<'r> {
         TextLinks {
             nodes: nodes
                 .iter()
-                .flat_map(|node| [node.card.id.as_str(), node.card.id.whole()].map(|id| (id, &*node.card)))
+                .flat_map(|node| node.card.id.names().map(|name| (name, &*node.card)))
                 .collect(),
             forge,
             pins,

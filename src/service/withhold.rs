@@ -171,9 +171,7 @@ impl List {
         all.extend(written);
         let mut labels = Labels::new();
         for (listed, label) in self.0 {
-            let is_meant =
-                |id: &&NodeId| **id == listed || (listed.is_short() && id.short() == listed.short());
-            let mut meant = all.iter().filter(is_meant).peekable();
+            let mut meant = all.iter().filter(|id| id.is_named(&listed)).peekable();
             if meant.peek().is_none() {
                 return Err(WithheldError::Stranger(listed));
             }

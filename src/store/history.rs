@@ -65,10 +65,6 @@ pub(super) fn history(
         };
         let mut entry = without_changes(commit);
         changes(&mut files, &mut entry);
-        let whole = snapshot.investigation.shown_whole();
-        for happening in entry.happenings.iter_mut().filter(|_| !whole.is_empty()) {
-            happening.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
-        }
         entry.tags = tags.remove(&entry.commit).unwrap_or_default();
         let is_last = is_enough(&entry);
         entries.push(entry);
@@ -141,7 +137,10 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
             entry.gaps.push("Only some changes in this commit were read.".to_owned());
             break;
         }
-        let place = layout::file_role(&change.path);
+        let mut place = layout::file_role(&change.path);
+        if let FileRole::Attachment(node, _) = &mut place {
+            files.investigation.show_id(node);
+        }
         let known = (entry.happenings.len(), entry.faults.len());
         match &place {
             FileRole::Meta if change.before.is_none() => entry.happenings.push(Happening::Started),
@@ -279,7 +278,10 @@ impl HistoryFiles<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 reserve(self.git, &mut self.budget.texts, blob)?;
-                let mut node = read::node(self.git, path, blob, id).map(Arc::new);
+                let mut node = read::node(self.git, path, blob, id).map(|mut node| {
+                    node.visit_ids(&mut |id| self.investigation.show_id(id));
+                    Arc::new(node)
+                });
                 node.iter_mut().for_each(|node| drop(self.false_names.disown_in_node(node)));
                 new.insert(node)
             }
@@ -308,7 +310,10 @@ impl HistoryFiles<'_> {
     ) -> Result<Option<Arc<T>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
         reserve(self.git, &mut self.budget.texts, blob)?;
-        let mut read = read::record::<T>(self.git, path, blob, id).map(Arc::new);
+        let mut read = read::record::<T>(self.git, path, blob, id).map(|mut record| {
+            record.node_mut().iter_mut().for_each(|id| self.investigation.show_id(id));
+            Arc::new(record)
+        });
         read.iter_mut().for_each(|read| drop(self.false_names.disown_in_record(read)));
         let read = read.map_err(|fault| faults.push(fault)).ok();
         let known = T::known(self.investigation, id);
@@ -318,7 +323,10 @@ impl HistoryFiles<'_> {
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<ReadResult<Conclusion>, NoRoom> {
         reserve(self.git, &mut self.budget.texts, blob)?;
         let mut end = read::conclusion(self.git, path, blob);
-        end.iter_mut().for_each(|end| drop(self.false_names.disown_in_conclusion(end)));
+        end.iter_mut().for_each(|end| {
+            end.visit_ids(&mut |id| self.investigation.show_id(id));
+            self.false_names.disown_in_conclusion(end);
+        });
         Ok(end.map(Arc::new))
     }
 }

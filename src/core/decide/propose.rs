@@ -265,17 +265,18 @@ fn check_node(
 
 /// Returns the id of a proposal by the caller.
 fn id_of(investigation: &Investigation, node: &Node, caller: &Caller) -> NodeId {
-    let person = caller.person.as_ref().map(|person| (&person.name, &person.email));
+    let Caller { person, client, session, .. } = caller.clone();
+    let person = person.unwrap_or_default();
     let parts = [
         investigation.meta().id.to_string(),
         node.parent.as_ref().map(NodeId::whole).unwrap_or_default().to_owned(),
         node.title.clone(),
         node.planned_action.clone(),
         node.proposed_at.to_string(),
-        caller.client.clone().unwrap_or_default(),
-        caller.session.clone().unwrap_or_default(),
-        person.map(|(name, _)| name.clone()).unwrap_or_default(),
-        person.and_then(|(_, email)| email.clone()).unwrap_or_default(),
+        client.unwrap_or_default(),
+        session.unwrap_or_default(),
+        person.name,
+        person.email.unwrap_or_default(),
     ];
     NodeId::of_proposal(node.id.short().clone(), &parts.each_ref().map(String::as_str))
 }

@@ -290,35 +290,6 @@ impl Happening {
         }
     }
 
-    /// Calls `visit` with the id of each node that the event names.
-    pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
-        match self {
-            Happening::Started | Happening::Reopened => {}
-            Happening::Proposed(node)
-            | Happening::Withdrawn(node)
-            | Happening::Claimed(node)
-            | Happening::Released(node)
-            | Happening::Committed(node)
-            | Happening::OtherResult(node, _)
-            | Happening::Reclassified(node, _)
-            | Happening::Amended(node, _)
-            | Happening::Edited(node)
-            | Happening::Removed(node) => Arc::make_mut(node).visit_ids(visit),
-            Happening::Ended(end) => Arc::make_mut(end).visit_ids(visit),
-            Happening::Commented(comment)
-            | Happening::CommentEdited(comment)
-            | Happening::CommentRemoved(comment) => {
-                Arc::make_mut(comment).node.iter_mut().for_each(visit);
-            }
-            Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => {
-                Arc::make_mut(run).node.iter_mut().for_each(visit);
-            }
-            Happening::Attached(node, _)
-            | Happening::AttachmentChanged(node, _)
-            | Happening::AttachmentRemoved(node, _) => visit(node),
-        }
-    }
-
     /// Returns the comment that the event concerns.
     pub fn comment(&self) -> Option<&Arc<Comment>> {
         match self {

@@ -157,6 +157,21 @@ impl NodeId {
         Ok(NodeId { is_shown_whole: false, ..text.parse()? })
     }
 
+    /// Returns whether somebody who writes `name` means this node. A short id means every node that ever had it.
+    pub fn is_named(&self, name: &NodeId) -> bool {
+        self == name || (name.is_short() && self.short == name.short)
+    }
+
+    /// Returns the texts that name the node while its short id is not ambiguous: the id as it is shown, and whole.
+    pub fn names(&self) -> [&str; 2] {
+        [self.as_str(), &self.whole]
+    }
+
+    /// Returns whether the id is shown whole.
+    pub fn is_shown_whole(&self) -> bool {
+        self.is_shown_whole
+    }
+
     /// Sets whether the id is shown whole.
     pub fn show_whole(&mut self, is_shown_whole: bool) {
         self.is_shown_whole = is_shown_whole;

@@ -61,7 +61,6 @@ pub struct Investigation {
     /// The ids of node files that can't be read or have no place in the tree. These ids count as used.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
-    shown_whole: Arc<BTreeSet<NodeId>>,
 }
 
 /// The changes made by manual commits, as computed from the history.
@@ -115,6 +114,12 @@ pub struct StructureFault {
     pub reason: String,
 }
 
+/// Returns the nodes with this short id.
+fn of_short(nodes: &BTreeMap<NodeId, Arc<Node>>, short: ShortId) -> impl Iterator<Item = &Arc<Node>> {
+    let from_first = nodes.range(NodeId::from(short.clone())..);
+    from_first.take_while(move |(id, _)| *id.short() == short).map(|(_, node)| node)
+}
+
 impl Investigation {
     /// Creates an investigation without nodes.
     pub fn new(meta: Meta) -> Self {
@@ -129,7 +134,6 @@ impl Investigation {
             attachments: Arc::default(),
             unreadable: Arc::default(),
             by_hand: Arc::default(),
-            shown_whole: Arc::default(),
         }
     }
 
@@ -275,9 +279,8 @@ impl Investigation {
     /// Returns an error if there is no such node, or if there are several.
     pub fn find(&self, text: &str) -> Result<&Arc<Node>, NotFound<'_>> {
         let short = text.split_once('-').map_or(text, |(short, _)| short);
-        let first = NodeId::from(short.parse::<ShortId>().map_err(|_| NotFound::Unknown)?);
-        let of_short = self.nodes.range(&first..).take_while(|(id, _)| id.short() == first.short());
-        let mut found = of_short.map(|(_, node)| node).filter(|node| node.id.whole().starts_with(text));
+        let short = short.parse().map_err(|_| NotFound::Unknown)?;
+        let mut found = of_short(&self.nodes, short).filter(|node| node.id.whole().starts_with(text));
         match (found.next(), found.next()) {
             (None, _) => Err(NotFound::Unknown),
             (Some(one), None) => Ok(one),
@@ -289,24 +292,28 @@ impl Investigation {
 
     /// Sets which ids are shown whole: those of nodes that share their short id, wherever they are named.
     pub fn with_shown_ids(mut self) -> Self {
-        let is_shared = |[one, other]: &[&NodeId; 2]| one.short() == other.short();
-        let all: BTreeSet<&NodeId> = self.nodes.keys().chain(self.withdrawn.keys()).collect();
-        let pairs = all.iter().zip(all.iter().skip(1)).map(|(one, other)| [*one, *other]);
-        let mut whole: BTreeSet<NodeId> = pairs.filter(is_shared).flatten().cloned().collect();
+        let pairs = self.nodes.keys().zip(self.nodes.keys().skip(1));
+        let shared = pairs.filter(|(one, other)| one.short() == other.short());
         // A withdrawn proposal does not make the short id of a node ambiguous.
-        whole.retain(|id| self.withdrawn.contains_key(id) || self.find(id.short().as_str()).is_err());
+        let withdrawn = self.withdrawn.keys().filter(|id| self.is_shared(id.short()));
+        let whole: BTreeSet<NodeId> =
+            shared.flat_map(|(one, other)| [one, other]).chain(withdrawn).cloned().collect();
         // Nodes of an earlier state may be shown as they were then.
-        let is_shown = |id: &NodeId| id.as_str() == id.whole() && !id.is_short();
-        if !whole.is_empty() || self.nodes.keys().chain(self.withdrawn.keys()).any(is_shown) {
+        if !whole.is_empty() || self.nodes.keys().chain(self.withdrawn.keys()).any(NodeId::is_shown_whole) {
             self.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
         }
-        self.shown_whole = Arc::new(whole);
         self
     }
 
-    /// Returns the ids that are shown whole.
-    pub fn shown_whole(&self) -> &BTreeSet<NodeId> {
-        &self.shown_whole
+    /// Shows an id that was read from a file as this investigation does.
+    pub fn show_id(&self, id: &mut NodeId) {
+        let node = self.nodes.get(id).or_else(|| self.withdrawn.get(id));
+        id.show_whole(node.is_some_and(|node| node.id.is_shown_whole()));
+    }
+
+    /// Returns whether several nodes have this short id, withdrawn ones included.
+    fn is_shared(&self, short: &ShortId) -> bool {
+        of_short(&self.nodes, short.clone()).chain(of_short(&self.withdrawn, short.clone())).nth(1).is_some()
     }
 
     fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
@@ -449,23 +456,9 @@ impl Investigation {
                 }
             }
         }
-        let written = changes.iter().filter_map(|change| match change {
-            Change::Node(node) => Some(node.id.short()),
-            _ => None,
-        });
-        if written.into_iter().any(|id| next.having(id).nth(1).is_some()) {
-            next.with_shown_ids()
-        } else {
-            next
-        }
-    }
-
-    /// Returns the nodes with this short id, and the withdrawn ones.
-    fn having<'i>(&'i self, short: &'i ShortId) -> impl Iterator<Item = &'i Arc<Node>> {
-        let of = move |nodes: &'i BTreeMap<NodeId, Arc<Node>>| {
-            nodes.range(NodeId::from(short.clone())..).take_while(move |(id, _)| id.short() == short)
-        };
-        of(&self.nodes).chain(of(&self.withdrawn)).map(|(_, node)| node)
+        let is_shared =
+            |change: &Change| matches!(change, Change::Node(node) if next.is_shared(node.id.short()));
+        if changes.iter().any(is_shared) { next.with_shown_ids() } else { next }
     }
 
     fn misplaced(&self, node: &Node) -> Option<String> {

@@ -221,7 +221,7 @@ impl<'r> ArgumentReader<'r> {
             named: nodes
                 .iter()
                 .enumerate()
-                .flat_map(|(at, node)| [node.card.id.as_str(), node.card.id.whole()].map(|id| (id, at)))
+                .flat_map(|(at, node)| node.card.id.names().map(|name| (name, at)))
                 .collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
