@@ -666,8 +666,11 @@ impl Store {
             .collect();
         let (commits, confirmed) = writer.commit(before.head, &texts, tag.as_ref(), |head| {
             after.head = head;
-            if !(before.faults.is_empty() && before.edits.is_empty()) {
-                // This commit may fix earlier faults and replace what was edited by hand, so reread the state.
+            // This commit may fix earlier faults or replace a conclusion or terms edited by hand, so reread the state.
+            let is_end = |change: &Change| {
+                matches!(change, Change::Meta(_) | Change::Concluded(_) | Change::Reopened(_))
+            };
+            if !before.faults.is_empty() || !before.edits.is_empty() && changes.iter().any(is_end) {
                 let branch = before.branch.clone();
                 after = read::snapshot(writer.git(), &before.path, head, branch, Some(before))?;
             }

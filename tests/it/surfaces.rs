@@ -405,12 +405,26 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     assert_verdicts(&mut session, CONFIRMED, NOT_CHECKED);
     edit_findings(&sandbox, &folder, "R3.A1a");
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
-    // A new confirmation by a call counts.
-    session
-        .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "To look again."}));
+    // A new confirmation by a call counts, and so does an old one that is given again.
+    let reclassify = |id: &str, state: &str| {
+        let agent = format!("agent-{id}");
+        json!({"nodeId": id, "newState": state, "reason": "To look again.", "agentId": agent})
+    };
+    let is_confirmed = |session: &mut Session<'_>| {
+        let status = session.ok("tot_status", json!({}))["answers"].to_string();
+        status.contains("R2.A1 FOUND (confirmed by another agent")
+    };
+    session.ok("tot_reclassify", reclassify("R2.A2", "EXPLORE"));
     session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
-    let status = session.ok("tot_status", json!({}));
-    assert!(status["answers"].to_string().contains("R2.A1 FOUND (confirmed by another agent"), "{status}");
+    assert!(is_confirmed(&mut session));
+    edit(&folder, "nodes/R3/R3.A1a.yaml", "Another text altogether.", "Yet another.");
+    sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+    assert!(!is_confirmed(&mut session));
+    sandbox.sleep(60);
+    for state in ["EXPLORE", "VERIFY"] {
+        session.ok("tot_reclassify", reclassify("R3.A1b", state));
+    }
+    assert!(is_confirmed(&mut session));
 }
 
 #[test]

@@ -437,7 +437,10 @@ impl Investigation {
         for change in changes {
             match change {
                 Change::Meta(meta) => next.meta = Arc::clone(meta),
-                Change::Node(node) => next.place(Arc::clone(node)),
+                Change::Node(node) => {
+                    next.confirm_again(node);
+                    next.place(Arc::clone(node));
+                }
                 Change::NodeRemoved(id) => next.remove(id),
                 Change::Concluded(conclusion) | Change::Reopened(conclusion) => {
                     next.conclusion = Some(Arc::clone(conclusion));
@@ -459,6 +462,19 @@ impl Investigation {
         let is_shared =
             |change: &Change| matches!(change, Change::Node(node) if next.is_shared(node.id.short()));
         if changes.iter().any(is_shared) { next.with_shown_ids() } else { next }
+    }
+
+    /// Ends what a manual commit did to the confirmation by this node, if its state has been set again.
+    fn confirm_again(&mut self, node: &Node) {
+        let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
+        let Some(parent) = &node.parent else { return };
+        let before = self.by_hand.confirmed_before.get(parent);
+        if before.is_some_and(|before| before.contains(&node.id))
+            && self.node(&node.id).is_none_or(|then| since(then) != since(node))
+        {
+            let all = &mut Arc::make_mut(&mut self.by_hand).confirmed_before;
+            all.entry(parent.clone()).or_default().remove(&node.id);
+        }
     }
 
     fn misplaced(&self, node: &Node) -> Option<String> {
