@@ -1,24 +1,26 @@
-//! `tot merge --resolve`: resolves git's merge conflicts node by node.
+//! `tot merge --resolve`: resolves git's merge conflicts node by node. `tot merge-file`: git's merge driver, which prevents most of
+//! them.
 
-use std::path::Path;
+use std::fs;
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_fields;
-use super::{CommandError, CommandResult, say};
+use super::{CommandResult, say};
 use crate::base::world::World;
-use crate::merge::MergeDecision;
+use crate::merge::{self, MergeDecision};
 use crate::service::remote::GitProgram;
-use crate::service::sync::{self, SyncError};
-use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
+use crate::service::sync;
+use crate::store::git::FILE_MAX;
 use crate::text::one_line;
 
 /// Resolve git's merge conflicts node by node.
 ///
-/// `tot sync` merges automatically; this command is for a merge made with git. A merge in progress is aborted and repeated node
-/// by node. If conflict markers were committed, both sides are merged in a new commit.
+/// `tot sync` merges automatically; this command is for a merge, rebase or cherry-pick made with git that has stopped at a
+/// conflict. It resolves the conflicts and finishes what git began. What you have resolved and added stays as it is.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct MergeArguments {
@@ -31,19 +33,37 @@ pub(super) struct MergeArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  git pull; tot merge --resolve     in an investigation's folder, after git reported CONFLICT
-  tot merge --resolve -i 0196       after `tot check` reported conflict markers";
+  git pull; tot merge --resolve                 in an investigation's folder, after git reported CONFLICT
+  git cherry-pick topic; tot merge --resolve    the same";
+
+/// Merge a node or conclusion for git, which calls this as the merge driver `tot`.
+#[derive(Args)]
+#[command(after_long_help = FILE_EXAMPLES)]
+pub(super) struct MergeFileArguments {
+    /// File with the version of the common ancestor; empty if there is none
+    base: PathBuf,
+    /// File with our version; the result is written to it
+    ours: PathBuf,
+    /// File with their version
+    theirs: PathBuf,
+    /// Path of the file in the repository
+    path: String,
+}
+
+const FILE_EXAMPLES: &str = "\
+Examples:
+  tot merge-file base.yaml ours.yaml theirs.yaml nodes/R2/R2.A1-k3f9q2.yaml";
 
 /// The JSON output of `tot merge`.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeDocument {
-    /// The merge commit. Absent if there was nothing to do.
+    /// The commit at HEAD afterwards. Absent if there was nothing to do.
     commit: Option<String>,
-    /// The files whose committed version had conflict markers.
+    /// The files that were in conflict.
     files: Vec<String>,
     decisions: Vec<MergeDecision>,
-    /// The branch that keeps the work tree as it was during the aborted merge.
+    /// The branch that keeps the work tree as it was before.
     kept: Option<String>,
 }
 
@@ -52,64 +72,61 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     let path = place.folder()?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = MergeDocument::default();
-    // Checked first: if the merge is impossible, the user's work tree stays unchanged.
-    let stopped = place.store.stopped_merge(&path).map_err(|error| match error.kind {
-        StoreErrorKind::Conflicts(_) => {
-            format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
+    let mut said = None;
+    for round in 0.. {
+        let found = place.store.resolve(&path)?;
+        if !found.files.is_empty() {
+            if document.kept.is_none() {
+                let message = "Save the conflicts that tot merge --resolve resolves";
+                let work = git.commit_work(&path, &found.heads, message)?;
+                document.kept = Some(sync::keep(&git, &World::Machine, &path, work)?);
+            }
+            git.stage(&path, &found.files)?;
         }
-        _ => CommandError::from(error),
-    })?;
-    if !stopped.is_empty() {
-        let message = "Save a manual merge that tot merge --resolve redoes";
-        let work = git.commit_work(&path, &stopped, message)?;
-        let kept = sync::keep(&git, &World::Machine, &path, work)?;
-        merge_by_node(&place.store, &git, &path, &stopped, &mut document)
-            .map_err(|error| format!("{error}. {}", saved_in(&kept)))?;
-        document.kept = Some(kept);
+        // A rebase may stop at each of its commits, or where the user asked for it.
+        let command = found.in_progress.filter(|_| round == 0 || !found.files.is_empty());
+        document.files.extend(found.files.into_iter().map(|(file, _)| file));
+        document.decisions.extend(found.decisions);
+        let Some(command) = command else { break };
+        said = git.go_on(&path, command)?;
+        document.commit = place.store.head(&path)?.map(|head| head.to_string());
     }
-    if let Some(Resolved { commit, files, decisions }) = place.store.resolve(&path, World::Machine.now()?)? {
-        document.commit = Some(commit.to_string());
-        document.files = files;
-        document.decisions.extend(decisions);
+    if let Some(said) = said {
+        return Err(said.into());
     }
     if arguments.common.json {
         return say_fields(&document);
     }
     let mut text = match &document.commit {
         Some(commit) => format!("Merged in {commit:.10}\n"),
-        None => "Nothing to resolve.\n".to_owned(),
+        None if document.files.is_empty() => "Nothing to resolve.\n".to_owned(),
+        None => format!("Resolved {}\n", document.files.join(", ")),
     };
     for decision in &document.decisions {
         text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
     }
     if let Some(kept) = &document.kept {
-        text.push_str(&format!("{}\n", saved_in(kept)));
+        text.push_str(&format!("The conflicts are saved on branch {kept}\n"));
     }
     say(&text)
 }
 
-/// Aborts the merge in progress and merges node by node.
-fn merge_by_node(
-    store: &Store,
-    git: &GitProgram,
-    path: &Path,
-    stopped: &[CommitId],
-    document: &mut MergeDocument,
-) -> Result<(), SyncError> {
-    git.abort_merge(path)?;
-    for theirs in stopped {
-        match store.join(path, *theirs)? {
-            Joined::Unchanged => {}
-            Joined::FastForwarded { to, .. } => document.commit = Some(to.to_string()),
-            Joined::Merged { commit, decisions } => {
-                document.commit = Some(commit.to_string());
-                document.decisions.extend(decisions);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn saved_in(branch: &str) -> String {
-    format!("The manual merge is saved on branch {branch}")
+/// Merges a file for git. If this fails, git merges it by line: the driver says so.
+pub(super) fn run_file(arguments: &MergeFileArguments) -> CommandResult {
+    let MergeFileArguments { base, ours, theirs, path } = arguments;
+    let failed = |action: &str, file: &PathBuf, error| format!("cannot {action} {}: {error}", file.display());
+    let read = |file: &PathBuf| match fs::metadata(file) {
+        Ok(about) if about.len() > FILE_MAX => Err(format!("{path} is too large to be merged by node")),
+        _ => fs::read(file).map_err(|error| failed("read", file, error)),
+    };
+    let versions = [read(base)?, read(ours)?, read(theirs)?];
+    let merged = merge::merge_file(path, versions)
+        .map_err(|conflicts| conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+    // In one step, so that our version is still complete if this fails.
+    let aside = ours.with_added_extension("tot");
+    let written = fs::write(&aside, merged).and_then(|()| fs::rename(&aside, ours));
+    Ok(written.map_err(|error| {
+        let _ = fs::remove_file(&aside);
+        failed("write", ours, error)
+    })?)
 }

@@ -112,6 +112,8 @@ enum TotCommand {
     Log(log::LogArguments),
     #[command(hide = true)]
     Merge(merge::MergeArguments),
+    #[command(hide = true)]
+    MergeFile(merge::MergeFileArguments),
     /// Run the MCP server, as the command tot-mcp does
     Mcp(serving::McpArguments),
     Next(next::NextArguments),
@@ -202,6 +204,7 @@ fn run(command: TotCommand) -> ExitResult {
         TotCommand::List(arguments) => done(list::run(&arguments)),
         TotCommand::Log(arguments) => done(log::run(&arguments)),
         TotCommand::Merge(arguments) => done(merge::run(&arguments)),
+        TotCommand::MergeFile(arguments) => done(merge::run_file(&arguments)),
         TotCommand::Mcp(arguments) => done(serving::run(arguments)),
         TotCommand::Next(arguments) => next::run(&arguments),
         TotCommand::Object(arguments) => done(comment::object(&arguments)),

@@ -176,5 +176,6 @@ fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> R
         true => remote::RemotePlace::own("main"),
         false => remote::RemotePlace::in_hub(&add.prefix, id),
     };
+    store.configure(path)?;
     Ok(git.add_remote(path, branch, &add.name, &add.url, &place)?)
 }

@@ -36,7 +36,6 @@ use super::{StoreError, snapshot::trailers};
 use crate::domain::{Caller, Person};
 use crate::format::layout::{self, FileRole};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
-use crate::merge::markers;
 use crate::yaml::YamlError;
 
 /// The key of the trailer.
@@ -254,9 +253,7 @@ fn merged_by_hand(
         let now = now.map(|blob| join::content(git, &contents, blob)).transpose()?.and_then(text);
         let then = files.get(&path).map(|(blob, _)| join::content(git, &contents, *blob));
         let then = then.transpose()?.and_then(text);
-        // Markers are replaced by the merge of the parents.
-        let is_marked = now.as_deref().is_some_and(|text| markers::sides(text).is_some());
-        if !is_marked && !is_same(&path, then.as_deref(), now.as_deref()) {
+        if !is_same(&path, then.as_deref(), now.as_deref()) {
             by_hand.push(path);
         }
     }

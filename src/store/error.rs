@@ -46,10 +46,6 @@ pub enum StoreErrorKind {
     UnsafeName,
     /// The total size of the files in an incoming commit exceeds the limit.
     CheckoutTooLarge,
-    /// Committed files have conflict markers that cannot be resolved automatically.
-    Unresolved,
-    /// Committed files have conflict markers, and the other commit has changed the same files.
-    Marked,
     /// Both sides have changed the listed files in ways that cannot be merged automatically.
     Conflicts(Vec<String>),
     /// The folder is not a repository.
@@ -115,10 +111,6 @@ impl StoreErrorKind {
                  --unshallow` fetches the rest of the history"
             }
             StoreErrorKind::OtherInvestigation => "Check the address and the branch",
-            StoreErrorKind::Unresolved => "Fix the file by hand and commit it",
-            StoreErrorKind::Marked => {
-                "Merge both sides of the markers with `tot merge --resolve`, then try again"
-            }
             StoreErrorKind::AlreadyExists => "Choose another name, or remove it first",
             StoreErrorKind::InvalidPath => "Use plain names with '/' between them",
             StoreErrorKind::PathConflict => "Rename one of the two with git",

@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
-use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read, resolve};
+use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read};
 use crate::format::layout;
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
@@ -42,9 +42,18 @@ pub enum Joined {
     },
 }
 
-/// Instructions for completing a manual merge.
-pub const BY_HAND: &str = "Fix these files and commit everything with `git commit -a`; `tot merge --resolve` then merges \
-                           the files that still have conflict markers";
+/// What becomes of the files in conflict of a stopped git command.
+#[derive(Debug, Default)]
+pub struct Resolution {
+    /// The git command that has stopped, such as `rebase`.
+    pub in_progress: Option<&'static str>,
+    /// The commits that a stopped `git merge` is merging.
+    pub heads: Vec<CommitId>,
+    /// The content of each file, and whether it is executable. `None` if the file is removed.
+    pub files: Vec<(String, Option<(Vec<u8>, bool)>)>,
+    /// The decisions made by the merge.
+    pub decisions: Vec<MergeDecision>,
+}
 
 /// Creates an error for two commits with conflicting changes.
 fn both_changed(path: &Path, theirs: CommitId, conflicts: &[Conflict]) -> StoreError {
@@ -52,15 +61,18 @@ fn both_changed(path: &Path, theirs: CommitId, conflicts: &[Conflict]) -> StoreE
     let message = format!("{path} and the commit {theirs} can't be merged: {conflicting}");
     let files = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     StoreError::new(StoreErrorKind::Conflicts(files), message)
-        .hinting(format!("Merge it by hand: `git -C {path} merge {theirs}`. {BY_HAND}"))
+        .hinting(format!(
+            "Merge it by hand: `git -C {path} merge {theirs}`. Fix these files, `git add` them, and finish with `tot merge \
+             --resolve`"
+        ))
 }
 
-pub(super) fn list(conflicts: &[Conflict]) -> String {
+fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The blob and kind of each file in a tree, by path.
-pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
+type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
 /// The contents of files that are not stored as objects, by blob id.
 pub(super) type BlobContents = HashMap<BlobId, Vec<u8>>;
@@ -100,8 +112,7 @@ impl Store {
     /// Returns an error if git or the file system fails, if the commits cannot be merged, or if a merge or similar
     /// operation is in progress. HEAD does not move in these cases.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
-        self.refuse_read_only()?;
-        let git = self.open(path)?;
+        let git = self.open_to_write(path)?;
         for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
             let before = self.load_from(&git, path, writer.head.clone())?;
@@ -135,25 +146,43 @@ impl Store {
         Err(StoreError::busy(path))
     }
 
-    /// Returns the commits that a stopped `git merge` was merging, provided that [`Store::join`] could merge them once
-    /// git's merge is aborted. The list is empty if no merge is in progress. Writes nothing.
+    /// Merges the files that git has left in conflict, node by node, and writes nothing. A file that a person has resolved
+    /// and added to git's index is in conflict no more.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Store::join`].
-    pub fn stopped_merge(&self, path: &Path) -> Result<Vec<CommitId>, StoreError> {
+    /// Returns an error if a file in conflict can't be merged, or if git or the file system fails.
+    pub fn resolve(&self, path: &Path) -> Result<Resolution, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
-        let stopped = git.stopped_merge()?;
-        if !stopped.is_empty() {
-            let before = self.load_from(&git, path, git.head()?)?;
-            for theirs in &stopped {
-                if git.descent(*theirs, before.head)? != Descent::Yes {
-                    self.plan(&git, &before, *theirs)?;
-                }
-            }
+        let before = self.load_from(&git, path, git.head()?)?;
+        let (in_progress, heads) = (git.in_progress(), git.merged_heads());
+        let [mut tree, base, ours, theirs] = git.stages()?;
+        let mut paths: BTreeSet<String> =
+            base.keys().chain(ours.keys()).chain(theirs.keys()).cloned().collect();
+        if paths.is_empty() {
+            return Ok(Resolution { in_progress, ..Resolution::default() });
         }
-        Ok(stopped)
+        let merged = merge_flat(&git, &BlobContents::new(), &base, [&ours, &theirs])?;
+        let (merged, mut contents, decisions) = merged.map_err(|conflicts| {
+            let message =
+                format!("{} has conflicts that only you can resolve: {}", path.display(), list(&conflicts));
+            let files = conflicts.into_iter().map(|conflict| conflict.path).collect();
+            StoreError::new(StoreErrorKind::Conflicts(files), message)
+                .hinting("Fix these files, `git add` them, and run `tot merge --resolve` again")
+        })?;
+        paths.extend(merged.keys().cloned());
+        tree.extend(merged);
+        if paths.contains(layout::README) {
+            let theirs = heads.first().copied().unwrap_or(before.head);
+            render_page(&git, [before.head, theirs], &mut tree, &mut contents, &before)?;
+        }
+        let file = |path: String| {
+            let Some((blob, kind)) = tree.get(&path).copied() else { return Ok((path, None)) };
+            Ok((path, Some((content(&git, &contents, blob)?, kind == FileKind::Executable))))
+        };
+        let files = paths.into_iter().map(file).collect::<Result<_, StoreError>>()?;
+        Ok(Resolution { in_progress, heads, files, decisions })
     }
 
     /// Plans a merge. Returns `None` if a fast-forward suffices.
@@ -181,19 +210,7 @@ impl Store {
         let (mut after, mut contents, decisions) =
             match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat])? {
                 Ok(merged) => merged,
-                Err(conflicts) => {
-                    let mut files: Vec<String> =
-                        resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
-                    files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
-                    if files.is_empty() {
-                        return Err(both_changed(path, theirs, &conflicts));
-                    }
-                    let (path, files) = (path.display(), files.join(", "));
-                    let message = format!(
-                        "{path} has conflict markers in committed files that commit {theirs} changed: {files}"
-                    );
-                    return Err(StoreError::new(StoreErrorKind::Marked, message));
-                }
+                Err(conflicts) => return Err(both_changed(path, theirs, &conflicts)),
             };
         if [&ours_flat, &theirs_flat].iter().any(|flat| flat.contains_key(layout::CONCLUSION)) {
             let mut heads = [ours, theirs];
@@ -253,13 +270,13 @@ fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     ids.map(|id| id.chars().take(10).collect())
 }
 
-pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
+fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
 /// Merges several merge bases into one tree. If they conflict, uses their own merge base instead. Adds contents that
 /// are not stored as objects to `kept`.
-pub(super) fn common(
+fn common(
     git: &Git,
     commits: &[CommitId],
     depth: usize,
@@ -303,7 +320,7 @@ pub(super) fn merge_commits(
 }
 
 /// Merges two trees against their base.
-pub(super) fn merge_flat(
+fn merge_flat(
     git: &Git,
     kept: &BlobContents,
     base: &Flat,
@@ -390,7 +407,7 @@ fn is_unfit<const N: usize>(
 
 /// Regenerates the README for the merge of two commits, given in parent order. Leaves a README edited by the user
 /// alone.
-pub(super) fn render_page(
+fn render_page(
     git: &Git,
     heads: [CommitId; 2],
     tree: &mut Flat,

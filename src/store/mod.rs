@@ -35,7 +35,6 @@ mod limits;
 pub mod list;
 mod moved;
 mod read;
-mod resolve;
 mod sign_off;
 pub mod snapshot;
 mod sweep;
@@ -53,14 +52,13 @@ pub use checksum::{CHECKSUM, Checksum, ManualEdit};
 pub use edited::FalseNames;
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
-pub use git::{CommitId, Durability, Left, LostChain, WorkTree};
+pub use git::{CommitId, Durability, Left, LostChain, MERGE_DRIVER, WorkTree};
 use git::{CommitText, Descent, Git, GitOptions, GitWriter, Head, TagText};
-pub use join::{BY_HAND, Joined, LeftOut};
+pub use join::{Joined, LeftOut, Resolution};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 use moved::KnownRepository;
 pub use moved::Moved;
-pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
 pub use snapshot::{CommittedList, Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
@@ -297,11 +295,7 @@ impl Store {
         path: &Path,
         decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
     ) -> Result<Transacted<T>, E> {
-        self.refuse_read_only()?;
-        let git = self.open(path)?;
-        if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
-            sweep::objects(git.path());
-        }
+        let git = self.open_to_write(path)?;
         for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
             let before = self.load_from(&git, path, writer.head.clone())?;
@@ -692,11 +686,47 @@ impl Store {
         self.open(path)?.refuse_in_progress()
     }
 
+    /// Writes the settings with which plain git commands merge by node and keep tags, unless the repository has them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git's configuration can't be read or written.
+    pub fn configure(&self, path: &Path) -> Result<(), StoreError> {
+        self.refuse_read_only()?;
+        self.open(path)?.configure().map_err(io_error("configure", path))
+    }
+
+    /// Returns whether a plain git command merges by node there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no commit, or if git fails.
+    pub fn merges_by_node(&self, path: &Path) -> Result<bool, StoreError> {
+        let git = self.open(path)?;
+        let named = git.blob_at(self.load(path)?.head, layout::ATTRIBUTES)?;
+        let named = named.map(|blob| git.read(blob, read::FILE_MAX)).transpose()?.unwrap_or_default();
+        let is_named = |line: &str| String::from_utf8_lossy(&named).lines().any(|own| own.trim() == line);
+        Ok(git.is_configured() && layout::ATTRIBUTES_TEXT.lines().all(is_named))
+    }
+
     fn refuse_read_only(&self) -> Result<(), StoreError> {
         match self.read_only {
             true => Err(StoreError::new(StoreErrorKind::ReadOnly, "this store is read-only".to_owned())),
             false => Ok(()),
         }
+    }
+
+    /// Opens a repository to write to it. The first time, removes abandoned files and writes the settings that are missing, as
+    /// in a clone made with plain git.
+    fn open_to_write(&self, path: &Path) -> Result<Git, StoreError> {
+        self.refuse_read_only()?;
+        let git = self.open(path)?;
+        if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
+            sweep::objects(git.path());
+            // Calls don't need the settings. `tot setup --check` says if they are missing.
+            let _ = git.configure();
+        }
+        Ok(git)
     }
 
     fn open(&self, path: &Path) -> Result<Git, StoreError> {

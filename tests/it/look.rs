@@ -29,7 +29,7 @@ fn shorten(value: &mut Value) {
 }
 
 /// The commands that print no JSON.
-const WITHOUT_JSON: [&str; 5] = ["export", "report", "setup", "demo", "util"];
+const WITHOUT_JSON: [&str; 6] = ["export", "report", "setup", "demo", "merge-file", "util"];
 
 #[test]
 fn each_command_prints_one_document() {

@@ -184,6 +184,14 @@ impl Sandbox {
     }
 }
 
+/// Puts the programs under test on the PATH of a command, as git needs for its merge driver.
+pub fn with_tot(command: &mut Command) -> &mut Command {
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path =
+        [Path::new(TOT).parent().unwrap().to_owned()].into_iter().chain(std::env::split_paths(&others));
+    command.env("PATH", std::env::join_paths(path).unwrap())
+}
+
 /// Waits until the condition is true: much longer than anything takes, even on a busy machine.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();

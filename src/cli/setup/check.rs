@@ -10,6 +10,7 @@ use crate::cli::place::{Location, RootArgument};
 use crate::cli::print::{say, say_fields};
 use crate::cli::programs::{self, greet, on_path};
 use crate::cli::{CommandError, ExitResult, is_person, passed, setup};
+use crate::format::layout::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
 
@@ -53,12 +54,13 @@ pub(super) fn run(root_option: &RootArgument, is_json: bool) -> ExitResult {
     let mut checks = git();
     checks.push(server());
     checks.extend(clients());
-    checks.push(match root_option.place() {
-        Ok(place) => root(&place),
+    match root_option.place() {
+        Ok(place) => checks.extend([Some(root(&place)), merging(&place)].into_iter().flatten()),
         Err(error) => {
-            SetupCheck::wrong("root", error.to_string(), "Name another with --root DIR or TOT_ROOT.")
+            let advice = "Name another with --root DIR or TOT_ROOT.";
+            checks.push(SetupCheck::wrong("root", error.to_string(), advice));
         }
-    });
+    }
     match is_json {
         true => say_fields(&json!({"checks": checks}))?,
         false => say(&checks.iter().map(line).collect::<String>())?,
@@ -230,6 +232,24 @@ fn root(place: &Location) -> SetupCheck {
             "tot check says why.",
         ),
     }
+}
+
+/// Checks that plain git commands merge by node: that git finds this program, and that each investigation names it.
+fn merging(place: &Location) -> Option<SetupCheck> {
+    let folders = place.store.folders();
+    let by_line = folders.iter().filter(|folder| matches!(place.store.merges_by_node(folder), Ok(false)));
+    let by_line: Vec<String> = by_line.map(|folder| folder.display().to_string()).collect();
+    if !by_line.is_empty() {
+        let attributes = ATTRIBUTES_TEXT.lines().skip(1).collect::<Vec<_>>().join("` and `");
+        let advice = format!(
+            "`tot sync` sets git up; `{ATTRIBUTES}` there needs the lines `{attributes}`. Until then, git merges by line, and \
+             `tot merge --resolve` helps with conflicts."
+        );
+        return Some(SetupCheck::note("merge", format!("no merge driver in {}", by_line.join(", ")), advice));
+    }
+    let advice = "Add its folder to PATH. Until then, git merges by line.";
+    let is_missing = !folders.is_empty() && on_path("tot").is_none();
+    is_missing.then(|| SetupCheck::note("merge", "tot is not on PATH, where git looks for it", advice))
 }
 
 #[cfg(test)]

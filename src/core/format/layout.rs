@@ -50,10 +50,11 @@ pub const META: &str = "investigation.yaml";
 pub const RULESET: &str = "ruleset.yaml";
 /// The conclusion file.
 pub const CONCLUSION: &str = "conclusion.yaml";
-/// The file that makes git preserve line endings, regardless of `core.autocrlf`.
+/// The file that makes git preserve line endings, regardless of `core.autocrlf`, and names the merge driver of nodes and
+/// conclusions. Only a clone's own configuration says what the driver runs. Without it, git merges by line.
 pub const ATTRIBUTES: &str = ".gitattributes";
 /// The content of [`ATTRIBUTES`].
-pub const ATTRIBUTES_TEXT: &str = "* -text\n";
+pub const ATTRIBUTES_TEXT: &str = "* -text\nnodes/** merge=tot\n/conclusion.yaml merge=tot\n";
 /// The page shown by git forges; see [`super::readme`].
 pub const README: &str = "README.md";
 /// The list of nodes whose text is not published, written by a person. Optional.

@@ -12,11 +12,10 @@ mod subject;
 mod trailers;
 
 use crate::domain::{Caller, Code, Diagnostic, Event, Investigation, Meta};
-use crate::format::layout::{self, FileRole};
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten, visible};
 use body::{body, unfiled_warnings};
-use subject::{listed, subject};
+use subject::subject;
 use trailers::{caller_trailers, trailer, trailers};
 
 /// The maximum length of a subject in characters. A longer subject states the number of nodes instead of naming all of
@@ -68,20 +67,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
 /// Returns the message for a merge of two commits, with a line for each decision. `parents` contains the short ids of
 /// the commits.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
-    with_decisions(format!("Merge {} and {}\n", parents[0], parents[1]), decisions)
-}
-
-/// Returns the message for a commit that resolves the conflict markers in the given files, with a line for each
-/// decision.
-pub fn resolved(files: &[String], decisions: &[String]) -> String {
-    let name = |path: &String| match layout::file_role(path) {
-        FileRole::Node(id) => id.to_string(),
-        _ => path.clone(),
-    };
-    with_decisions(listed("Resolve the conflict in", files.iter().map(name)) + "\n", decisions)
-}
-
-fn with_decisions(mut message: String, decisions: &[String]) -> String {
+    let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
     message.push_str(if decisions.is_empty() { "" } else { "\n" });
     decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
     message

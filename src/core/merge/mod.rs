@@ -12,11 +12,12 @@
 //! - The result is the same from either side, and the result of merging several trees is the same in any order.
 //! - No text of a call is lost.
 //! - If anything can't be decided, the whole merge is refused and all conflicts are listed.
+//! - Each file is merged on its own, so git's merge driver, which sees one file, makes the same of it: [`merge_file`]. Only
+//!   attachments of one name need the others, and a node that was removed by hand stays while it has children.
 //! - The merge applies no ruleset. Missing steps and violations are detected when the merged tree is next read, as
 //!   after any commit.
 
 mod end;
-pub mod markers;
 mod node;
 mod order;
 #[cfg(test)]
@@ -168,6 +169,9 @@ pub enum ConflictReason {
     /// Both sides changed the file, and it can't be parsed.
     #[error("both sides have changed it, and it can't be read: {0}")]
     Unreadable(String),
+    /// One side removed a result or a change of a node that the other side changed, as `git revert` does.
+    #[error("one side has removed a result or a change")]
+    Removed,
     /// The merged file can't be written.
     #[error("{0}")]
     Unwritable(#[from] YamlError),
@@ -271,6 +275,34 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     decisions.sort();
     decisions.dedup();
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
+}
+
+/// Merges the base, ours and theirs of one file, as git asks a merge driver to do. An empty base is a file that both sides added.
+///
+/// # Errors
+///
+/// Returns why the file can't be merged alone, such as two attachments of one name, which become two files.
+pub fn merge_file(path: &str, versions: [Vec<u8>; 3]) -> Result<Vec<u8>, Vec<Conflict>> {
+    let tree = |text: &Vec<u8>| FileMap::from([(path.to_owned(), text.clone())]);
+    let refused = |reason| Err(vec![Conflict { path: path.to_owned(), reason }]);
+    let [base, ours, theirs] = versions.each_ref().map(tree);
+    let base = if versions[0].is_empty() { FileMap::new() } else { base };
+    let mut merged = merge(&Trees { base, ours, theirs })?;
+    // A merge keeps everything, but whoever reverts a commit wants to remove something.
+    if let FileRole::Node(id) = layout::file_role(path) {
+        let entries = versions.map(|text| {
+            let node = std::str::from_utf8(&text).ok().and_then(|text| node_of(text, &id).ok());
+            let results = node.iter().flat_map(Node::results);
+            results.map(|it| 1 + it.reclassified.len() + it.amended.len()).sum::<usize>()
+        });
+        if entries[1..].iter().any(|side| *side < entries[0]) {
+            return refused(ConflictReason::Removed);
+        }
+    }
+    match merged.files.remove(path) {
+        Some(text) if merged.files.is_empty() => Ok(text),
+        _ => refused(ConflictReason::BothChanged),
+    }
 }
 
 /// A node in base, ours and theirs.

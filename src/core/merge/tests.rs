@@ -194,6 +194,17 @@ fn merged(
     let from_there = merge(&trees(base, theirs, ours));
     assert_eq!(from_here, from_there, "it depends on the side");
     let mut merged = from_here?;
+    // Git's merge driver, which sees one file at a time, makes the same.
+    for (path, text) in &merged.files {
+        let [base, ours, theirs] =
+            [&given.base, &given.ours, &given.theirs].map(|side| side.get(path).cloned());
+        let is_own = matches!(layout::file_role(path), FileRole::Node(_) | FileRole::Conclusion);
+        let (true, Some(ours), Some(theirs)) = (is_own && ours != base && theirs != base, ours, theirs)
+        else {
+            continue;
+        };
+        assert_eq!(&merge_file(path, [base.unwrap_or_default(), ours, theirs]), &Ok(text.clone()), "{path}");
+    }
     for (path, text) in base.files() {
         let is_given = [&given.base, &given.ours, &given.theirs].iter().any(|side| side.contains_key(&path));
         if !is_given {
@@ -221,7 +232,12 @@ fn joined_from(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeF
     let mut tree = TreeFiles::default();
     tree.nodes
         .extend(ids.into_iter().filter(|id| !is_touched(id)).map(|id| (id.clone(), base.nodes[id].clone())));
+    let alone = touched.values().map(|versions| node::join(versions.clone(), false).and_then(|it| it.0));
+    let alone: BTreeMap<_, _> = alone.flatten().map(|node| (node.id.clone(), node)).collect();
     let joined = join_nodes(touched);
+    let together: BTreeMap<_, _> =
+        joined.nodes.iter().map(|(node, _)| (node.id.clone(), node.clone())).collect();
+    assert_eq!(together, alone, "git's merge driver, which sees one file at a time, makes something else");
     assert!(joined.conflicts.is_empty(), "{:?}", joined.conflicts);
     tree.nodes.extend(joined.nodes.into_iter().map(|(node, _)| (node.id.clone(), node)));
     tree.comments.extend(all.iter().flat_map(|tree| tree.comments.clone()));
@@ -442,6 +458,38 @@ fn a_confirmation_from_another_clone_covers_the_text_and_the_result_that_its_aut
     };
     assert_eq!(confirmed(|side| side.commit("R2.A2", "FOUND", "The cache is cold.", 9), second), [""; 0]);
     assert_eq!(confirmed(|side| side.commit("R2.A2", "FOUND", "The cache is cold.", 11), second), ["R2.A2"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_merged_alone_is_left_to_git() {
+    let (mut base, path) = (base(), "nodes/R2/R2.A1.yaml");
+    let text = |tree: &TreeFiles| tree.files()[path].clone();
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.amend("R2.A1", "ours", 10);
+    theirs.amend("R2.A1", "theirs", 11);
+    let both = [text(&base), text(&ours), text(&theirs)];
+    let merged = merge_file(path, both.clone()).unwrap();
+    // Both sides have added the file.
+    assert_eq!(merge_file(path, [Vec::new(), both[1].clone(), both[2].clone()]), Ok(merged));
+    let is_refused = |path: &str, versions: [Vec<u8>; 3]| merge_file(path, versions).is_err();
+    let earlier = String::from_utf8(both[0].clone()).unwrap().replace("version: 2", "version: 1");
+    let marked = [b"<<<<<<< HEAD\n", &both[1][..], b"=======\n>>>>>>> x\n"].concat();
+    for wrong in [Vec::new(), earlier.into_bytes(), marked, b"\xff".to_vec(), b"&a [*a]".to_vec()] {
+        for at in usize::from(wrong.is_empty())..3 {
+            let mut versions = both.clone();
+            versions[at].clone_from(&wrong);
+            assert!(is_refused(path, versions), "{at}: {wrong:?}");
+        }
+    }
+    assert!(is_refused("nodes/R2/R2.A2.yaml", both.clone()), "the name of another node");
+    assert!(is_refused("attachments/R2.A1/a.log", both.clone()), "this takes two files");
+    assert!(is_refused("notes.md", both.clone()));
+    // A commit is reverted, after which somebody continued.
+    base.reclassify("R2.A1", "DEAD", "then", 5);
+    let mut ours = base.clone();
+    ours.reclassify("R2.A1", "EXPLORE", "later", 12);
+    let told = merge_file(path, [text(&base), text(&ours), both[0].clone()]).unwrap_err();
+    assert_eq!(told[0].to_string(), format!("{path}: one side has removed a result or a change"));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use crate::domain::Code;
 use crate::format::layout::{self, FileRole};
 use crate::format::withheld_file::is_misnamed;
 use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme, run_file};
-use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::{Fault, HistoryEntry};
@@ -46,7 +45,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
         }
     }
     match subject.text(layout::ATTRIBUTES) {
-        Some(text) if text.lines().any(|line| line.trim() == layout::ATTRIBUTES_TEXT.trim()) => {}
+        Some(text) if text.lines().any(|line| line.trim() == "* -text") => {}
         _ => findings.push(
             Finding::new(Warning, Code::LineEndings, "git may change the line endings of files on checkout.")
                 .at(layout::ATTRIBUTES, None)
@@ -110,12 +109,6 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
             .suggest("Keep your own files outside nodes/, comments/, runs/ and attachments/.");
-    }
-    if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
-        let reason = "It contains git conflict markers, and is left out until they are resolved.";
-        return Finding::new(Error, Code::UnreadableFile, reason)
-            .at(&fault.path, fault.line)
-            .suggest("`tot merge --resolve` merges both sides by node.");
     }
     // The file is readable but has no place in the tree, so the problem is its id or its parent.
     let text = subject.text(&fault.path);

@@ -20,7 +20,7 @@ mod removed;
 mod story;
 mod tree;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -176,14 +176,9 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     finding.in_commit(chain.tip)
 }
 
-/// Returns the history, oldest first. The flag is true for merges and for commits that resolve merge conflicts.
+/// Returns the history, oldest first. The flag is true for merges.
 fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry, bool)> {
-    let mut unreadable: HashSet<&str> = HashSet::new();
-    history.iter().rev().map(move |entry| {
-        let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
-        unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
-        (entry, entry.parents.len() > 1 || is_resolved)
-    })
+    history.iter().rev().map(|entry| (entry, entry.parents.len() > 1))
 }
 
 fn as_text<S: Serializer>(commit: &Option<CommitId>, serializer: S) -> Result<S::Ok, S::Error> {

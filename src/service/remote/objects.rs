@@ -252,7 +252,7 @@ impl GitProgram {
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
 
-    /// Commits all tracked files in the work tree as a merge of HEAD with the given commits, without updating a branch.
+    /// Commits all tracked files in the work tree as a merge of HEAD with the given commits, if any, without updating a branch.
     /// The work tree and the index stay unchanged.
     ///
     /// # Errors
@@ -260,6 +260,8 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn commit_work(&self, repository: &Path, theirs: &[CommitId], message: &str) -> Result<CommitId> {
         let folder = repository.join(".git");
+        // Git starts in the repository, so the path must not be relative.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
         let index = folder.join(format!("tot-index-{}", std::process::id()));
         let made = || -> Result<CommitId> {
             let failed = |source| RemoteError::Io { action: format!("write {}", index.display()), source };
@@ -294,14 +296,60 @@ impl GitProgram {
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Aborts a merge in progress and restores the index and the work tree.
+    /// Writes files to the work tree and to git's index, without a conflict. A file without content is removed. The flag marks
+    /// executable files.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
-    pub fn abort_merge(&self, repository: &Path) -> Result<()> {
-        let call = GitCall { what: "git merge --abort", ..GitCall::default() };
-        self.run(repository, &["merge", "--abort"], call)?.succeeded().map(drop)
+    pub fn stage(&self, repository: &Path, files: &[(String, Option<(Vec<u8>, bool)>)]) -> Result<()> {
+        let with_input = |arguments: &[&str], input: String| {
+            let call = GitCall { input: Some(input.into_bytes()), ..GitCall::default() };
+            self.run(repository, arguments, call)?.succeeded().map(drop)
+        };
+        let (mut removed, mut entries, mut written) = (String::new(), String::new(), String::new());
+        for (path, content) in files {
+            let Some((content, is_executable)) = content else {
+                removed.push_str(&format!("{path}\0"));
+                continue;
+            };
+            let call = GitCall { input: Some(content.clone()), ..GitCall::default() };
+            let id = self.run(repository, &["hash-object", "-w", "--stdin"], call)?.succeeded()?.text();
+            let mode = if *is_executable { "100755" } else { "100644" };
+            entries.push_str(&format!("{mode} {}\t{path}\0", id.trim()));
+            written.push_str(&format!("{path}\0"));
+        }
+        if !removed.is_empty() {
+            let remove = ["--literal-pathspecs", "rm", "--quiet", "--force", "--ignore-unmatch"];
+            let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+            with_input(&[&remove[..], &from].concat(), removed)?;
+        }
+        with_input(&["update-index", "-z", "--index-info"], entries)?;
+        with_input(&["checkout-index", "--quiet", "--force", "--index", "-z", "--stdin"], written)
+    }
+
+    /// Continues a git command that has stopped, such as `rebase`. Returns what git said if it has stopped again or failed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git can't be started.
+    pub fn go_on(&self, repository: &Path, command: &str) -> Result<Option<String>> {
+        let is_empty =
+            self.here(repository, &["diff-index", "--cached", "--quiet", "HEAD", "--"])?.status == Some(0);
+        // These two refuse to make an empty commit.
+        let how = match command {
+            "cherry-pick" | "revert" if is_empty => "--skip",
+            _ => "--continue",
+        };
+        // A rebase can run any program.
+        let todo =
+            fs::read_to_string(repository.join(".git/rebase-merge/git-rebase-todo")).unwrap_or_default();
+        if todo.lines().any(|line| line.starts_with("x ") || line.starts_with("exec ")) {
+            return Ok(Some("the rest runs programs: finish it with `git rebase --continue`".to_owned()));
+        }
+        // Nothing is signed, as by a call.
+        let ran = self.here(repository, &["-c", "commit.gpgSign=false", command, how])?;
+        Ok(ran.succeeded().err().map(|error| error.to_string()))
     }
 
     /// Creates an empty repository on branch `main`.

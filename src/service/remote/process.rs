@@ -287,9 +287,11 @@ impl GitProgram {
         if let Some(folder) = call.temporary {
             command.env("TMPDIR", folder);
         }
-        if call.is_outside {
-            command.env("GIT_DIR", "/dev/null");
-        }
+        match call.is_outside {
+            true => command.env("GIT_DIR", "/dev/null"),
+            // Nobody could answer in an editor.
+            false => command.env("GIT_EDITOR", ":").env("GIT_SEQUENCE_EDITOR", ":"),
+        };
         // An id must refer to the object stored under it, not to a replacement created by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);

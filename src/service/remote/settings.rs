@@ -1,20 +1,19 @@
 //! A repository's remotes, configured so that plain `git pull` and `git push` commands transfer the same references as
 //! a sync. Only tags are not fetched by a plain `git pull`, because pruning would delete those that were not sent yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::place::{shown_address, whole_address};
 use super::process::GitCall;
 use super::{GitProgram, LocalReferences, RemoteError, RemotePlace, Result, is_address};
+use crate::store::MERGE_DRIVER;
 
 /// The branch that each investigation begins with.
 const MAIN: &str = "main";
 /// The refspec that keeps tags out of a plain fetch. No fetch can then delete one that is not on the remote yet.
 const NO_TAGS: &str = "^refs/tags/*";
-/// The setting that protects tags from pruning by remotes that the user has added.
-const PRUNE_NO_TAGS: [&str; 2] = ["fetch.pruneTags", "false"];
 
 /// The effective configuration of a folder, as git reads it from all configuration files.
 #[derive(Debug, Default)]
@@ -150,19 +149,19 @@ impl Settings {
         self.users_own().filter(|(key, ..)| *key == "core.hookspath").last().map(|(_, value, _)| value)
     }
 
-    /// Returns the settings that turn off all filters, or the name of one that can't be turned off. Attributes in a tree
-    /// can name the user's own filters too.
-    fn without_filters(&self) -> std::result::Result<Vec<(String, String)>, &str> {
+    /// Returns the settings that turn off all filters and merge drivers but our own, or the name of one that can't be turned
+    /// off. Attributes in a tree can name the user's own too.
+    fn without_programs(&self) -> std::result::Result<Vec<(String, String)>, &str> {
         let mut off = Vec::new();
-        for key in
-            self.entries.iter().map(|entry| entry.key.as_str()).filter(|key| key.starts_with("filter."))
-        {
+        let is_program = |key: &&str| key.starts_with("filter.") || key.starts_with("merge.");
+        for key in self.entries.iter().map(|entry| entry.key.as_str()).filter(is_program) {
             if key.contains('\u{fffd}') {
                 return Err(key);
             }
             let value = match key.rsplit_once('.').map_or("", |(_, name)| name) {
                 "clean" | "smudge" | "process" => "",
                 "required" => "false",
+                "driver" => MERGE_DRIVER,
                 _ => continue,
             };
             off.push((key.to_owned(), value.to_owned()));
@@ -208,7 +207,7 @@ impl GitProgram {
         {
             return Err(strange(key));
         }
-        let mut restrictions = settings.without_filters().map_err(strange)?;
+        let mut restrictions = settings.without_programs().map_err(strange)?;
         if let Some(hook) = call.hook {
             let users_own = settings.hooks_path();
             let git_dir = if folder.join(".git").exists() { ".git/" } else { "" };
@@ -289,11 +288,6 @@ impl GitProgram {
             (push, format!("{here_tags}:{there_tags}")),
             // Otherwise the tags of other investigations would also be fetched.
             (key("tagOpt"), "--no-tags".to_owned()),
-            PRUNE_NO_TAGS.map(str::to_owned).into(),
-            // Acknowledged commits keep their ids, regardless of the user's setting.
-            ("pull.rebase".to_owned(), "false".to_owned()),
-            // A plain merge must not mistake one proposal for another with similar text.
-            (format!("branch.{branch}.mergeOptions"), "-Xfind-renames=100%".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");
         if settings.last(&remote).is_none_or(|other| other == name) {
@@ -306,33 +300,6 @@ impl GitProgram {
             let how = if seen.contains(&key) { "--add" } else { "--replace-all" };
             self.configure(repository, &[how, key, value])?;
             seen.push(key);
-        }
-        Ok(())
-    }
-
-    /// Keeps fetches with `--prune` from deleting tags that are not on the remote yet. Earlier versions of this program
-    /// fetched tags by a refspec, to which pruning applies.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn protect_tags(&self, repository: &Path) -> Result<()> {
-        let settings = self.settings(repository)?;
-        let local = settings.entries.iter().filter(|entry| entry.is_local);
-        let is_of_tags = |entry: &&Setting| {
-            let value = entry.value.as_deref().unwrap_or_default();
-            entry.key.ends_with(".fetch") && value.ends_with(":refs/tags/*")
-        };
-        let remotes: BTreeSet<&str> =
-            local.clone().filter(is_of_tags).map(|entry| entry.key.as_str()).collect();
-        for key in remotes {
-            self.configure(repository, &["--replace-all", key, NO_TAGS, r":refs/tags/\*$"])?;
-        }
-        let [key, value] = PRUNE_NO_TAGS;
-        let is_set =
-            |entry: &Setting| entry.key.eq_ignore_ascii_case(key) && entry.value.as_deref() == Some(value);
-        if !local.clone().any(is_set) {
-            self.configure(repository, &["--replace-all", key, value])?;
         }
         Ok(())
     }

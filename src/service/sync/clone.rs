@@ -149,6 +149,7 @@ pub(super) fn build(
 ) -> Result<(SessionId, Vec<LeftOut>), SyncError> {
     let aside = store.root().join(name);
     git.init(store.root(), name)?;
+    store.configure(&aside)?;
     let (remote, tracking) = if is_remote {
         git.add_remote(&aside, BRANCH, DEFAULT_NAME, address, place)?;
         let settings = git.settings(&aside)?;

@@ -92,8 +92,6 @@ pub enum SyncError {
     Unreadable {
         /// The file, line and reason for each unreadable file.
         faults: Vec<String>,
-        /// True if some of the files have conflict markers.
-        is_marked: bool,
     },
     /// A push would contain files that are left out of work trees.
     #[error("not pushed: a clone would not get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -211,9 +209,6 @@ impl SyncError {
                     "Everyone who can read the remote could read it, even after it is removed.{delete} If it is not a \
                      secret, push it with `tot sync --allow-secrets`"
                 )
-            }
-            SyncError::Unreadable { is_marked: true, .. } => {
-                "Merge both sides of the conflict markers with `tot merge --resolve`".to_owned()
             }
             SyncError::Unreadable { .. } => "Fix the file and commit it; `tot check` has details".to_owned(),
             SyncError::Unfit { .. } => {

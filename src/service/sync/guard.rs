@@ -28,8 +28,7 @@ impl Syncing<'_> {
             let known = theirs.map(faults).transpose()?.unwrap_or_default();
             let new: Vec<String> = ours.difference(&known).take(NAMED).cloned().collect();
             if !new.is_empty() {
-                let is_marked = !self.store.marked(&subject.path)?.is_empty();
-                return Err(SyncError::Unreadable { faults: new, is_marked });
+                return Err(SyncError::Unreadable { faults: new });
             }
         }
         let files = self.store.left_out(&subject.path, theirs, tip)?;

@@ -183,7 +183,7 @@ impl Syncing<'_> {
             return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch, own });
         }
         if !self.options.dry_run {
-            self.git.protect_tags(path)?;
+            self.store.configure(path)?;
             if settings.upstream(&branch).is_none()
                 && let Some(remote) = default
             {

@@ -3,13 +3,13 @@
 //! gix reads and writes all index formats except sparse ones. No extensions are written, because git recreates these
 //! caches and the tree cache would be outdated.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
 
 use gix::ObjectId;
-use gix::bstr::BStr;
+use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::{File, State};
 use gix::objs::tree::EntryKind;
@@ -20,7 +20,7 @@ use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata};
-use super::{Git, STAGING_FILE};
+use super::{BlobId, FileKind, Git, STAGING_FILE};
 use crate::store::{StoreError, StoreErrorKind};
 
 impl Git {
@@ -85,6 +85,26 @@ impl Git {
         }
         index.remove_tree();
         Ok(index)
+    }
+
+    /// Returns the files in git's index by path: those without a conflict, and for those in conflict the version of the base,
+    /// ours and theirs.
+    pub fn stages(&self) -> StoreResult<[BTreeMap<String, (BlobId, FileKind)>; 4]> {
+        let head = self
+            .head()?
+            .commit
+            .map_or(Ok(ObjectId::empty_tree(gix::hash::Kind::Sha1)), |it| self.tree_of(it.0))?;
+        let index = self.load_index(head)?;
+        let mut stages = <[BTreeMap<_, _>; 4]>::default();
+        for entry in index.entries() {
+            let kind =
+                entry.mode.to_tree_entry_mode().map_or(FileKind::Unsafe, |mode| FileKind::of(mode.kind()));
+            let path = entry.path(&index);
+            let kind = if path.to_str().is_ok() { kind } else { FileKind::Unsafe };
+            let stage = usize::try_from(entry.stage_raw()).unwrap_or_default();
+            stages[stage & 3].insert(path.to_string(), (BlobId(entry.id), kind));
+        }
+        Ok(stages)
     }
 
     /// Creates an index that matches `tree`. gix has a function for this, but it trusts the tree to be well-formed.

@@ -5,7 +5,7 @@
 //! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
 //! `ancestry` (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`,
 //! `worktree`, `linked` (work trees of a repository elsewhere), `index`, `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress`
-//! (unfinished merges and similar operations), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
+//! (unfinished merges and similar operations), `settings` (of git), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
 //! `identity`, `verify` and `error`.
 //!
 //! # Guarantees
@@ -77,6 +77,7 @@ mod open;
 mod paths;
 mod read;
 mod refuse;
+mod settings;
 mod shared;
 mod tag;
 #[cfg(test)]
@@ -100,6 +101,7 @@ pub use linked::WorkTree;
 pub use paths::FILE_MAX;
 pub use read::{LeftOut, MAX_CHANGES};
 pub(super) use read::{RawChange, RawCommit};
+pub use settings::MERGE_DRIVER;
 pub use shared::TrackedRemote;
 pub use tag::{Annotation, TagInfo};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};

@@ -1,7 +1,6 @@
 //! Creates and opens repositories.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -16,7 +15,7 @@ use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::refuse::{check_format, check_layout, check_locations, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, Git, GitOptions, WorkTree};
+use super::{CommitId, Configuration, Durability, Git, GitOptions, WorkTree, settings};
 use crate::format::FileChange;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -125,15 +124,7 @@ pub(super) fn build_in(
     // Sample hooks would only be clutter.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
-    // A plain `git pull` must merge, because rebasing would change the ids of acknowledged commits. A plain merge must
-    // not treat two proposals with similar text as a rename. (`merge.renames` has no effect before git 2.50.) A fetch
-    // must not delete tags that are not on a remote yet, such as sign-offs.
-    let config = aside.join(".git").join("config");
-    let file = fs::OpenOptions::new().append(true).open(&config);
-    file.and_then(|mut file| {
-        file.write_all(b"[pull]\n\trebase = false\n[fetch]\n\tpruneTags = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
-    })
-    .map_err(io_error("write", &config))?;
+    settings::configure(&aside.join(".git")).map_err(io_error("configure", aside))?;
     // All files are synced together at the end.
     let git = Git::open(aside, GitOptions { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;

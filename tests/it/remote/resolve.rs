@@ -1,4 +1,4 @@
-//! Merges made with git, which merges line by line: `tot merge --resolve`.
+//! Merges made with git: the merge driver `tot merge-file`, and `tot merge --resolve` after git has merged line by line.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Machine, settle, team};
-use crate::support::{Said, Sandbox, load, node, result, short};
+use crate::support::{Said, Sandbox, TOT, files, load, node, result, short, with_tot};
 
 /// Two machines that have committed different results for one proposal, and one a second node with a child; on `one`, the
-/// other's work was fetched and a merge by git has stopped.
+/// other's work was fetched and a merge by git has stopped, because it did not find its merge driver on the PATH.
 fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
     let (_, one, other, id) = team(sandbox);
     let propose = |machine: &Machine, node: Value| {
@@ -74,79 +74,102 @@ fn a_merge_that_git_has_stopped_is_made_by_node_and_what_was_merged_by_hand_is_k
     let heads = one.git(&id, &["rev-parse", "HEAD", "MERGE_HEAD"]);
     one.write(&id, "nodes/R2/R2.A1.yaml", "by hand\n");
     one.write(&id, "mine.md", "mine\n");
-    let said = one.ok(&["merge", "--resolve"]).replace(&one.head(&id)[..10], "COMMIT");
+    // Git runs in the repository, whatever folder a relative root starts from.
+    let root = one.root.strip_prefix(sandbox.path("")).unwrap().to_str().unwrap();
+    let said =
+        sandbox.run(TOT, &["merge", "--resolve", "--root", root]).out.replace(&one.head(&id)[..10], "COMMIT");
     let kept = one.git(&id, &["branch", "--list", "--format=%(refname:short)", "tot-kept/*"]);
     assert_snapshot!(said.replace(&kept, "KEPT"), @r"
     Merged in COMMIT
-      R2.A2 is the short id of 2 nodes
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
-    The manual merge is saved on branch KEPT
+    The conflicts are saved on branch KEPT
     ");
     assert_eq!(titles(&one, &id), JOINED);
     assert!(one.git(&id, &["grep", "-l", "by hand", &kept]).contains(":nodes/R2/R2.A1-"));
     assert_eq!(one.git(&id, &["rev-parse", &format!("{kept}^@")]), heads);
+    assert_eq!(one.git(&id, &["rev-parse", "HEAD^@"]), heads);
     // An untracked file belongs to the user.
     assert_eq!(one.read(&id, "mine.md"), "mine\n");
     let left = fs::read_dir(one.repository(&id).join(".git")).unwrap().flatten().map(|it| it.file_name());
     assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with("tot-index")), "nothing is left");
     fs::remove_file(one.repository(&id).join("mine.md")).unwrap();
+    let found = one.tot_check(&id).out;
+    assert!(found.contains("MERGE") && !found.contains("BY_HAND"), "it is as the merge by node: {found}");
+    assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing to resolve.\n");
     settle(&[&one, &other], &id);
 }
 
 #[test]
-fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolved() {
+fn what_git_merges_with_the_driver_is_what_a_sync_makes() {
     let sandbox = Sandbox::new();
     let (one, other, id) = stopped(&sandbox);
-    one.git(&id, &["commit", "--quiet", "--all", "--no-edit"]);
-    let status = one.call("tot_status", json!({"sessionId": id}));
-    assert_eq!(status["totalNodes"], 3, "{status}");
-    let Said { out, status, .. } = one.tot_check(&id);
-    assert_eq!(status, 1);
-    assert!(out.contains("conflict markers") && out.contains("tot merge --resolve"), "{out}");
-    one.fails("UNREADABLE", &["nodes/R2/R2.A1-", "`tot merge --resolve`"]);
-    // Also if the other side continues with the same node.
-    other.edit(&id, "nodes/R2/R2.A1.yaml", "Findings of theirs.", "Findings of theirs, once more.");
-    other.commit_all(&id);
-    other.synced();
-    let told = one.fails("NOT_JOINED", &["`tot merge --resolve`"]);
-    assert!(!told.contains("git -C"), "{told}");
-    let said = one.json(&["merge", "--resolve"]);
-    assert_eq!(short(&said["files"].to_string()), "[\"nodes/R2/R2.A1.yaml\"]");
-    assert_eq!(titles(&one, &id), JOINED);
-    assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing to resolve.\n");
-    assert_snapshot!(one.git(&id, &["log", "-1", "--format=%s%n%n%(trailers:key=Merged)"]), @r"
-    Resolve the conflict in R2.A1
-
-    Merged: R2.A2 is the short id of 2 nodes
-    Merged: R2.A1 has a second result
-    Merged: R2.A1 is contested: EXPLORE against DEAD
-    ");
-    one.synced();
-    other.synced();
-    assert_eq!(one.head(&id), other.head(&id));
+    one.git(&id, &["merge", "--abort"]);
+    let (repository, head) = (one.repository(&id), one.head(&id));
+    let merged = [
+        (&["merge", "--no-edit", "main@{upstream}"][..], true),
+        (&["pull", "--no-edit"], true),
+        (&["rebase", "--quiet", "main@{upstream}"], false),
+        (&["cherry-pick", "HEAD..main@{upstream}"], false),
+    ]
+    .map(|(arguments, is_merge)| {
+        one.git(&id, &["reset", "--quiet", "--hard", &head]);
+        let mut command = sandbox.command("git");
+        let ran =
+            Said::from(with_tot(&mut command).current_dir(&repository).args(arguments).output().unwrap());
+        assert_eq!(ran.status, 0, "{arguments:?}: {ran:?}");
+        // In a rebase or cherry-pick, the checksum of a merged commit does not fit, because its files are others.
+        let found = one.tot_check(&id);
+        assert_eq!((found.status, found.out.contains("BY_HAND")), (0, !is_merge), "{arguments:?}: {found:?}");
+        files(&repository, false)
+    });
+    one.git(&id, &["reset", "--quiet", "--hard", &head]);
+    settle(&[&one, &other], &id);
+    assert!(merged.iter().all(|it| *it == files(&repository, false)));
 }
 
 #[test]
-fn markers_of_a_merge_that_was_edited_since_are_read_for_what_both_sides_say() {
+fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stays() {
     let sandbox = Sandbox::new();
-    let (one, _, id) = stopped(&sandbox);
-    one.commit_all(&id);
-    // Repeating the merge would move this node and lose the edit.
-    one.edit(&id, "nodes/R3/R3.A2t.yaml", "Title of R3.A2t", "Edited");
-    one.commit_all(&id);
-    one.ok(&["merge", "--resolve"]);
-    let titles = titles(&one, &id);
-    for title in ["Second of ours", "Second of theirs", "Edited"] {
-        assert!(titles.iter().any(|node| node.ends_with(title)), "{titles:?}");
+    let (one, other, id) = stopped(&sandbox);
+    one.git(&id, &["merge", "--abort"]);
+    for machine in [&one, &other] {
+        machine.write(&id, "notes.md", &format!("{}\n", machine.root.display()));
+        machine.commit_all(&id);
     }
-    let node = one.read(&id, "nodes/R2/R2.A1.yaml");
-    assert!(node.contains("Findings of ours.") && node.contains("Findings of theirs."), "{node}");
-    assert!(!node.contains("<<<<<<<"), "{node}");
+    other.synced();
+    one.git(&id, &["fetch", "--quiet"]);
+    let mine = one.head(&id);
+    for command in ["rebase main@{upstream}", "cherry-pick HEAD..main@{upstream}", "merge main@{upstream}"] {
+        one.git(&id, &["reset", "--quiet", "--hard", &mine]);
+        let ran = sandbox.try_git(&one.repository(&id), &command.split(' ').collect::<Vec<_>>());
+        assert!(!ran.status.success(), "{ran:?}");
+        one.refuses(&["sync"], &["is in progress", "`tot merge --resolve`", "--abort`"]);
+        let before = one.git(&id, &["status", "--porcelain"]);
+        let refused =
+            one.refuses(&["merge", "--resolve"], &["notes.md: both sides have changed it", "`git add`"]);
+        assert!(!refused.err.contains("nodes/"), "{refused:?}");
+        if before.contains("notes.md") {
+            assert_eq!(one.git(&id, &["status", "--porcelain"]), before);
+        }
+        one.write(&id, "notes.md", "both\n");
+        one.git(&id, &["add", "notes.md"]);
+        one.ok(&["merge", "--resolve"]);
+        assert_eq!(one.read(&id, "notes.md"), "both\n", "{command}");
+        assert_eq!(titles(&one, &id), JOINED, "{command}");
+        let result = one.read(&id, "nodes/R2/R2.A1.yaml");
+        assert!(
+            ["ours", "theirs"].iter().all(|it| result.contains(&format!("Findings of {it}."))),
+            "{result}"
+        );
+        one.assert_sound(&id);
+        one.git(&id, &["symbolic-ref", "HEAD"]);
+    }
+    settle(&[&one, &other], &id);
 }
 
 #[test]
-fn a_conflict_that_only_a_person_can_resolve_is_shown_and_a_merge_by_hand_is_not_destroyed() {
+fn a_conflict_that_only_a_person_can_resolve_is_shown_by_a_sync() {
     let sandbox = Sandbox::new();
     let (one, other, id) = stopped(&sandbox);
     one.git(&id, &["merge", "--abort"]);
@@ -160,39 +183,6 @@ fn a_conflict_that_only_a_person_can_resolve_is_shown_and_a_merge_by_hand_is_not
         ["ruleset.yaml: both sides", "+# Changed by ours.", "+# Changed by theirs.", "Merge it by hand"];
     one.fails("NOT_JOINED", &[&both[..], &["git -C", "tot merge --resolve"]].concat());
     assert_eq!(one.head(&id), head);
-    merge(&one, &id, &[]);
-    let rules = one.git(&id, &["show", "HEAD:ruleset.yaml"]);
-    let mended = rules.replace("# Changed by ours.", "# Changed by ours and theirs.");
-    one.write(&id, "ruleset.yaml", &mended);
-    one.git(&id, &["add", "ruleset.yaml"]);
-    let before = one.git(&id, &["status", "--porcelain"]);
-    let parts = ["ruleset.yaml: both sides have changed it", "git commit -a", "tot merge --resolve"];
-    let ran = one.refuses(&["merge", "--resolve"], &parts);
-    let is_second_merge = ran.err.contains(" merge 0") || ran.err.contains("git -C");
-    assert!(!is_second_merge, "git refuses a second merge: {ran:?}");
-    assert_eq!(one.git(&id, &["status", "--porcelain"]), before);
-    assert_eq!(one.read(&id, "ruleset.yaml"), mended);
-    // The suggestion works.
-    one.git(&id, &["commit", "--quiet", "-a", "--no-edit"]);
-    one.ok(&["merge", "--resolve"]);
-    assert_eq!(one.git(&id, &["show", "HEAD:ruleset.yaml"]), mended);
-    settle(&[&one, &other], &id);
-}
-
-#[test]
-fn a_rebase_that_has_stopped_is_not_called_resolved_and_no_advice_is_given_that_git_refuses() {
-    let sandbox = Sandbox::new();
-    let (one, other, id) = stopped(&sandbox);
-    one.git(&id, &["merge", "--abort"]);
-    let rebase = sandbox.try_git(&one.repository(&id), &["rebase", "--quiet", "main@{upstream}"]);
-    assert!(!rebase.status.success(), "{rebase:?}");
-    for arguments in [&["merge", "--resolve"][..], &["sync"]] {
-        let parts = ["a rebase is in progress", "`git rebase --abort`", "`tot sync`"];
-        let ran = one.refuses(arguments, &parts);
-        assert!(!ran.err.contains("git switch"), "{ran:?}");
-    }
-    one.git(&id, &["rebase", "--abort"]);
-    settle(&[&one, &other], &id);
 }
 
 /// On `one`, a proposal was withdrawn and made again under another id. `other` has researched it in the meantime, and

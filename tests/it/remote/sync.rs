@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::{fs, thread};
 
 use serde_json::json;
+use tree_of_thoughts::store::MERGE_DRIVER;
 
 use super::{Machine, assert_says, bare, branch, hub, settle, team, token, two};
 use crate::support::memory::Memory;
@@ -61,8 +62,17 @@ fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
     // Also if the remote is added manually later.
     let alone = Machine::new(&sandbox, "alone");
     let id = alone.start();
-    for (setting, value) in [("pull.rebase", "false"), ("branch.main.mergeOptions", "-Xfind-renames=100%")] {
-        assert_eq!(alone.git(&id, &["config", "--local", setting]), value);
+    // And in a clone made with plain git, from the first call on.
+    let plain = Machine::new(&sandbox, "plain");
+    fs::create_dir(&plain.root).unwrap();
+    sandbox.git(&plain.root, &["clone", "--quiet", alone.repository(&id).to_str().unwrap()]);
+    plain.git(&id, &["config", "merge.tot.name", "mine"]);
+    plain.grow(&id, &["R2.A1"]);
+    for (machine, name) in [(&alone, "merge by node"), (&plain, "mine")] {
+        let [rebase, options, driver] = ["pull.rebase", "branch.main.mergeOptions", "merge.tot.driver"]
+            .map(|setting| machine.git(&id, &["config", "--local", setting]));
+        assert_eq!([&*rebase, &options, &driver], ["false", "-Xfind-renames=100%", MERGE_DRIVER]);
+        assert_eq!(machine.git(&id, &["config", "--local", "merge.tot.name"]), name);
     }
 }
 
@@ -356,13 +366,8 @@ fn no_prune_deletes_a_sign_off_that_was_not_sent_yet() {
             assert_eq!(one.git(&id, &["tag"]), tags, "{command}");
         }
     };
-    // The settings of earlier versions are corrected by a sign-off and by a sync.
-    let earlier = format!("refs/tags/tot/{id}/*:refs/tags/*");
-    let go_back = || one.git(&id, &["config", "--replace-all", "remote.origin.fetch", &earlier, "refs/tags"]);
-    go_back();
     let signed = one.json(&["approve", "--unsigned", "-m", "Read"])["tag"].as_str().unwrap().to_owned();
     prune(&signed);
-    go_back();
     assert_eq!(one.synced()["tagsWent"], json!([signed]));
     one.git(&id, &["tag", "ended/1"]);
     prune(&format!("{signed}\nended/1"));

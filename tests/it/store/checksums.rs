@@ -26,6 +26,8 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "It does not hold."}));
     session.git(&["branch", "all"]);
+    // The merge driver would not follow `-X`.
+    session.git(&["config", "--remove-section", "merge.tot"]);
     for case in CASES.lines() {
         let [name, by_hand, commands] = case.split(" | ").collect::<Vec<_>>()[..] else { panic!("{case}") };
         assert_eq!(told(&session, commands), by_hand, "{name}");

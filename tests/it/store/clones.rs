@@ -1,6 +1,6 @@
 //! Three clones of one investigation, each with calls of all kinds, commits by hand and clocks that differ, which meet now and
-//! then: by our merge, and by git's, with `tot merge --resolve` after it. Nothing that was stored is lost, `tot check` finds no
-//! error, and whoever merges with whom first, the tree is the same, but for ids where the merge can't promise that.
+//! then: by our merge, and by git's with and without its merge driver, with `tot merge --resolve` after it. Nothing that was stored
+//! is lost, `tot check` finds no error, and whoever merges with whom first, the tree is the same.
 //!
 //! 10 cases by default and 200 with `TOT_CASES=200`. On 2026-11-24, a debug build on 2 busy cores, 25 cases took 152 s of the
 //! processor.
@@ -27,8 +27,7 @@ use tree_of_thoughts::store::{Durability, Joined, Store};
 
 use crate::rules::table::EVIDENCE;
 use crate::support::testing::{cases_or, tries_all};
-use crate::support::{Sandbox, TOT};
-use crate::support::{copy_new, files};
+use crate::support::{Sandbox, TOT, copy_new, files, with_tot};
 
 /// The actions of a case.
 const STEPS: usize = 36;
@@ -49,7 +48,7 @@ fn three_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     for what in ["propose", "commit", "late", "reclassify", "amend", "comment", "end", "attach", "claim"] {
         assert!(of(what) > 0, "{what}: {told:?}");
     }
-    for what in ["merged", "git merged", "resolved", "markers resolved", "by hand"] {
+    for what in ["merged", "git merged", "driver merged", "resolved", "by hand"] {
         assert!(of(what) > 0, "{what}: {told:?}");
     }
 }
@@ -418,48 +417,55 @@ impl Team {
         what.into()
     }
 
-    /// Merges one clone into another with git's own merge, which needs help with conflicts.
+    /// Merges one clone into another with git's own merge, which needs help with conflicts: with the merge driver, with a driver
+    /// whose program is missing, or without one, as in a clone made with plain git.
     fn merge_by_git(&mut self, at: usize, other: usize) -> String {
         let repository = self.clones[at].repository.clone();
         let kept: BTreeSet<String> = [at, other].iter().flat_map(|at| words(&self.content(*at))).collect();
         let theirs = self.fetch(&repository, other).to_string();
         let before = self.sandbox.head(&repository);
-        let merged = self.sandbox.try_git(&repository, &["merge", "--quiet", "--no-edit", &theirs]);
-        let mut what = "git merged";
-        if !merged.status.success() {
-            what = "resolved";
-            if self.random.one_in(2) {
-                what = "markers resolved";
-                self.sandbox.git(&repository, &["add", "--all"]);
-                self.sandbox.git(&repository, &["commit", "--quiet", "--no-edit"]);
-            }
-            let root = self.clones[at].root.to_str().unwrap().to_owned();
-            let ran =
-                self.sandbox.command(TOT).args(["merge", "--resolve", "--root", &root]).output().unwrap();
-            if !ran.status.success() {
-                self.fail(&format!("{what}: {}", String::from_utf8_lossy(&ran.stderr)));
-            }
+        let driver = self.story.len() % 3;
+        self.clones[at].service.store().configure(&repository).unwrap();
+        if driver == 2 {
+            self.sandbox.git(&repository, &["config", "--remove-section", "merge.tot"]);
         }
-        // Where our merge has given a node another id, git may put what others add to it into the file that now has the old one,
-        // without a conflict. Loading says so, and who reads it takes the merge back.
-        // Of a node that has moved on one side and was changed on the other, git leaves a second file. Whoever commits that with the
-        // markers has it counted, and the next merge by node takes it away.
-        let found = by_hand(&repository);
-        let is_left =
-            found.nodes.is_empty() && found.edits.keys().all(|path| !repository.join(path).exists());
-        let is_wrong = what == "git merged" || (what == "markers resolved" && is_left);
-        // And it may leave what others add below a node where another one has that id now, or bring two attachments together whose
-        // names differ only in letter case: `tot check` names both.
-        let codes = ["MISPLACED_NODE", "ID_CASE_COLLISION"];
-        let is_misplaced =
-            || errors(&repository).iter().any(|error| codes.iter().any(|code| error.contains(code)));
-        if (is_wrong && found != ByHand::default()) || (what == "git merged" && is_misplaced()) {
+        let merged = self.git_merge(&repository, &theirs, driver == 0);
+        let what = match (merged, driver) {
+            (false, _) => "resolved",
+            (true, 0) => "driver merged",
+            (true, _) => "git merged",
+        };
+        // Line by line, git may make another file of two versions of a node, without a conflict. And it may bring two attachments
+        // together whose names differ only in letter case. `tot check` says so, and who reads it takes the merge back.
+        let is_misnamed = || errors(&repository).iter().any(|error| error.contains("ID_CASE_COLLISION"));
+        if merged && ((driver > 0 && by_hand(&repository) != ByHand::default()) || is_misnamed()) {
             self.sandbox.git(&repository, &["reset", "--quiet", "--hard", &before]);
             return "git merged into a wrong file".into();
         }
         self.holds(&repository, &kept, what);
         self.checked(&repository);
         what.into()
+    }
+
+    /// Merges with git, and with `tot merge --resolve` if git reports a conflict. Returns whether git did not.
+    fn git_merge(&self, repository: &Path, theirs: &str, has_driver: bool) -> bool {
+        let mut command = self.sandbox.command("git");
+        let merge = ["merge", "--quiet", "--no-edit", theirs];
+        let is_merged = if has_driver { with_tot(&mut command) } else { &mut command }
+            .current_dir(repository)
+            .args(merge)
+            .output()
+            .unwrap()
+            .status
+            .success();
+        if !is_merged {
+            let root = repository.parent().unwrap().to_str().unwrap();
+            let ran = self.sandbox.run(TOT, &["merge", "--resolve", "--root", root]);
+            if ran.status != 0 {
+                self.fail(&format!("not resolved: {}", ran.err));
+            }
+        }
+        is_merged
     }
 
     fn holds(&self, repository: &Path, kept: &BTreeSet<String>, what: &str) {
@@ -505,6 +511,18 @@ impl Team {
             self.checked(&referee);
             trees.push(files(&referee, false));
         }
+        // With its driver, git makes the same of nodes and of the conclusion.
+        self.sandbox.git(&referee, &["reset", "--quiet", "--hard", &heads[2].to_string()]);
+        Store::new(referee.parent().unwrap()).configure(&referee).unwrap();
+        for theirs in &heads[..2] {
+            self.git_merge(&referee, &theirs.to_string(), true);
+        }
+        let mut tree = trees[0].clone();
+        tree.retain(|path, _| !path.starts_with("nodes") && path.as_path() != Path::new("conclusion.yaml"));
+        let is_merged =
+            |path: &PathBuf| path.starts_with("nodes") || path.as_path() == Path::new("conclusion.yaml");
+        tree.extend(files(&referee, false).into_iter().filter(|(path, _)| is_merged(path)));
+        trees.push(tree);
         for tree in &trees[1..] {
             let paths = tree.keys().chain(trees[0].keys());
             let differ: BTreeSet<_> = paths.filter(|path| tree.get(*path) != trees[0].get(*path)).collect();

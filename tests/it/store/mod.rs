@@ -55,12 +55,11 @@ fn join(to: &Session, from: &Session) -> Joined {
     joined
 }
 
-/// Merges the other's work with git, commits its conflict markers and resolves them.
+/// Merges the other's work with git, and resolves its conflicts.
 fn resolved(to: &Session, from: &Session) {
     let theirs = fetch(to, from).to_string();
     let merge = to.sandbox.try_git(&to.repository(), &["merge", "--quiet", &theirs]);
     assert!(!merge.status.success(), "{merge:?}");
-    to.git(&["commit", "--quiet", "--all", "--no-edit"]);
     let resolve = ["merge", "--resolve", "--root", to.root.to_str().unwrap()];
     let ran = to.sandbox.command(TOT).args(resolve).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
