@@ -1,4 +1,4 @@
-//! `tot amend`: corrects a node or the conclusion.
+//! `tot amend`: corrects a node or the conclusion, or accepts somebody's correction.
 
 mod state;
 
@@ -6,12 +6,13 @@ use clap::Args;
 use serde_json::json;
 use state::StateArguments;
 
+use super::comment::{edits, find};
 use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
 use super::{ExitResult, misused};
 use crate::decide::amend::Amend;
-use crate::domain::{Caller, NodeId};
+use crate::domain::{Caller, CommentKind, NodeId};
 use crate::service::reply::{self, AmendBody, Replied};
 use crate::text::one_line;
 
@@ -26,6 +27,12 @@ pub(super) struct AmendArguments {
     /// Change the conclusion of an ended investigation: in your editor, or from a file or standard input
     #[arg(long)]
     conclusion: bool,
+    /// Replace a passage of the findings or the conclusion, which contains it exactly once; can be given several times
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "state")]
+    edit: Vec<String>,
+    /// Accept a correction by somebody else: its id or a part of the id
+    #[arg(long, value_name = "COMMENT", conflicts_with_all = ["state", "conclusion", "edit"])]
+    accept: Option<String>,
     #[command(flatten)]
     binding: Binding,
     #[command(flatten)]
@@ -41,6 +48,8 @@ const EXAMPLES: &str = "\
 Examples:
   tot amend R3.A1a                       in your editor
   tot amend R4.A1a1 --state EXPLORE -m 'The benchmark measured a warm cache.'
+  tot amend R3.A1a --edit '12 lots' '14 lots' -m 'Two were cut off.'
+  tot amend --accept 8f3a                a correction, as tot show lists it
   tot amend --conclusion
   tot amend --conclusion whole.md -m 'The figure was from another disk'
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
@@ -69,6 +78,20 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
         return state::change(&subject, &arguments.state, changed, arguments.message.as_deref());
     }
     let node = arguments.what.as_ref().and_then(|what| what.parse::<NodeId>().ok());
+    if let Some(part) = &arguments.accept {
+        let correction = find(subject.investigation(), CommentKind::Correction, part)?;
+        let mut call = DraftFields::from_iter([("correction".to_owned(), json!(correction.id.to_string()))]);
+        call.extend(node.map(|node| ("nodeId".to_owned(), json!(node.to_string()))));
+        return subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines);
+    }
+    if !arguments.edit.is_empty() {
+        if node.is_some() == arguments.conclusion {
+            return Err(misused("with --edit, name a node, or --conclusion"));
+        }
+        let mut call = DraftFields::from_iter([("edits".to_owned(), json!(edits(&arguments.edit)))]);
+        call.extend(node.map(|node| ("nodeId".to_owned(), json!(node.to_string()))));
+        return subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines);
+    }
     let call = match (&arguments.what, node) {
         (None, _) if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
         (None, _) if arguments.conclusion => match piped()? {
@@ -102,9 +125,9 @@ fn amended(
     let Binding { not_covered, .. } = &arguments.binding;
     request.answers = Some(arguments.binding.answers()).filter(|it| !it.is_empty()).or(request.answers);
     request.not_covered = Some(not_covered.clone()).filter(|it| !it.is_empty()).or(request.not_covered);
-    let node = request.node_id.clone();
+    let named = (request.node_id.clone(), request.correction.clone());
     let written = subject.service().amend(&subject.id(), request, caller)?;
-    Ok(reply::amended(&written, node))
+    Ok(reply::amended(&written, named))
 }
 
 /// Parses a draft. The text below the head becomes the findings if the head names a node, and the conclusion otherwise.

@@ -1,4 +1,4 @@
-//! `tot comment`, `tot object` and `tot resolve`: write a person's comments.
+//! `tot comment`, `tot object` and `tot resolve`: write a person's comments and corrections.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::work::given;
 use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
-use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
+use crate::domain::{Comment, CommentKind, Edit, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
@@ -28,6 +28,9 @@ pub(super) struct CommentArguments {
     /// Reply to another comment: its id, or a part of the id
     #[arg(long, value_name = "COMMENT")]
     reply_to: Option<String>,
+    /// Propose to replace a passage of the findings or, without a node, of the conclusion; may be repeated
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "reply_to")]
+    correct: Vec<String>,
     #[command(flatten)]
     how: CommentOptions,
 }
@@ -35,6 +38,7 @@ pub(super) struct CommentArguments {
 const COMMENT_EXAMPLES: &str = "\
 Examples:
   tot comment R2.A1 -m 'Measured on one disk only.'
+  tot comment R2.A1 --correct '12 lots' '14 lots' -m 'Two were cut off.'
   tot comment                            on the investigation, in your editor
   tot comment --reply-to 8f3a -m 'Done: see R3.A1b.'";
 
@@ -53,11 +57,11 @@ Examples:
   tot object R2.A1 -m 'The cache was warm: rerun it after a restart.'
   tot object R2.A1                       in your editor";
 
-/// Resolve an objection, and say how. The node's author cannot do this.
+/// Resolve an objection or decline a correction, and say how. The node's author cannot do this.
 #[derive(Args)]
 #[command(after_long_help = RESOLVE_EXAMPLES)]
 pub(super) struct ResolveArguments {
-    /// Objection: its id, a part of the id, or its node if that has only one objection
+    /// Objection or correction: its id, a part of the id, or its node if only one is open there
     comment: String,
     #[command(flatten)]
     how: CommentOptions,
@@ -78,29 +82,41 @@ struct CommentOptions {
 }
 
 pub(super) fn comment(arguments: &CommentArguments) -> CommandResult {
-    let CommentArguments { node, reply_to, how } = arguments;
-    let kind = if reply_to.is_some() { CommentKind::Answer } else { CommentKind::Comment };
-    talk(kind, node.as_deref(), reply_to.as_deref(), how)
+    let CommentArguments { node, reply_to, correct, how } = arguments;
+    let kind = match reply_to {
+        Some(_) => CommentKind::Answer,
+        None if correct.is_empty() => CommentKind::Comment,
+        None => CommentKind::Correction,
+    };
+    talk(kind, node.as_deref(), reply_to.as_deref(), edits(correct), how)
 }
 
 pub(super) fn object(arguments: &ObjectArguments) -> CommandResult {
-    talk(CommentKind::Objection, Some(&arguments.node), None, &arguments.how)
+    talk(CommentKind::Objection, Some(&arguments.node), None, Vec::new(), &arguments.how)
 }
 
 pub(super) fn resolve(arguments: &ResolveArguments) -> CommandResult {
-    talk(CommentKind::Resolution, None, Some(&arguments.comment), &arguments.how)
+    talk(CommentKind::Resolution, None, Some(&arguments.comment), Vec::new(), &arguments.how)
+}
+
+/// Returns the edits of an option that takes pairs.
+pub(super) fn edits(pairs: &[String]) -> Vec<Edit> {
+    let pairs = pairs.chunks_exact(2);
+    pairs.map(|pair| Edit { old: pair[0].clone(), new: pair[1].clone() }).collect()
 }
 
 fn talk(
     kind: CommentKind,
     node: Option<&str>,
     reply_to: Option<&str>,
+    edits: Vec<Edit>,
     how: &CommentOptions,
 ) -> CommandResult {
     let place = how.common.place()?;
     let path = place.folder()?;
     let node = node.map(|word| place.node_id(&path, word)).transpose()?;
-    let words = CommentRequest { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
+    let words =
+        CommentRequest { kind, node: node.as_ref(), reply_to, edits, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
     let said = tell(&written, how);
     if written.decision.event.is_some() { stored(said) } else { said }
@@ -122,12 +138,17 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
     }
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);
-    let open = match objections::open(written.loaded.investigation()).len() {
+    let open = objections::open(written.loaded.investigation());
+    let open = match open.len() {
         0 => "no objection is open".to_owned(),
-        1 => "1 objection is open".to_owned(),
-        number => format!("{number} objections are open"),
+        1 => format!("{} is open", objections::counted_in_words(&open, "")),
+        _ => format!("{} are open", objections::counted_in_words(&open, "")),
     };
-    say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
+    let accept = match comment.kind {
+        CommentKind::Correction => format!("somebody else accepts it: tot amend --accept {}\n", comment.id),
+        _ => String::new(),
+    };
+    say(&format!("{} {} on {about}; {open}\n{accept}", comment.kind.label(), comment.id))
 }
 
 /// A comment to write.
@@ -135,13 +156,15 @@ pub(super) struct CommentRequest<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
+    /// Only for a correction: its edits.
+    pub edits: Vec<Edit>,
     /// The comment's text. If absent, it is read from standard input, or from an editor at a terminal.
     pub message: Option<&'a str>,
 }
 
 /// Writes the comment in one commit.
 pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -> CommandResult<Written> {
-    let CommentRequest { kind, node, reply_to, message } = *words;
+    let CommentRequest { kind, node, reply_to, message, .. } = *words;
     let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
     let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;
@@ -160,6 +183,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
         kind,
         reply_to: reply_to.map(|it| it.id.to_string()),
         text,
+        edits: words.edits.clone(),
         agent_id: None,
     };
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
@@ -176,9 +200,9 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     Ok(written)
 }
 
-/// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections are searched, and `part`
-/// can also be the id of the node objected to.
-fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
+/// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections and corrections are
+/// searched, and `part` can also be the id of their node; for a correction, only corrections.
+pub(super) fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
     let lower = part.trim().to_ascii_lowercase();
     let is_it = |comment: &Comment| {
         let id = comment.id.to_string();
@@ -188,7 +212,12 @@ fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> Command
     let (what, found): (_, Vec<Comment>) = match kind {
         CommentKind::Resolution => {
             let open = objections::open(investigation).into_iter().map(|it| (*it.comment).clone());
-            ("open objection", open.filter(is_it).collect())
+            ("open objection or correction", open.filter(is_it).collect())
+        }
+        CommentKind::Correction => {
+            // Whoever accepts one that is no longer open is told why that can't be.
+            let all = investigation.comments().filter(|it| it.kind == kind).map(|it| (**it).clone());
+            ("correction", all.filter(is_it).collect())
         }
         _ => {
             let all = investigation.comments().map(|it| (**it).clone());

@@ -183,7 +183,7 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
     let said = |(comment, what): (&Comment, String)| {
         let about = comment.node.as_ref().map_or("the investigation", |node| node.as_str());
         let what = format!("{what}, {}", one_line(&comment.author.label()));
-        format!("  {} {}\n{}", styled(BOLD, about), styled(QUIET, &what), screen.prose(&comment.text, 4))
+        format!("  {} {}\n{}", styled(BOLD, about), styled(QUIET, &what), screen.prose(&comment.shown(), 4))
     };
     text.push_str(&section("Said", &comments(diff).map(said).collect::<String>()));
     let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| {

@@ -12,6 +12,7 @@ use super::{CommandError, CommandResult, is_person};
 use crate::assess::{self, Verdict};
 use crate::base::parallel;
 use crate::decide::blockers;
+use crate::ruleset::rules::objections;
 use crate::service::signoff;
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
@@ -98,8 +99,10 @@ struct ListedInvestigation {
     answer: Option<NodeLine>,
     /// The first step required before the investigation can end.
     owed: Option<String>,
-    /// The number of open objections.
+    /// The number of open objections and corrections, and both in words.
     total_objections: usize,
+    #[serde(skip)]
+    open: Option<String>,
     /// The newest sign-off and its validity.
     sign_off: Option<String>,
     /// The number of commits to push, as of the last sync.
@@ -186,9 +189,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         Some(Verdict::Undermined) => Some(InvestigationState::Undermined),
         Some(Verdict::RulesUnmet) => Some(InvestigationState::RulesUnmet),
         Some(Verdict::AuthorOnly) => Some(InvestigationState::SelfChecked),
-        Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => {
-            Some(InvestigationState::Confirmed)
-        }
+        Some(verdict) => verdict.is_confirmed().then_some(InvestigationState::Confirmed),
     });
     states.extend(
         (assessment.count(|it| it == Verdict::Contested) > 0).then_some(InvestigationState::Contested),
@@ -213,6 +214,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
         total_objections: assessment.open.len(),
+        open: (!assessment.open.is_empty()).then(|| objections::counted_in_words(&assessment.open, "open ")),
         sign_off: sign_offs.all.first().map(|it| format!("{}, {}", it.decision, it.state)),
         ahead: apart.map(|(ahead, _)| ahead),
         behind: apart.map(|(_, behind)| behind),
@@ -271,9 +273,7 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
         };
         marks.push((style, word.to_owned()));
     }
-    if entry.total_objections > 0 {
-        marks.push((DOUBT, counted(entry.total_objections, "open objection")));
-    }
+    marks.extend(entry.open.as_ref().map(|open| (DOUBT, open.clone())));
     if let Some(sign_off) =
         entry.sign_off.as_ref().filter(|_| !entry.states.contains(&InvestigationState::Approved))
     {

@@ -172,7 +172,8 @@ impl Look<'_> {
                 'o' => page(&format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
-                    let words = CommentRequest { kind, node, reply_to: None, message: None };
+                    let words =
+                        CommentRequest { kind, node, reply_to: None, edits: Vec::new(), message: None };
                     match write(self.place, self.path, &words) {
                         Ok(_) => answer("Committed.")?,
                         Err(error) => answer(&error.to_string())?,
@@ -241,7 +242,7 @@ fn comments(investigation: &Investigation, node: Option<&NodeId>) -> String {
     let of_it = investigation.comments().filter(|comment| comment.node.as_ref() == node);
     let told = of_it.map(|comment| {
         let (kind, who) = (comment.kind.label(), one_line(&comment.author.label()));
-        heading(&format!("{kind} by {who}, {}", comment.at.to_minute()), &comment.text)
+        heading(&format!("{kind} by {who}, {}", comment.at.to_minute()), &comment.shown())
     });
     told.collect()
 }

@@ -116,7 +116,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
             marked,
         });
     };
-    let said = |comment: &Comment| format!("{}: {}", comment.author.label(), comment.text);
+    let said = |comment: &Comment| format!("{}: {}", comment.author.label(), comment.shown());
     look(None, "Title", &meta.title);
     look(None, "Question", &meta.query);
     look(None, "Context", meta.context.as_deref().unwrap_or_default());

@@ -258,8 +258,12 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, sign_offs: &SignOffs,
     if !sign_offs.all.is_empty() {
         text.push_str(&section("Sign-offs", &signatures::lines(sign_offs, screen)));
     }
+    let heading = match assessment.open.iter().any(|it| it.is_correction()) {
+        true => "Open objections and corrections",
+        false => "Open objections",
+    };
     let objections = list(assessment.open.iter().map(|it| it.message()).collect());
-    text.push_str(&section("Open objections", &objections));
+    text.push_str(&section(heading, &objections));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());
     text + &section("Required before the end", &blockers)
 }

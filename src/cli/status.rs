@@ -10,6 +10,7 @@ use super::show::blockers;
 use super::{CommandResult, is_person};
 use crate::decide::next::outlook;
 use crate::json::{BlockerJson, ObjectionJson};
+use crate::ruleset::rules::objections;
 use crate::service::signoff;
 use crate::text::counted;
 
@@ -46,7 +47,7 @@ pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult
             "openObjections": ObjectionJson::all(&assessment), "blockers": blockers, "nextAction": next}));
     }
     let screen = Screen { columns: columns() };
-    let objections = format!("{} open", counted(assessment.open.len(), "objection"));
+    let objections = format!("{} open", objections::counted_in_words(&assessment.open, ""));
     let lines = [
         styled(BOLD, &screen.rest(&meta.title, 0)),
         screen.rest(&verdict, 0),

@@ -63,6 +63,7 @@ const BY_HAND: &str = "changed by hand, not checked since";
 /// | not checked | nobody confirmed it; or whoever did saw another text, said nothing, or was amended by somebody else since |
 /// | checked only by its author | each confirmation is by somebody who wrote a word of it, or by nobody named |
 /// | confirmed by another agent, same session | the best confirmation is by another agent of the same session |
+/// | confirmed with corrections | the best confirmation is by an agent of another session or a person who also corrected the findings: at most a quarter of them, accepted by somebody else or still open |
 /// | confirmed in another session | the best confirmation is by an agent of another session |
 /// | confirmed by a person | the best confirmation is by a person |
 ///
@@ -89,6 +90,8 @@ pub enum Verdict {
     AuthorOnly,
     /// Confirmed by another agent, in the same session or an unknown session.
     SecondAgent,
+    /// Confirmed in another session or by a person, by somebody who corrected a few passages.
+    Corrected,
     /// Confirmed by an agent in another session.
     OtherSession,
     /// Confirmed by a person.
@@ -106,7 +109,9 @@ impl Verdict {
             Verdict::StoppedEarly | Verdict::RulesUnmet => "early",
             Verdict::NotChecked => "unconfirmed",
             Verdict::AuthorOnly => "self-checked",
-            Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person => "confirmed",
+            Verdict::SecondAgent | Verdict::Corrected | Verdict::OtherSession | Verdict::Person => {
+                "confirmed"
+            }
         }
     }
 
@@ -117,7 +122,7 @@ impl Verdict {
             Verdict::Contested | Verdict::StoppedEarly | Verdict::RulesUnmet => "!",
             Verdict::NotChecked => "?",
             Verdict::AuthorOnly => "~",
-            Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person => "✓",
+            Verdict::SecondAgent | Verdict::Corrected | Verdict::OtherSession | Verdict::Person => "✓",
         }
     }
 
@@ -132,6 +137,7 @@ impl Verdict {
             Verdict::NotChecked => Grade::None.label(),
             Verdict::AuthorOnly => Grade::SelfChecked.label(),
             Verdict::SecondAgent => Grade::SecondAgent.label(),
+            Verdict::Corrected => Grade::Corrected.label(),
             Verdict::OtherSession => Grade::Independent.label(),
             Verdict::Person => "confirmed by a person",
         }
@@ -182,6 +188,7 @@ impl Confirming {
             Grade::None => Verdict::NotChecked,
             Grade::SelfChecked => Verdict::AuthorOnly,
             Grade::SecondAgent => Verdict::SecondAgent,
+            Grade::Corrected => Verdict::Corrected,
             Grade::Independent if self.person.is_some() => Verdict::Person,
             Grade::Independent => Verdict::OtherSession,
         }
@@ -213,6 +220,8 @@ pub struct Answer<'a> {
     pub weakest: Option<Weakest<'a>>,
     /// Open objections to the premises.
     pub against: Vec<CommentId>,
+    /// Open corrections of the premises, which are doubts.
+    pub corrections: Vec<CommentId>,
     /// The premises that have differing results.
     pub differing: Vec<NodeId>,
     /// Commands run as evidence for the premises, in their order.
@@ -242,9 +251,16 @@ impl Answer<'_> {
                 (None, None) => format!("depends on {premise}, {}", self.verdict.label()),
             });
         }
-        let person = self.confirming.first().and_then(|best| best.person.as_deref());
+        let best = self.confirming.first();
+        let person = best.and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
+            (Verdict::Corrected, _) => {
+                let by = person.map(|name| format!(" by {}", one_line(name))).unwrap_or_default();
+                let edits = best.map(|best| &best.corrected).filter(|edits| !edits.is_empty());
+                let edits = edits.map(|edits| format!(" ({edits})")).unwrap_or_default();
+                Cow::Owned(format!("{}{by}{edits}", self.verdict.label()))
+            }
             (Verdict::NotChecked, _) if self.is_by_hand => Cow::Borrowed(BY_HAND),
             (Verdict::Refuted, _) if self.taken_back_by.is_some() => {
                 let (by, who) = (self.refuted_by.first(), self.taken_back_by.as_deref().unwrap_or_default());
@@ -386,7 +402,7 @@ pub struct Assessment<'a> {
     pub outcome: Outcome,
     /// All steps that the rules still require.
     pub owed: Vec<Diagnostic>,
-    /// Unresolved objections, oldest first.
+    /// Unresolved objections and corrections, oldest first.
     pub open: Vec<Objection>,
     /// Answers that are not refuted. Those named by the conclusion come first, in its order, followed by the others,
     /// best first.
@@ -512,6 +528,7 @@ impl<'a> Assessment<'a> {
             premises,
             weakest: None,
             against: Vec::new(),
+            corrections: Vec::new(),
             differing: Vec::new(),
             runs: Vec::new(),
             differing_runs: Vec::new(),
@@ -520,8 +537,10 @@ impl<'a> Assessment<'a> {
         answer.runs = self.runs.of_nodes(answer.premises.iter().map(|it| &it.node.id));
         let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
         answer.differing_runs = answer.runs.iter().filter(is_contesting).copied().collect();
-        let against = objections::against(&answer.premises, &self.open).into_iter();
-        answer.against = against.map(|objection| objection.comment.id).collect();
+        let open = objections::against(&answer.premises, &self.open);
+        let (corrections, against): (Vec<_>, Vec<_>) = open.into_iter().partition(|it| it.is_correction());
+        let ids = |of: Vec<&Objection>| of.into_iter().map(|it| it.comment.id).collect();
+        (answer.against, answer.corrections) = (ids(against), ids(corrections));
         let differing = answer.premises.iter().filter(|it| differs(it.node));
         answer.differing = differing.map(|it| it.node.id.clone()).collect();
         answer.differing.sort_unstable();

@@ -15,7 +15,7 @@ use crate::assess::{Answer, Assessment, CapturedRun, Distance};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{
     BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
-    Meta, Node, NodeId, Run, RunId, RunKind, Timestamp,
+    Edit, Meta, Node, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::format::comment_file::{AuthorEntry, ByEntry, author_entry};
 use crate::ruleset::Role;
@@ -164,6 +164,9 @@ pub struct CommentJson {
     pub written: WrittenBy,
     /// The text in Markdown, as written.
     pub text: String,
+    /// Only in a correction: the passages to change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
 }
 
 /// A command that was run as evidence, a rerun of one, or a judgement on a rerun.
@@ -296,6 +299,7 @@ impl CommentJson {
             reply_to: comment.reply_to,
             written: WrittenBy::new(&comment.author, comment.at),
             text: comment.text.clone(),
+            edits: comment.edits.clone(),
         }
     }
 }

@@ -77,7 +77,7 @@ fn line(happening: &Happening) -> String {
             "- {about}{}, {}: {}\n",
             verb_of(happening).0.to_lowercase(),
             inline(&comment.author.label(), 60),
-            inline(&comment.text, LENGTH)
+            inline(&comment.shown(), LENGTH)
         );
     }
     let Some(node) = happening.node() else { return String::new() };

@@ -147,10 +147,10 @@ fn write_judgments(text: &mut String, loaded: &Loaded, links: Links) {
             true => String::new(),
             false => format!("; {}", assessment.evidence_words(answer)),
         };
-        format!("{node}: {}, {}{by}{evidence}", literal(answer.node.name()), answer.words())
+        format!("{node}: {}, {}{by}{evidence}", literal(answer.node.name()), literal(&answer.words()))
     };
     if let Some(words) = assessment.words() {
-        let _ = write!(text, "\nVerdict: {words}.\n");
+        let _ = write!(text, "\nVerdict: {}.\n", literal(&words));
     }
     if let Some(evidence) = assessment.whole_evidence().filter(|_| assessment.runs().next().is_some()) {
         let _ = write!(text, "\nEvidence: {}.\n", literal(&evidence));
@@ -280,7 +280,7 @@ pub fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         let is_open = open.iter().any(|objection| objection.comment.id == comment.id);
         let open = if is_open { " (open)" } else { "" };
         let (kind, by) = (comment.kind.label(), literal(&comment.author.label()));
-        format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, literal(&comment.text))
+        format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, literal(&comment.shown()))
     });
     listing(&mut text, "Comments", lines);
     let amended = result.into_iter().flat_map(|it| &it.amended).map(|amendment| literal(&amendment.line()));

@@ -258,6 +258,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Commented(comment) => match comment.kind {
             CommentKind::Comment => ("Commented", "commented"),
             CommentKind::Objection => ("Objected", "commented"),
+            CommentKind::Correction => ("Correction proposed", "commented"),
             CommentKind::Answer => ("Answered", "commented"),
             CommentKind::Resolution => ("Resolved", "commented"),
         },
@@ -432,7 +433,7 @@ fn view_of(
         | Happening::CommentEdited(comment)
         | Happening::CommentRemoved(comment) => {
             view.by = Some(comment.author.label().into_owned());
-            view.reason = Some(shorten(&one_line(&comment.text), REASON));
+            view.reason = Some(shorten(&one_line(&comment.shown()), REASON));
         }
         Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => {
             view.by = Some(run.author.label().into_owned());

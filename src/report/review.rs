@@ -216,11 +216,13 @@ impl Notes {
         let (risk, verb) = match comment.kind {
             CommentKind::Objection if is_open => (Risk::Objection, "objects"),
             CommentKind::Objection => (Risk::Other, "objected (resolved)"),
+            CommentKind::Correction if is_open => (Risk::Objection, "proposes a correction"),
+            CommentKind::Correction => (Risk::Other, "proposed a correction (settled)"),
             CommentKind::Comment => (Risk::Other, "says"),
             CommentKind::Answer => (Risk::Other, "answers"),
             CommentKind::Resolution => (Risk::Other, "resolves an objection"),
         };
-        self.add(comment.node.as_ref(), risk, format!("{who} {verb}: {}", comment.text));
+        self.add(comment.node.as_ref(), risk, format!("{who} {verb}: {}", comment.shown()));
     }
 
     fn items(self, before: &Investigation, after: &Investigation) -> Vec<ReviewEntry> {

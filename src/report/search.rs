@@ -112,7 +112,7 @@ fn comments(investigation: &Investigation) -> (HashMap<String, Vec<SearchText>>,
     let (mut of_nodes, mut whole) = (HashMap::<String, Vec<SearchText>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
     for comment in investigation.comments() {
-        let text = format!("{}: {}", comment.author.label(), markdown::plain_text(&comment.text, most));
+        let text = format!("{}: {}", comment.author.label(), markdown::plain_text(&comment.shown(), most));
         let said = ("Comments", text);
         match comment.node.as_ref().filter(|id| investigation.node(id).is_some()) {
             Some(id) => of_nodes.entry(id.to_string()).or_default().push(said),

@@ -472,6 +472,7 @@ fn backed() -> ReportInput {
                 agent_id: text("editor-1"),
                 caller: caller(3),
                 reason: "A figure was wrong.".to_owned(),
+                correction: None,
                 title: text("Sorted at first"),
                 headline: text("Sorting saves half"),
                 findings: text("The first finding."),
@@ -588,6 +589,7 @@ fn discussed(text: &str) -> ReportInput {
             at: time(180 + i64::from(number)),
             text: text.to_owned(),
             saw: None,
+            edits: Vec::new(),
         })
     };
     let (answer, root) = ("R4.A1a1", "R1.A");
@@ -681,6 +683,7 @@ fn all_texts(text: &str) -> ReportInput {
             agent_id: Some(text.into()),
             caller: Caller { client: Some(text.into()), ..Caller::default() },
             reason: text.into(),
+            correction: None,
             conclusion: Some(text.into()),
             answers: None,
             not_covered: Some(vec![text.into()]),
@@ -1038,6 +1041,7 @@ fn concluded_late() -> ReportInput {
             agent_id: Some("editor-2".to_owned()),
             caller: Caller { client: Some("client-5/1.0".to_owned()), ..Caller::default() },
             reason: "It was hasty.".to_owned(),
+            correction: None,
             conclusion: Some("It **does not** sort.".to_owned()),
             answers: None,
             not_covered: None,

@@ -212,9 +212,14 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
-        let known = self.look_up(|| cited_by_amendment(&request));
+        let known = self.look_up(|| {
+            // Edits change what the whole text cites.
+            let snapshot = self.recovered(session).ok();
+            let made = snapshot.map(|it| request.clone().with_edits_made(&it.investigation, caller));
+            cited_by_amendment(made.and_then(Result::ok).flatten().as_ref().unwrap_or(&request))
+        });
         self.write(session, caller, |investigation, rules, now| {
-            amend(investigation, rules, request.clone(), &known, now)
+            amend(investigation, rules, request.clone(), caller, &known, now)
         })
     }
 

@@ -31,11 +31,12 @@ use std::sync::Arc;
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
-    AttachmentName, Change, Citation, ClaimHash, Command, Comment, CommentId, Happening, Investigation, Node,
-    NodeId, Pin, Run, RunId, RunKind, Warning,
+    AttachmentName, Caller, Change, Citation, ClaimHash, Command, Comment, CommentId, CommentKind, Edit,
+    Happening, Investigation, Node, NodeId, Pin, Run, RunId, RunKind, Warning,
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
+use crate::ruleset::corrections;
 use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
@@ -216,9 +217,12 @@ impl Withheld {
             }
         }
         // The claim that somebody saw becomes the claim without the withheld text, or stays another one.
-        let replace_claim = |id: &NodeId, saw: &mut ClaimHash| {
-            if let (Some(hidden), Some(old)) = (nodes.get(id), old.node(id)) {
-                let is_as_seen = old.claim_hash() == Some(*saw);
+        let replace_claim = |id: &NodeId, by: Option<(Option<&str>, &Caller)>, saw: &mut ClaimHash| {
+            if let (Some(hidden), Some(node)) = (nodes.get(id), old.node(id)) {
+                let is_as_seen = match by {
+                    Some(by) => corrections::has_seen(old, node, *saw, by),
+                    None => node.claim_hash() == Some(*saw),
+                };
                 *saw = hidden.claim_hash().filter(|_| is_as_seen).unwrap_or(ClaimHash::GONE);
             }
         };
@@ -232,7 +236,13 @@ impl Withheld {
             let Some(label) = comments.label(comment) else { continue };
             let mut new = hidden_comment(comment, label, seen);
             if let Comment { node: Some(node), saw: Some(saw), .. } = Arc::make_mut(&mut new) {
-                replace_claim(node, saw);
+                replace_claim(node, None, saw);
+            }
+            // The edits become one that changes nothing, or, if they were too many to be few, none.
+            if comment.kind == CommentKind::Correction {
+                let same = Edit { old: label.clone(), new: label.clone() };
+                let edits = corrections::is_small(old, comment).then_some(same);
+                Arc::make_mut(&mut new).edits = edits.into_iter().collect();
             }
             changes.push(Change::Comment(new));
         }
@@ -349,8 +359,9 @@ fn hide_happening(happening: &mut Happening, label: &String, seen: &mut Replaced
 }
 
 fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> Arc<Comment> {
-    seen.push((comment.text.clone(), label.to_owned()));
-    Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
+    let edits = comment.edits.iter().flat_map(|edit| [&edit.old, &edit.new]);
+    seen.extend(edits.chain([&comment.text]).map(|text| (text.clone(), label.to_owned())));
+    Arc::new(Comment { text: label.to_owned(), edits: Vec::new(), ..comment.as_ref().clone() })
 }
 
 /// Returns the replacements for the text in runs, by run id. This covers the runs of withheld nodes, the runs that

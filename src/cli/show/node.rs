@@ -86,7 +86,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let said = |comment: &Comment| {
         let who = format!("{}, {}", one_line(&comment.author.label()), comment.at.to_minute());
         let head = format!("{} {}", styled(BOLD, comment.kind.label()), styled(QUIET, &who));
-        format!("  {head}\n{}", screen.prose(&comment.text, 4))
+        format!("  {head}\n{}", screen.prose(&comment.shown(), 4))
     };
     let comments: String = investigation.comments_on(&node.id).map(|comment| said(comment)).collect();
     text.push_str(&section("Comments", &comments));

@@ -220,6 +220,7 @@ impl<'a> Assessment<'a> {
             (Verdict::Person | Verdict::OtherSession, _) => {
                 (Sign::For, "An agent in another session tried to refute it and could not".to_owned())
             }
+            (Verdict::Corrected, _) => (Sign::For, sentence(&worst.words())),
             (Verdict::SecondAgent, _) => {
                 (Sign::For, "Another agent in the same session tried to refute it and could not".to_owned())
             }
@@ -300,21 +301,32 @@ impl<'a> Assessment<'a> {
             });
         };
         let by = shorten(&one_line(&first.comment.author.label()), TITLE);
+        let is_correction = first.is_correction();
+        let is_near = |answer: &&Answer<'_>| {
+            answer.against.contains(&first.comment.id) || answer.corrections.contains(&first.comment.id)
+        };
         let place = match &first.comment.node {
             Some(node) if supporting.iter().any(|answer| answer.node.id == *node) => String::new(),
             Some(node) if supporting.is_empty() => format!(" to {node}"),
-            Some(node) if is_against(&first) => format!(" to {node}, on its path"),
+            Some(node) if supporting.iter().any(is_near) => format!(" to {node}, on its path"),
             Some(node) => format!(" to {node}, outside its path"),
+            None if is_correction => " to the conclusion".to_owned(),
             None => " to the whole investigation".to_owned(),
         };
-        let text = format!("{by} objects{place}: “{}”", markdown::excerpt(&first.comment.text, QUOTED));
+        let said = markdown::excerpt(&first.comment.text, QUOTED);
+        let text = match is_correction {
+            true => format!("{by} proposes a correction{place}: {}", first.comment.edits_in_short()),
+            false => format!("{by} objects{place}: “{said}”"),
+        };
+        let accept = is_correction
+            .then(|| format!("Accept it with `tot amend --accept {}`, or answer it", first.comment.id));
         let more = (self.open.len() > 1).then(|| match self.open.len() - 1 {
             1 => "1 more objection is open".to_owned(),
             more => format!("{more} more objections are open"),
         });
         let is_contested = is_against(&first) || differing.is_some();
         let sign = if is_contested { Sign::Against } else { Sign::Doubt };
-        let detail: Vec<String> = more.into_iter().chain(differing).collect();
+        let detail: Vec<String> = accept.into_iter().chain(more).chain(differing).collect();
         let line = VerdictLine::new(VerdictSubject::Objections, sign, text).with(detail.join(". "));
         Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
     }

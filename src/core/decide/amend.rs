@@ -1,4 +1,5 @@
-//! `tot_amend` corrects the text of a committed node or the conclusion. The stored file retains the earlier text.
+//! `tot_amend` corrects the text of a committed node or the conclusion, or accepts somebody's correction of it. The stored
+//! file retains the earlier text.
 
 use std::sync::Arc;
 
@@ -8,28 +9,38 @@ use serde::Deserialize;
 use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
+use super::edits::edited;
 use super::end::{Bind, BindSchema, bound_answers, check_bound};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
     refuse_if_ended, trimmed,
 };
 use crate::domain::{
-    AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
-    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, Timestamp, Wording,
+    AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
+    Diagnostic, Edit, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::corrections;
 use crate::ruleset::rules::confirmation::stamp;
+use crate::ruleset::rules::objections::{self, corrected_text};
+use crate::ruleset::rules::verification::ClaimedAuthor;
 use crate::ruleset::rules::{AmendmentCheck, CallDiagnostics, KINDS};
 
 /// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Amend {
-    /// A committed node; absent for `conclusion`.
+    /// A committed node; absent for the conclusion.
     #[schemars(extend("examples" = ["R3.A1a"]))]
     pub node_id: Option<String>,
-    /// The reason.
+    /// The reason; not with `correction`.
+    #[serde(default)]
     pub reason: String,
+    /// The id of a correction to accept, by somebody other than its author.
+    pub correction: Option<String>,
+    /// Changes in findings or conclusion; each `old` is there exactly once.
+    #[serde(default)]
+    pub edits: Vec<Edit>,
     /// One sentence.
     pub headline: Option<String>,
     /// The full new text.
@@ -90,8 +101,14 @@ impl ClearedList {
 }
 
 /// Error codes for rejected amendments, besides those common to all calls.
-pub const CODES: &[Code] =
-    &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
+pub const CODES: &[Code] = &[
+    Code::NodeNotFound,
+    Code::CommentNotFound,
+    Code::ResolvedByAuthor,
+    Code::MissingReason,
+    Code::EmptyBatch,
+    Code::InvestigationEnded,
+];
 
 /// Warning codes for amendments, besides those of the rule kinds.
 pub const WARNINGS: &[Code] =
@@ -105,6 +122,8 @@ pub const WARNINGS: &[Code] =
 ///
 /// - `EMPTY_BATCH`: the request contains no new text.
 /// - `INVALID_ARGUMENT`: the request mixes text for a node and for the conclusion, or there is no conclusion to amend.
+/// - `COMMENT_NOT_FOUND`: there is no such correction, or it was resolved.
+/// - `RESOLVED_BY_AUTHOR`: the caller wrote the correction to accept.
 /// - `INVESTIGATION_ENDED`: the node belongs to an ended investigation.
 /// - `NODE_NOT_FOUND`, `MISSING_REASON` or `TEXT_TOO_LONG`.
 /// - `SECRET_SUSPECTED`: the text seems to contain credentials, and the rules reject them.
@@ -112,10 +131,14 @@ pub fn amend(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: Amend,
+    caller: &Caller,
     known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let mut diagnostics = CallDiagnostics::default();
+    let Some(request) = request.with_edits_made(investigation, caller)? else {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    };
     let request = Amend {
         node_id: not_blank(request.node_id),
         conclusion: not_blank(request.conclusion),
@@ -141,6 +164,106 @@ pub fn amend(
     }
 }
 
+impl Amend {
+    /// Returns the request with the whole text instead of the edits, which are its own or those of the correction that it
+    /// accepts. `None` if that correction has been accepted already.
+    ///
+    /// # Errors
+    ///
+    /// Returns `COMMENT_NOT_FOUND`, `RESOLVED_BY_AUTHOR` or `INVALID_ARGUMENT`.
+    pub fn with_edits_made(
+        mut self,
+        investigation: &Investigation,
+        caller: &Caller,
+    ) -> Result<Option<Amend>, Rejection> {
+        let Some(named) = trimmed(self.correction.take()) else {
+            let edits = std::mem::take(&mut self.edits);
+            return self.with_edits(investigation, &edits).map(Some);
+        };
+        let correction = named.parse().ok().and_then(|id| investigation.comment(id));
+        let correction = correction.filter(|it| it.kind == CommentKind::Correction);
+        let not_found = |message: String| {
+            let how = Wording::both("tot_read", "`tot show NODE`")
+                .map(|call| format!("{call} lists the comments of a node."));
+            Rejection::from(Diagnostic::new(Code::CommentNotFound, message).suggest(how))
+        };
+        let correction =
+            correction.ok_or_else(|| not_found(format!("There is no correction {}.", quoted(&named))))?;
+        let about = correction.node.as_ref().map(ToString::to_string);
+        let refuse = |code, message: String, how: Wording| {
+            let error = Diagnostic::new(code, message).suggest(how);
+            Rejection::from(about.iter().fold(error, |error, about| error.about(about)))
+        };
+        let named_node = not_blank(self.node_id.take());
+        let is_same = named_node.as_ref().is_none_or(|node| {
+            investigation.find(node).is_ok_and(|node| Some(&node.id) == correction.node.as_ref())
+        });
+        let is_other =
+            |(field, text): (&str, &str)| !["reason", "agentId"].contains(&field) && !text.trim().is_empty();
+        let is_more = texts(&self).any(is_other)
+            || !(self.edits.is_empty() && self.clear.is_empty())
+            || self.answers.iter().flatten().next().is_some()
+            || self.not_covered.iter().flatten().next().is_some();
+        if is_more || !is_same {
+            let message = format!("The correction {} is accepted as it is.", correction.id);
+            let how = Wording::both(
+                "Leave out everything but `correction` and `agentId`; amend the rest by another call.",
+                "Give --accept alone; amend the rest by another command.",
+            );
+            return Err(refuse(Code::InvalidArgument, message, how));
+        }
+        if objections::is_accepted(investigation, correction) {
+            return Ok(None);
+        }
+        if !objections::open(investigation).iter().any(|it| it.comment.id == correction.id) {
+            return Err(not_found(format!("The correction {} was resolved.", correction.id)));
+        }
+        let agent = trimmed(self.agent_id.clone());
+        if !corrections::may_accept(
+            corrections::author(correction),
+            ClaimedAuthor::of(agent.as_deref(), caller),
+        ) {
+            let message = format!(
+                "The correction {} must be accepted under a name other than its author's.",
+                correction.id
+            );
+            let how = "Let the author of the text or somebody else accept it.".into();
+            return Err(refuse(Code::ResolvedByAuthor, message, how));
+        }
+        if self.reason.trim().is_empty() {
+            self.reason.clone_from(&correction.text);
+        }
+        let request =
+            Amend { node_id: about, reason: self.reason, agent_id: self.agent_id, ..Amend::default() };
+        let request = request.with_edits(investigation, &correction.edits)?;
+        Ok(Some(Amend { correction: Some(correction.id.to_string()), ..request }))
+    }
+
+    fn with_edits(mut self, investigation: &Investigation, edits: &[Edit]) -> Result<Amend, Rejection> {
+        let node = not_blank(self.node_id.clone());
+        let found = node.as_ref().map(|node| investigation.find(node)).transpose();
+        // Whoever names no node that there is learns it from the checks below.
+        let (false, Ok(found)) = (edits.is_empty(), found) else { return Ok(self) };
+        let about = node.unwrap_or_default();
+        let whole = if found.is_some() { &mut self.findings } else { &mut self.conclusion };
+        if whole.take().is_some_and(|text| !text.trim().is_empty()) {
+            let message = "The call has a whole text and edits of it.";
+            return Err(Diagnostic::new(Code::InvalidArgument, message).suggest("Give one of them.").into());
+        }
+        *whole = match corrected_text(investigation, found.map(|node| &node.id)) {
+            Some(text) => Some(edited(&about, text, edits)?),
+            // The checks below say what is missing.
+            None => edits.first().map(|edit| edit.new.clone()),
+        };
+        Ok(self)
+    }
+
+    /// Returns the correction that the request accepts.
+    fn accepted(&self) -> Option<CommentId> {
+        self.correction.as_ref()?.parse().ok()
+    }
+}
+
 fn of_node(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -154,8 +277,12 @@ fn of_node(
             .for_people("Use --conclusion to amend the conclusion.")
             .into());
     }
+    let correction = request.accepted();
     let about = request.node_id.unwrap_or_default();
     refuse_if_ended(investigation).map_err(|rejection| {
+        if correction.is_some() {
+            return rejection;
+        }
         let node = quoted(&about);
         let how = Wording::both(
             format!(
@@ -194,6 +321,7 @@ fn of_node(
         caveats: ClearedList::Caveats.list(caveats, clear),
         commands: ClearedList::Commands.list(commands, clear),
         references: ClearedList::References.list(references, clear),
+        correction,
         ..Amendment::new(stamp(investigation, node, now), request.reason)
     };
     check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, "the findings", &mut diagnostics);
@@ -255,7 +383,7 @@ fn of_conclusion(
     now: Timestamp,
     mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
-    let conclusion = request.conclusion;
+    let (correction, conclusion) = (request.accepted(), request.conclusion);
     if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
         diagnostics.errors.push(nothing_given());
         return Err(Rejection { errors: diagnostics.errors });
@@ -281,6 +409,7 @@ fn of_conclusion(
         agent_id: trimmed(request.agent_id),
         caller: Caller::default(),
         reason: request.reason,
+        correction,
         conclusion,
         answers: is_named.then_some(answers),
         not_covered: covers.then_some(not_covered),
@@ -296,7 +425,7 @@ fn of_conclusion(
 fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
         .suggest(
-            "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or \
+            "Give `edits`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or \
              `notCovered`. To empty a list, name it in `clear`.",
         )
         .for_people("Change at least one text, or name answers with --answer.")

@@ -6,27 +6,32 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::edits::edited;
 use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp, Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Edit, Event, Investigation, NodeId, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
-use crate::ruleset::rules::objections::{may_resolve, objection_of};
+use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_of};
 
 /// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; default: the node of the `replyTo` comment, or none.
+    /// The node; default: that of the `replyTo` comment, or none. A correction without one is of the conclusion.
     pub node_id: Option<String>,
-    /// Objections claim that the node is wrong.
+    /// Objections claim that the node is wrong; a correction mends a few passages.
     #[serde(default)]
-    #[schemars(with = "String", extend("enum" = ["comment", "objection", "answer", "resolution"]))]
+    #[schemars(with = "String", extend("enum" = ["comment", "objection", "correction", "answer", "resolution"]))]
     pub kind: CommentKind,
     /// The comment to answer or resolve.
     pub reply_to: Option<String>,
+    /// Of a correction, as in tot_amend.
+    #[serde(default)]
+    #[schemars(extend("x-elsewhere" = true))]
+    pub edits: Vec<Edit>,
     /// Markdown.
     pub text: String,
     /// The agent's name.
@@ -90,29 +95,34 @@ pub fn comment(
     }
     let about = node.as_ref().map_or("", NodeId::as_str);
     let agent = author.agent_id.iter().map(|agent| ("agentId", agent.as_str()));
-    check_texts(rules, about, agent.chain([("text", text.as_str())]), &mut diagnostics);
+    let edits = request.edits.iter().flat_map(|it| [("old", it.old.as_str()), ("new", it.new.as_str())]);
+    check_texts(rules, about, agent.chain([("text", text.as_str())]).chain(edits), &mut diagnostics);
+    if diagnostics.errors.is_empty() {
+        check_edits(investigation, node.as_ref(), kind, &request.edits, &mut diagnostics);
+    }
     let subject = node.as_ref().and_then(|id| investigation.node(id));
-    if kind == CommentKind::Resolution
-        && reply_to.is_some()
-        && !may_resolve(investigation, subject.map(AsRef::as_ref), &author, None)
+    let objection = reply_to.and_then(|id| investigation.comment(id));
+    if let Some(objection) = objection
+        && kind == CommentKind::Resolution
+        && !may_resolve(investigation, objection, &author, None)
     {
-        let message = match about {
-            "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
-            about => format!(
-                "An objection to {about} must be resolved under a name other than that of {about}'s author."
-            ),
-        };
-        let how = "Answer the objection; let somebody else check the answer and resolve it.";
+        let (what, to) = (objection.kind.label(), if about.is_empty() { "the conclusion" } else { about });
+        let message =
+            format!("The {what} to {to} must be resolved under a name other than that of {to}'s author.");
+        let how = format!("Answer the {what}; let somebody else check the answer and resolve it.");
         diagnostics.refuse(Code::ResolvedByAuthor, about, message, how);
     }
     Rejection::unless_empty(diagnostics.errors)?;
-    let saw = subject.filter(|_| kind == CommentKind::Resolution).and_then(|node| node.claim_hash());
+    // A correction names the passages that it is about, so later changes elsewhere don't bring it back.
+    let is_of_claim = kind == CommentKind::Resolution && objection.is_some_and(|it| it.edits.is_empty());
+    let saw = subject.filter(|_| is_of_claim).and_then(|node| node.claim_hash());
     let said = investigation.comments().find(|it| {
         it.node == node
             && it.kind == kind
             && it.saw == saw
             && it.reply_to == reply_to
             && it.text == text
+            && it.edits == request.edits
             && is_same(&it.author, &author)
     });
     if said.is_some() {
@@ -122,8 +132,47 @@ pub fn comment(
     while investigation.comment(id).is_some() {
         id = id.next();
     }
-    let comment = Arc::new(Comment { id, node, kind, reply_to, author, at: now, text, saw });
+    let comment =
+        Arc::new(Comment { id, node, kind, reply_to, author, at: now, text, saw, edits: request.edits });
     Ok(Decision { event: Some(Event::Commented { comment }), warnings: diagnostics.warnings })
+}
+
+/// Checks that a correction can be made in the text that it is about, and that no other comment has edits.
+fn check_edits(
+    investigation: &Investigation,
+    node: Option<&NodeId>,
+    kind: CommentKind,
+    edits: &[Edit],
+    diagnostics: &mut CallDiagnostics,
+) {
+    let about = node.map_or("", NodeId::as_str);
+    let mut refuse = |message: &str, how: Wording| {
+        diagnostics.refuse(Code::InvalidArgument, about, message.to_owned(), how);
+    };
+    match (kind, edits, corrected_text(investigation, node)) {
+        (CommentKind::Correction, [], _) => {
+            let how = Wording::both("Give `edits: [{old, new}]`.", "Give them with --correct OLD NEW.");
+            refuse("The correction has no edits.", how);
+        }
+        (CommentKind::Correction, _, None) if node.is_some() => {
+            refuse("The node has no findings yet.", "Correct a committed node.".into());
+        }
+        (CommentKind::Correction, _, None) => {
+            let how = Wording::both("Name a node in `nodeId`.", "Name a node.");
+            refuse("There is no conclusion to correct.", how);
+        }
+        (CommentKind::Correction, edits, Some(text)) => match edited(about, text, edits) {
+            Ok(made) if made == text => {
+                refuse("The correction changes nothing.", "Say what to change.".into())
+            }
+            Ok(_) => {}
+            Err(error) => diagnostics.errors.push(error),
+        },
+        (_, [], _) => {}
+        (..) => {
+            refuse("Only a correction has edits.", "Give the kind `correction`, or leave them out.".into())
+        }
+    }
 }
 
 /// Returns whether two commenters are the same author, even in different sessions.
@@ -158,7 +207,7 @@ fn reply_to(
         _ => found,
     };
     if found.is_none() {
-        let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
+        let what = if kind == CommentKind::Resolution { "objection or correction" } else { "comment" };
         let message = format!("There is no {what} {}.", quoted(named));
         let how = Wording::both(
             "Call tot_read on the node to list its comments.",

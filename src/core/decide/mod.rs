@@ -4,7 +4,8 @@
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`run`] and [`end`]. Each module checks the conditions common to all rulesets, then calls the
 //! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
-//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks).
+//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks). `edits` changes passages
+//! of a text for amendments and corrections.
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Codes and rules come from the method's
 //! specification; each check names its code.
@@ -17,6 +18,7 @@ pub mod citing;
 pub mod claim;
 pub mod comment;
 pub mod commit;
+mod edits;
 pub mod end;
 pub mod next;
 pub mod propose;

@@ -150,6 +150,8 @@ pub enum LegalCall {
     Reclassify(NextState),
     /// A `tot_comment` call in reply to an objection.
     Reply(ObjectionReply),
+    /// A `tot_amend` call that accepts a correction.
+    Accept(CommentId),
     /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
     /// best-confirmed one as the main answer.
     End(Vec<BoundAnswer>),
@@ -208,6 +210,7 @@ impl LegalCall {
                 CommentKind::Resolution => ("tot_comment", "tot resolve", to.to_string()),
                 _ => ("tot_comment", "tot comment", format!("--reply-to {to}")),
             },
+            LegalCall::Accept(id) => ("tot_amend", "tot amend", format!("--accept {id}")),
             LegalCall::End(answers) => {
                 let bind = |it: &BoundAnswer| {
                     let option = if it.role == BoundAs::Rival { "--rival" } else { "--answer" };
@@ -246,7 +249,10 @@ impl NextCall {
                     format!("Run {command} with your conclusion, or go deeper."),
                 )
             }
-            LegalCall::Withdraw(_) | LegalCall::Reclassify(_) | LegalCall::Reply(_) => {
+            LegalCall::Withdraw(_)
+            | LegalCall::Reclassify(_)
+            | LegalCall::Reply(_)
+            | LegalCall::Accept(_) => {
                 return Wording::both(
                     shorten(&format!("Next: {tool}. {}", self.reason.agent()), REASON_MAX),
                     format!("{command}. {}", self.reason.person()),

@@ -44,7 +44,7 @@ pub const CODES: &[Code] = &[Code::NodeNotFound, Code::InvestigationEnded];
 /// Validates a state change.
 ///
 /// If the node is already in the new state, the decision has an event only if the change settles a contested result, the node
-/// depends on a finding that changed since, or an author took back a refutation of his work.
+/// depends on a finding or confirms an answer that changed since, or an author took back a refutation of his work.
 ///
 /// # Errors
 ///
@@ -73,9 +73,12 @@ pub fn reclassify(
     };
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;
     let is_open = node.classification.as_ref().is_some_and(Classification::is_contested);
-    // Whoever depends on a finding that changed since says so again. What an author took back in vain, others can agree to.
+    // Whoever depends on a finding that changed since says so again, or confirms an answer that did. What an author took
+    // back in vain, others can agree to.
     let is_again = || {
-        rules.changed_link(investigation, node).is_some() || rules.taken_back(investigation, node).is_some()
+        rules.changed_link(investigation, node).is_some()
+            || rules.taken_back(investigation, node).is_some()
+            || rules.may_renew(investigation, &node.id)
     };
     if &to == from && !is_open && !is_again() {
         return Ok(Decision { event: None, warnings: Vec::new() });

@@ -1,10 +1,11 @@
-//! Comments on an investigation: remarks, objections, answers and resolutions.
+//! Comments on an investigation: remarks, objections, corrections, answers and resolutions.
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::edit::{self, Edit};
 use super::node::{agent_name, program_of};
 use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
@@ -27,6 +28,8 @@ pub struct Comment {
     pub text: String,
     /// Only in a resolution: the node's claim as the author saw it.
     pub saw: Option<ClaimHash>,
+    /// Only in a correction: the changes to the node's findings or, without a node, to the conclusion's text.
+    pub edits: Vec<Edit>,
 }
 
 /// The kind of comment.
@@ -37,9 +40,11 @@ pub enum CommentKind {
     Comment,
     /// A claim that a node is wrong, with the reason. It stays open until it is resolved.
     Objection,
+    /// A proposal to change a few passages. It stays open until somebody else accepts it, or it is resolved.
+    Correction,
     /// A reply to another comment.
     Answer,
-    /// A statement of how an objection was settled.
+    /// A statement of how an objection or a correction was settled.
     Resolution,
 }
 
@@ -54,6 +59,29 @@ pub struct Commenter {
     pub agent_id: Option<String>,
     /// The client that sent the comment.
     pub caller: Caller,
+}
+
+impl Comment {
+    /// Returns the text with the edits above it, in Markdown.
+    pub fn shown(&self) -> Cow<'_, str> {
+        let mut text = Cow::Borrowed(self.text.as_str());
+        for Edit { old, new } in self.edits.iter().rev().filter(|edit| edit.old != edit.new) {
+            text = Cow::Owned(format!("“{}” → “{}”\n\n{text}", old.trim(), new.trim()));
+        }
+        text
+    }
+
+    /// Returns the edits in short: `“two lots” → “three lots”, 1 more`.
+    pub fn edits_in_short(&self) -> String {
+        edit::in_short(&self.edits)
+    }
+}
+
+impl CommentKind {
+    /// Returns whether a comment of this kind is open until it is settled.
+    pub fn is_settled_later(self) -> bool {
+        matches!(self, CommentKind::Objection | CommentKind::Correction)
+    }
 }
 
 impl Commenter {
@@ -85,6 +113,7 @@ impl CommentKind {
         match self {
             CommentKind::Comment => "comment",
             CommentKind::Objection => "objection",
+            CommentKind::Correction => "correction",
             CommentKind::Answer => "answer",
             CommentKind::Resolution => "resolution",
         }

@@ -10,6 +10,7 @@
 //! - [`investigation`]: the tree of nodes. Children, rounds and open questions are computed here, never stored.
 //! - [`attachment`]: files attached to a node.
 //! - [`comment`]: comments by people and agents.
+//! - [`edit`]: changes of passages in a longer text.
 //! - [`run`]: recorded command runs.
 //! - [`event`]: the effect of a call, and the events between two trees.
 //! - [`code`]: the codes for errors, warnings and blockers, with their meanings.
@@ -22,6 +23,7 @@ pub mod claim_hash;
 pub mod code;
 pub mod comment;
 pub mod diagnostic;
+pub mod edit;
 pub mod event;
 pub mod fresh;
 pub mod id;
@@ -38,6 +40,7 @@ pub use claim_hash::{ClaimHash, NoClaimHash};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;
+pub use edit::Edit;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{CommentId, IdError, NodeId, RunId, SessionId, ShortId, StateName};
 pub use investigation::{ByHand, Investigation, Meta, NotFound, StructureFault};

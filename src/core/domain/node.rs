@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, ClaimHash, Code, NodeId, Pin, RunId, StateName, Timestamp, stored};
+use super::{Citation, ClaimHash, Code, CommentId, NodeId, Pin, RunId, StateName, Timestamp, stored};
 use crate::text::one_line;
 
 /// A node. Without a classification, it is a pending proposal.
@@ -228,6 +228,8 @@ pub struct Amendment {
     pub caller: Caller,
     /// The reason.
     pub reason: String,
+    /// The correction that the amendment accepts.
+    pub correction: Option<CommentId>,
     /// The previous title.
     pub title: Option<String>,
     /// The previous headline.
@@ -259,6 +261,8 @@ pub struct AmendedConclusion {
     pub caller: Caller,
     /// The reason.
     pub reason: String,
+    /// The correction that the amendment accepts.
+    pub correction: Option<CommentId>,
     /// The previous conclusion; absent if unchanged.
     pub conclusion: Option<String>,
     /// The answers that the conclusion previously named; absent if unchanged.
@@ -892,17 +896,25 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with each claim of another node that an author saw: of the parent, or of a node that a link names.
-    pub fn visit_seen(&mut self, mut visit: impl FnMut(&NodeId, &mut ClaimHash)) {
+    /// Calls `visit` with each claim of another node that an author saw: of the parent, with the agent and the caller who
+    /// gave the state, or of a node that a link names.
+    pub fn visit_seen(
+        &mut self,
+        mut visit: impl FnMut(&NodeId, Option<(Option<&str>, &Caller)>, &mut ClaimHash),
+    ) {
         let Node { parent, classification: Some(own), .. } = self else { return };
         let mut of = |result: &mut Classification| {
-            let saws = result.reclassified.iter_mut().map(|it| &mut it.saw).chain([&mut result.saw]);
-            for (parent, saw) in saws.filter_map(|saw| parent.as_ref().zip(saw.as_mut())) {
-                visit(parent, saw);
+            let mut of_parent = |by: Option<(Option<&str>, &Caller)>, saw: &mut Option<ClaimHash>| {
+                parent.iter().zip(saw).for_each(|(parent, saw)| visit(parent, by, saw));
+            };
+            for Reclassification { agent_id, by, saw, .. } in &mut result.reclassified {
+                let caller = if let Author::Caller(caller) = by { Some(&*caller) } else { None };
+                of_parent(caller.map(|caller| (agent_id.as_deref(), caller)), saw);
             }
+            of_parent(Some((result.agent_id.as_deref(), &result.caller)), &mut result.saw);
             let again = result.reclassified.iter_mut().flat_map(|change| &mut change.links);
             for Link { to, saw, .. } in result.links.iter_mut().chain(again) {
-                saw.iter_mut().for_each(|saw| visit(to, saw));
+                saw.iter_mut().for_each(|saw| visit(to, None, saw));
             }
         };
         of(own);
@@ -1028,6 +1040,7 @@ impl Amendment {
             agent_id: _,
             caller: _,
             reason,
+            correction: _,
             title,
             headline,
             findings,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{
-    Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp,
+    Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, Edit, NodeId, Person, Timestamp,
 };
 use crate::yaml::YamlError;
 
@@ -19,6 +19,8 @@ struct CommentFile {
     by: ByEntry,
     at: Timestamp,
     saw: Option<ClaimHash>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    edits: Vec<Edit>,
     text: String,
 }
 
@@ -64,10 +66,10 @@ pub fn write(comment: &Comment) -> Result<String, YamlError> {
 }
 
 fn entry(comment: Comment) -> CommentFile {
-    let Comment { id, mut node, kind, reply_to, author, at, text, saw } = comment;
+    let Comment { id, mut node, kind, reply_to, author, at, text, saw, edits } = comment;
     node.iter_mut().for_each(|id| id.show_whole(true));
     let (author, by) = author_entry(author);
-    CommentFile { id, node, kind, reply_to, author, by, at, text, saw }
+    CommentFile { id, node, kind, reply_to, author, by, at, text, saw, edits }
 }
 
 /// Converts an author to the keys `author` and `by`.
@@ -106,8 +108,8 @@ impl Serialize for Comment {
 
 impl<'de> Deserialize<'de> for Comment {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        let CommentFile { id, node, kind, reply_to, author: own, by, at, text, saw } =
+        let CommentFile { id, node, kind, reply_to, author: own, by, at, text, saw, edits } =
             CommentFile::deserialize(fields)?;
-        Ok(Comment { id, node, kind, reply_to, author: author(own, by), at, text, saw })
+        Ok(Comment { id, node, kind, reply_to, author: author(own, by), at, text, saw, edits })
     }
 }

@@ -110,8 +110,8 @@ mod tests {
 
     use super::*;
     use crate::domain::{
-        Amendment, Author, Caller, Citation, ClaimHash, Code, Command, Lines, Link, LinkKind, NamedIn,
-        Person, Pin, Reclassification, StateName, Warning,
+        Amendment, Author, Caller, Citation, ClaimHash, Code, Command, CommentId, Lines, Link, LinkKind,
+        NamedIn, Person, Pin, Reclassification, StateName, Warning,
     };
 
     #[test]
@@ -311,6 +311,7 @@ reclassified:
                             agent_id: agent.clone(),
                             caller: caller.clone(),
                             reason: reason.clone(),
+                            correction: agent.is_some().then(|| CommentId::new(7, [1; 10])),
                             title: Some(reason.clone()),
                             headline: Some(String::new()),
                             findings: agent.clone(),

@@ -13,6 +13,7 @@ use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
 use crate::graph;
 use crate::markdown::{Reader, literal, quoted};
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Confirming;
 use crate::text::counted;
 
@@ -82,7 +83,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
 /// Adds the sections for an ended investigation.
 fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
-    let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
+    let verdict = assessment.words().map(|words| format!(", {}", inline(&words, 300))).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
     let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER, Reader::Page));
     let limits = assessment.limits();
@@ -144,12 +145,12 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let open = &assessment.open;
     if !open.is_empty() {
         let answers = answers.iter().filter(|answer| !answer.against.is_empty()).count();
-        let (what, of) = (counted(open.len(), "open objection"), counted(answers, "answer"));
+        let (what, of) = (objections::counted_in_words(open, "open "), counted(answers, "answer"));
         let _ = write!(page, "**{what}; {of} contested by that:**\n\n");
         for objection in open.iter().take(LISTED) {
             let comment = &objection.comment;
             let to = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), link);
-            let (by, text) = (inline(&comment.author.label(), 60), inline(&comment.text, 200));
+            let (by, text) = (inline(&comment.author.label(), 60), inline(&comment.shown(), 200));
             let _ = writeln!(page, "- {by} to {to}: {text}");
         }
         more(page, open.len());
@@ -178,7 +179,7 @@ fn graded(answer: &Answer<'_>) -> String {
         false => format!("{} ({})", link(&by.node), by.verdict().label()),
     };
     let by: Vec<String> = answer.confirming.iter().map(by).collect();
-    let words = inline(&answer.words(), 100);
+    let words = inline(&answer.words(), 300);
     if by.is_empty() { words } else { format!("{words}: {}", by.join(", ")) }
 }
 

@@ -114,6 +114,7 @@ impl TreeFiles {
             at: time(at),
             text: text.to_owned(),
             saw: None,
+            edits: Vec::new(),
         };
         self.comments.insert(comment.id, comment);
     }
@@ -158,6 +159,7 @@ fn amend_end(end: &mut Conclusion, text: &str, at: i64) {
         agent_id: None,
         caller: Caller::default(),
         reason: format!("reason of {text}"),
+        correction: None,
         conclusion: Some(format!("conclusion {text}")),
         answers: None,
         not_covered: None,

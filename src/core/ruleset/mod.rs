@@ -6,7 +6,7 @@
 //! 3. [`validity`]: detects contradictions in a ruleset.
 //! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices made with
 //!    `tot_start`.
-//! 5. [`support`]: what an answer rests on.
+//! 5. [`support`]: what an answer rests on. `corrections`: whose confirmation covers a corrected answer.
 //! 6. [`builtin`]: the rulesets included in the program.
 //! 7. [`library`]: the built-in rulesets and the operator's own rulesets.
 //! 8. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.
@@ -14,6 +14,7 @@
 //! Ruleset names appear in code only in `builtin`.
 
 pub mod builtin;
+pub mod corrections;
 pub mod effective;
 pub mod instructions;
 pub mod library;

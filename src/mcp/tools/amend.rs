@@ -38,8 +38,8 @@ pub(super) struct AmendInput {
 }
 
 pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> ToolOutcome<AmendBody> {
-    let node_id = input.request.node_id.clone();
+    let named = (input.request.node_id.clone(), input.request.correction.clone());
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
-    let (shared, body) = reply::amended(&written, node_id);
+    let (shared, body) = reply::amended(&written, named);
     Ok((shared, body, ()))
 }

@@ -1,6 +1,7 @@
 //! Comments on nodes and on the investigation, and open objections.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use super::node::client;
 use crate::assess::Answer;
 use crate::domain::{Comment, CommentId, CommentKind, NodeId};
 use crate::report::templates::SafeHtml;
-use crate::ruleset::rules::objections::{may_resolve, thread};
+use crate::ruleset::rules::objections::{may_resolve, objection_of, thread};
 
 /// A comment, with its replies.
 #[derive(Clone, Debug, Serialize)]
@@ -25,7 +26,7 @@ pub(in crate::report) struct Thread {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CommentView {
     pub id: String,
-    /// The kind: `comment`, `objection`, `answer` or `resolution`.
+    /// The kind: `comment`, `objection`, `correction`, `answer` or `resolution`.
     pub kind: &'static str,
     /// The name of the agent or of the git author.
     pub by: String,
@@ -86,8 +87,10 @@ impl Cards<'_> {
         format!("{}#said-{}", page.map_or("index.html", |card| card.href.as_str()), comment.id)
     }
 
-    fn said(&self, comment: &Comment) -> CommentView {
-        let node = comment.node.as_ref().and_then(|node| self.investigation.node(node));
+    fn said(&self, comment: &Arc<Comment>) -> CommentView {
+        let resolves = |objection: &Comment| {
+            may_resolve(self.investigation, objection, &comment.author, Some(comment.at))
+        };
         CommentView {
             id: comment.id.to_string(),
             kind: comment.kind.label(),
@@ -95,14 +98,9 @@ impl Cards<'_> {
             is_person: comment.author.is_person(),
             client: client(&comment.author.caller),
             at: Time::of(comment.at),
-            text: SafeHtml::some_markdown(Some(&comment.text), &format!("said-text-{}", comment.id), 3),
+            text: SafeHtml::some_markdown(Some(&comment.shown()), &format!("said-text-{}", comment.id), 3),
             is_void: comment.kind == CommentKind::Resolution
-                && !may_resolve(
-                    self.investigation,
-                    node.map(AsRef::as_ref),
-                    &comment.author,
-                    Some(comment.at),
-                ),
+                && !objection_of(self.investigation, comment).is_none_or(|it| resolves(it)),
         }
     }
 }

@@ -166,6 +166,10 @@ impl Cards<'_> {
             let said = markdown::excerpt(&objection.comment.text, QUOTED);
             let card = objection.comment.node.as_ref().and_then(|id| self.get(id));
             let text = match (card, &objection.comment.node) {
+                _ if objection.is_correction() => {
+                    let colon = if card.is_some() { ": " } else { "" };
+                    format!("{colon}{by} proposes a correction: {}", objection.comment.edits_in_short())
+                }
                 (Some(_), _) => format!(": {by} objects to it: “{said}”"),
                 (None, None) => format!("{by} objects: “{said}”"),
                 (None, Some(gone)) => format!("{by} objects to {gone}, which is missing: “{said}”"),

@@ -142,7 +142,7 @@ pub(super) fn header(
             ended: investigation.end().is_some(),
             started_at: Time::of(meta.started_at),
             ended_at: conclusion.map(|end| Time::of(end.ended_at)),
-            objections: assessment.open.len(),
+            objections: assessment.open.iter().filter(|it| !it.is_correction()).count(),
             doubts: doubts.about.len(),
             has_conclusion: overview.conclusion.is_some(),
             ruleset: meta.ruleset.clone(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::*;
 use crate::assess::{Answer, Assessment, Verdict};
 use crate::domain::run::{Ended as RunEnded, Output, Ran, RunComparison, Seconds, System};
-use crate::domain::{ByHand, Event, Run, RunId, RunKind};
+use crate::domain::{ByHand, Edit, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::markdown;
 use crate::merge::{self, Trees};
@@ -32,8 +32,9 @@ struct Step {
     by: usize,
 }
 
-/// The node objected to, and the person who resolves the objection, if any.
-type Said = (usize, Option<usize>);
+/// The node objected to, who resolves the objection, if anybody, and its author, from 4 on of a correction, which is accepted
+/// instead.
+type Said = (usize, Option<usize>, usize);
 
 /// A conclusion: true if it is early, the answers it names and their roles, and true if research continued.
 type Ended = (bool, Vec<(usize, usize)>, bool);
@@ -126,8 +127,13 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
 
 /// Builds the investigation of a branch, and its state when the branches split after `shared` steps.
 fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
-    let nodes = nodes(steps, side);
-    let comment = |number: usize, node: &Node, kind, reply_to: Option<usize>, by: usize| {
+    let mut nodes = nodes(steps, side);
+    let comment = |number: usize,
+                   node: &NodeId,
+                   kind,
+                   reply_to: Option<usize>,
+                   by: usize,
+                   edits: Vec<Edit>| {
         let id = |number: usize| {
             let number = number + 100 * side as usize;
             CommentId::new(1_795_000_000_000 + number as u64, [number as u8; 10])
@@ -137,14 +143,23 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
         let text = "It was measured on one machine only.".to_owned();
         let (id, reply_to) = (id(number), reply_to.map(id));
         let at = time(600 + number as i64);
-        Arc::new(Comment { id, node: Some(node.id.clone()), kind, reply_to, author, at, text, saw: None })
+        Arc::new(Comment { id, node: Some(node.clone()), kind, reply_to, author, at, text, saw: None, edits })
     };
     let mut comments = Vec::new();
-    for (at, (node, resolved)) in said.iter().enumerate() {
-        let node = &nodes[node % nodes.len()];
-        comments.push(comment(2 * at, node, CommentKind::Objection, None, 1));
-        comments
-            .extend(resolved.map(|by| comment(2 * at + 1, node, CommentKind::Resolution, Some(2 * at), by)));
+    for (at, (node, by, author)) in said.iter().enumerate() {
+        let place = node % nodes.len();
+        let id = nodes[place].id.clone();
+        if *author < 4 {
+            comments.push(comment(2 * at, &id, CommentKind::Objection, None, 1, Vec::new()));
+            let resolve =
+                |by| comment(2 * at + 1, &id, CommentKind::Resolution, Some(2 * at), by, Vec::new());
+            comments.extend(by.map(resolve));
+        } else {
+            let correction = comment(2 * at, &id, CommentKind::Correction, None, *author, edits(*author));
+            by.into_iter()
+                .for_each(|by| accept(&mut nodes[place], &correction, *by, time(700 + at as i64 + side)));
+            comments.push(correction);
+        }
     }
     let conclusion = end.as_ref().map(|(early, named, after)| {
         let answers = named.iter().map(|(node, role)| BoundAnswer {
@@ -159,6 +174,24 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
         }
     });
     with_comments(nodes, comments, conclusion)
+}
+
+/// Returns the edits of a correction: of a few characters or of more than a quarter.
+fn edits(number: usize) -> Vec<Edit> {
+    let (old, new) = if number.is_multiple_of(3) { ("Findings", "Opinions") } else { ("of", "for") };
+    vec![Edit { old: old.into(), new: new.into() }]
+}
+
+/// Accepts a correction, unless what it corrects is not there.
+fn accept(node: &mut Node, correction: &Comment, by: usize, at: Timestamp) {
+    let findings = &node.classification.as_ref().unwrap().findings;
+    let Ok(findings) = crate::domain::edit::apply(findings, &correction.edits) else { return };
+    let (agent_id, caller) = hand(by);
+    let (findings, correction) = (Some(findings), Some(correction.id));
+    let mut amendment =
+        Amendment { agent_id, caller, findings, correction, ..Amendment::new(at, "It was wrong.") };
+    amendment.exchange(node);
+    node.classification.as_mut().unwrap().amended.push(amendment);
 }
 
 fn with_comments(
@@ -586,12 +619,14 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
     let objection = lines
         .iter()
         .find(|(_, line)| {
-            line.contains("bjection") || line.contains("objects") || line.starts_with("Results of ")
+            ["bjection", "objects", "a correction"].iter().any(|it| line.contains(it))
+                || line.starts_with("Results of ")
         })
         .unwrap();
     let is_objected = answers.iter().any(|it| !it.against.is_empty() || !it.differing.is_empty());
     prop_assert_eq!(objection.0 == "against", is_objected, "{}", objection.1);
-    prop_assert_eq!(objection.1.contains("objects"), !case.assessment.open.is_empty(), "{}", objection.1);
+    let is_open = objection.1.contains("objects") || objection.1.contains("proposes a correction");
+    prop_assert_eq!(is_open, !case.assessment.open.is_empty(), "{}", objection.1);
     if let Some(evidence) = case.assessment.whole_evidence() {
         let told = crate::text::sentence(&evidence).replace('\'', "&#39;");
         let is_told = |line: &&(&str, &str)| line.1.contains(told.trim_end_matches('.'));
@@ -880,7 +915,7 @@ fn a_file_with_a_verdict_and_without_a_reader_fails() {
     assert!(gone.is_empty(), "no site has these any more: {gone:?}");
 }
 
-/// Adds something bad: a refutation, an objection, an amendment or a result with another state.
+/// Adds something bad: a refutation, an objection, an amendment, a result with another state, a correction, or its acceptance.
 ///
 /// A confirmation is not amended, because one that says nothing counts once its author says more.
 fn with_worse(facts: &Investigation, rules: EffectiveRules<'_>, (what, at, by): Bad) -> Investigation {
@@ -890,7 +925,7 @@ fn with_worse(facts: &Investigation, rules: EffectiveRules<'_>, (what, at, by): 
     let result = new.classification.as_mut().unwrap();
     let state = result.current_state().clone();
     let other = if rules.is_dead_end(&state) { "EXPLORE" } else { "DEAD" };
-    let change = match what % 4 {
+    let change = match what % 6 {
         0 => {
             let id = format!("R{}.{}{}", node.round() + 1, node.id.suffix(), 900 + at);
             let mut child = Node::new(id.parse().unwrap(), Some(node.id.clone()), "It fails", after);
@@ -898,15 +933,33 @@ fn with_worse(facts: &Investigation, rules: EffectiveRules<'_>, (what, at, by): 
             child.classification = Some(Classification { agent_id, caller, refutes: true, ..result });
             Change::Node(Arc::new(child))
         }
-        1 => {
+        1 | 4 => {
             let author = Commenter { name: "git".into(), agent_id, caller, ..Commenter::default() };
-            let (id, kind) = (
-                CommentId::new(1_795_000_009_000 + facts.comments().count() as u64, [9; 10]),
-                CommentKind::Objection,
-            );
+            let id = CommentId::new(1_795_000_009_000 + facts.comments().count() as u64, [9; 10]);
+            let (kind, edits) = match what % 6 {
+                1 => (CommentKind::Objection, Vec::new()),
+                _ => (CommentKind::Correction, edits(at)),
+            };
             let text = "It was measured on one machine only.".to_owned();
             let (node, reply_to, saw) = (Some(node.id.clone()), None, None);
-            Change::Comment(Arc::new(Comment { id, node, kind, reply_to, author, at: after, text, saw }))
+            Change::Comment(Arc::new(Comment {
+                id,
+                node,
+                kind,
+                reply_to,
+                author,
+                at: after,
+                text,
+                saw,
+                edits,
+            }))
+        }
+        5 if rules.role(&state) != crate::ruleset::Role::Confirmation => {
+            let mut on_node = facts.comments_on(&node.id);
+            if let Some(correction) = on_node.find(|it| it.kind == CommentKind::Correction) {
+                accept(&mut new, correction, by, after);
+            }
+            Change::Node(Arc::new(new))
         }
         2 if rules.role(&state) != crate::ruleset::Role::Confirmation => {
             let findings = Some("It is another thing altogether.".to_owned());
@@ -939,7 +992,7 @@ fn captured() -> impl Strategy<Value = Captured> {
 }
 
 fn some_branch() -> impl Strategy<Value = Branch> {
-    let said = (0..8_usize, prop::option::of(0..6_usize));
+    let said = (0..8_usize, prop::option::of(0..6_usize), 0..10_usize);
     let ended = (any::<bool>(), prop::collection::vec((0..8_usize, 0..3_usize), 0..3), any::<bool>());
     (prop::collection::vec(step(), 1..9), prop::collection::vec(said, 0..3), prop::option::of(ended))
 }
@@ -962,7 +1015,7 @@ proptest! {
         ours in some_branch(),
         theirs in prop::option::weighted(0.3, some_branch()),
         captured in prop::collection::vec(captured(), 0..2),
-        bad in prop::collection::vec((0..4_usize, 0..16_usize, 0..6_usize), 1..4),
+        bad in prop::collection::vec((0..6_usize, 0..16_usize, 0..6_usize), 1..4),
     ) {
         let mut input = of(ours, theirs, &[], &captured);
         for bad in bad {

@@ -103,6 +103,7 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
         at: time(180),
         text: text.to_owned(),
         saw: None,
+        edits: Vec::new(),
     })
 }
 

@@ -224,6 +224,7 @@ impl TreeCheck<'_> {
             } else if change.from == change.to
                 && change.settles == 0
                 && change.links.is_empty()
+                && change.saw.is_none()
                 && !self.rules.has_refuted(classification)
                 && !self.joined.is_alike(change)
             {

@@ -256,6 +256,9 @@ pub(crate) fn next_call(
             }
             arguments
         }
+        LegalCall::Accept(id) => {
+            json!({"correction": id.to_string(), "agentId": agent.unwrap_or("<yours>")})
+        }
         LegalCall::End(answers) => {
             let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
             if !answers.is_empty() {

@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Replied, ReplyFields, TransitionEntry, figures, pending, summary};
+use super::{NAMED, Replied, ReplyFields, TransitionEntry, figures, pending, summary};
 use crate::assess::{self, Assessment};
 use crate::decide::Decision;
 use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
 use crate::domain::wording::command;
-use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer};
+use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer, Wording};
 use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
 use crate::ruleset::instructions::instructions;
 use crate::service::{Loaded, Service, Written, signoff};
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 /// The new investigation.
 #[derive(Serialize)]
@@ -217,12 +217,18 @@ pub struct AmendBody {
     pub amended: Vec<&'static str>,
 }
 
-/// Describes a correction.
-pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, AmendBody) {
-    let node_id = node_id.filter(|id| !id.trim().is_empty()).map(|id| shown(written, id));
+/// Describes a change of texts. `named` is the node and the correction that the call named.
+pub fn amended(
+    written: &Written,
+    (node, correction): (Option<String>, Option<String>),
+) -> (ReplyFields, AmendBody) {
+    let correction = correction.and_then(|id| written.before.comment(id.trim().parse().ok()?));
+    let node = node.or(correction.and_then(|it| it.node.as_ref()).map(ToString::to_string));
+    let node_id = node.filter(|id| !id.trim().is_empty()).map(|id| shown(written, id));
     let mut shared = ReplyFields::written(written);
     let amended = match &written.decision.event {
         Some(Event::Amended { node }) => {
+            shared.message.notes.splice(0..0, ended_confirmations(written, node));
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
@@ -244,6 +250,42 @@ pub fn amended(written: &Written, node_id: Option<String>) -> (ReplyFields, Amen
         }
     };
     (shared, AmendBody { node_id, amended })
+}
+
+/// Says which confirmations of a node, or by it, an amendment ends, and who can renew them. Says nothing if none counted.
+fn ended_confirmations(written: &Written, node: &Node) -> Option<Wording> {
+    let (rules, after) = (written.loaded.rules(), written.loaded.investigation());
+    let (mut ended, mut counted) = (Vec::new(), false);
+    for id in node.parent.iter().filter(|_| rules.confirms(node)).chain([&node.id]) {
+        let (Some(old), Some(new)) = (written.before.node(id), after.node(id)) else { continue };
+        let now = rules.confirming(after, new);
+        for before in rules.confirming(&written.before, old).iter().filter(|it| it.grade.is_confirmed()) {
+            counted = true;
+            let left = now.iter().find(|it| it.node == before.node);
+            if left.is_none_or(|it| !it.grade.is_confirmed()) {
+                ended.push(before.node.clone());
+            }
+        }
+    }
+    let renew = |id: &NodeId| {
+        let by = after.node(id)?.classification.as_ref()?.who().unwrap_or_else(|| "its author".to_owned());
+        let by = one_line(&by);
+        Some(match rules.may_renew(after, id) {
+            true => Wording::both("tot_reclassify", "`tot amend --state`")
+                .map(|call| format!("{id} by {by}, who renews it with {call} to the state that it has")),
+            false => format!("{id} by {by}, who wrote a part of the answer and can't renew it").into(),
+        })
+    };
+    let ended: Vec<Wording> = ended.iter().take(NAMED).filter_map(renew).collect();
+    let joined = |part: fn(&Wording) -> &str| ended.iter().map(part).collect::<Vec<_>>().join("; ");
+    match ended.is_empty() {
+        true => counted.then(|| "No confirmation ends.".into()),
+        false => Some(Wording::both(joined(Wording::agent), joined(Wording::person)).map(|ended| {
+            format!(
+                "Confirmations ended: {ended}. Anybody who wrote no part of the answer can confirm it anew."
+            )
+        })),
+    }
 }
 
 /// The maximum lengths of titles and source addresses in the reply, in characters.

@@ -101,7 +101,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
                 evidence: (agent.result)(&change.node).evidence,
                 ..Reclassify::default()
             }),
-            LegalCall::Reply(_) => unreachable!("nobody objects"),
+            LegalCall::Reply(_) | LegalCall::Accept(_) => unreachable!("nobody objects"),
             LegalCall::End(_) => unreachable!("it was tried"),
         };
         note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));

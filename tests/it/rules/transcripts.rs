@@ -131,18 +131,20 @@ impl Table {
                 self.reclassify(filled(&[short(&items[0], "nodeId", "newState")], defaults))
             }
             "amend" => {
-                let request = filled(items, json!({"reason": "A number was wrong."}));
-                self.take(|table, rules| amend(&table.investigation, rules, request, &table.known, table.now))
+                let given = self.with_comment("correction", merged(items, json!({})));
+                let reason = given.get("correction").is_none().then_some("A number was wrong.");
+                let request = filled(&[given], json!({"reason": reason.unwrap_or_default()}));
+                self.take(|table, rules| {
+                    let Table { investigation, caller, known, now, .. } = table;
+                    amend(investigation, rules, request, caller, known, *now)
+                })
             }
             "comment" => {
                 self.sleep(60);
                 let person = self.caller.person.as_ref().map(|person| person.name.clone());
                 let agent = person.is_none().then_some("a reader");
-                let mut given = merged(items, json!({"agentId": agent, "text": "The cache was warm."}));
-                if given["replyTo"] == "newest" {
-                    let newest = self.investigation.comments().next_back().unwrap();
-                    given["replyTo"] = json!(newest.id.to_string());
-                }
+                let given = merged(items, json!({"agentId": agent, "text": "The cache was warm."}));
+                let given = self.with_comment("replyTo", given);
                 let request = filled(&[given], json!({}));
                 let id = CommentId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
                 let author = Commenter {
@@ -176,6 +178,18 @@ impl Table {
         })
     }
 
+    /// Replaces `newest` or `oldest` by the id of that comment.
+    fn with_comment(&self, key: &str, mut given: Value) -> Value {
+        let mut comments = self.investigation.comments();
+        let found = match given[key].as_str() {
+            Some("newest") => comments.next_back(),
+            Some("oldest") => comments.next(),
+            _ => None,
+        };
+        found.into_iter().for_each(|it| given[key] = json!(it.id.to_string()));
+        given
+    }
+
     /// Answers a question, which changes nothing.
     fn shown(&self, verb: &str, items: &[Value]) -> String {
         let (investigation, rules) = (&self.investigation, self.rules());
@@ -201,8 +215,14 @@ impl Table {
                 }
                 lines.extend(found.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id)));
                 lines.extend(found.dead_ends.iter().map(|node| format!("dead end: {}", node.id)));
-                let against = found.open.iter().filter_map(|objection| objection.comment.node.as_ref());
-                lines.extend(against.map(|node| format!("open objection to {node}")));
+                let against = found.open.iter().filter_map(|objection| {
+                    Some(format!(
+                        "open {} to {}",
+                        objection.comment.kind.label(),
+                        objection.comment.node.as_ref()?
+                    ))
+                });
+                lines.extend(against);
                 lines.extend(found.limits().iter().map(ToString::to_string));
                 let left = found.owed.iter().filter(|_| found.outcome.is_ended());
                 lines.extend(left.map(|step| format!("left undone: {}", step.code)));

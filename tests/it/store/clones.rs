@@ -303,6 +303,7 @@ impl Team {
                     reply_to: reply_to.map(|comment| comment.id.to_string()),
                     text: self.text("Said"),
                     agent_id,
+                    ..Say::default()
                 };
                 // With such a clock, the time alone determines the id.
                 self.set_clock(at, at as i64 + 1);

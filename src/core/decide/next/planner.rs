@@ -381,7 +381,9 @@ impl<'a> Planner<'a> {
         self.can_be_confirmed(answer)
             && !self.rules.grade(self.investigation, answer).is_confirmed()
             && self.rules.refuted_by(self.investigation, answer).is_empty()
-            && !children.any(|(child, _)| child.classification.as_ref().is_some_and(|it| covers(answer, it)))
+            && !children.any(|(child, _)| {
+                child.classification.as_ref().is_some_and(|it| covers(self.investigation, answer, it))
+            })
     }
 
     /// Returns whether a child of an answer could confirm it.
@@ -610,6 +612,11 @@ impl<'a> Planner<'a> {
         objections::open(self.investigation).iter().find_map(|objection| {
             let (kind, how) = match objection.is_answered() {
                 _ if !self.is_for_who_asks(objection) => return None,
+                false if objection.is_correction() => {
+                    let call = LegalCall::Accept(objection.comment.id);
+                    let how = "Accept it if it is right; else answer why not.";
+                    return Some(NextCall { call, reason: format!("{}. {how}", objection.message()).into() });
+                }
                 false => (CommentKind::Answer, "Check it, fix what is wrong, and answer it."),
                 true if is_waited_for => (
                     CommentKind::Resolution,

@@ -183,6 +183,7 @@ impl<'r> Play<'r> {
                 agent_id: Some("another".into()),
                 ..Say::default()
             }),
+            LegalCall::Accept(_) => unreachable!("nobody corrects"),
             LegalCall::End(answers) => self.take(|investigation, rules, at| {
                 let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
                 let answers = answers.iter().map(bind).collect();

@@ -83,7 +83,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
                 body.push_str(&format!("{}\n", line(&caveat.to_string(), 300)));
             }
         }
-        Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),
+        Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.shown()))),
         Event::Attached { attachments } => {
             if let Some(file) = attachments.first() {
                 body.push_str(&attachment_lines(attachments, &file.node));

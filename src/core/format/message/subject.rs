@@ -134,6 +134,10 @@ fn comment_subject(comment: &Comment) -> String {
     match comment.kind {
         CommentKind::Comment => format!("Comment on {about}"),
         CommentKind::Objection => format!("Object to {about}"),
+        CommentKind::Correction => match &comment.node {
+            Some(node) => format!("Propose a correction of {node}"),
+            None => "Propose a correction of the conclusion".to_owned(),
+        },
         CommentKind::Answer => format!("Answer a comment on {about}"),
         CommentKind::Resolution => format!("Resolve an objection to {about}"),
     }

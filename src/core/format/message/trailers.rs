@@ -55,7 +55,7 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
             let [tool, on, object, resolve] = COMMENT;
             let tool = match comment.kind {
                 _ if !comment.author.is_person() => tool,
-                CommentKind::Comment | CommentKind::Answer => on,
+                CommentKind::Comment | CommentKind::Correction | CommentKind::Answer => on,
                 CommentKind::Objection => object,
                 CommentKind::Resolution => resolve,
             };

@@ -1,7 +1,7 @@
 //! `objections`: the effect of ending with an unresolved objection to an answer that nobody has refuted, to its
 //! ancestors, or to its confirmations (`OBJECTION_OPEN`): `warn` (the default), `reject`, which keeps the investigation
 //! from ending, or `"off"`. A person can resolve an objection, and so can an agent that did not write the node. Callers
-//! name themselves, so nobody verifies who wrote it.
+//! name themselves, so nobody verifies who wrote it. A correction that nobody has accepted or resolved counts too.
 //!
 //! ```yaml
 //! objections: reject
@@ -13,13 +13,14 @@ use std::sync::Arc;
 use super::agents::Enforcement;
 use super::verification::{ClaimedAuthor, writers};
 use super::{RuleKind, SILENT, Verb};
+use crate::domain::edit::{self, Edit};
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
-    Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, NodeId, Timestamp, Wording,
 };
+use crate::ruleset::corrections;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::support::Premise;
-use crate::text::{one_line, shorten};
+use crate::text::{counted, one_line, shorten};
 
 /// Reports `OBJECTION_OPEN`.
 pub(super) const KIND: RuleKind = RuleKind {
@@ -34,7 +35,7 @@ pub(super) const KIND: RuleKind = RuleKind {
 /// The maximum number of characters quoted from an objection in a message.
 const QUOTED: usize = 200;
 
-/// An unresolved objection.
+/// An unresolved objection, or a correction that nobody has accepted or resolved.
 #[derive(Clone, Debug)]
 pub struct Objection {
     /// The comment that raises the objection.
@@ -49,19 +50,31 @@ impl Objection {
         self.replies.last().is_some_and(|last| last.kind == CommentKind::Answer)
     }
 
+    /// Returns whether it is a correction, which is no reason to contest an answer.
+    pub fn is_correction(&self) -> bool {
+        self.comment.kind == CommentKind::Correction
+    }
+
     /// Describes the objection in a sentence.
     pub fn message(&self) -> String {
-        let about = self.comment.node.as_ref().map_or("the whole investigation", NodeId::as_str);
+        let (by, about) =
+            (one_line(&self.comment.author.label()), self.comment.node.as_ref().map(NodeId::as_str));
         let text = shorten(&one_line(&self.comment.text), QUOTED);
         let text = text.trim_end_matches('.');
-        format!("{} objects to {about}: “{text}”", one_line(&self.comment.author.label()))
+        match self.is_correction() {
+            true => {
+                let about = about.unwrap_or("the conclusion");
+                format!("{by} corrects {about}: {} (“{text}”)", self.comment.edits_in_short())
+            }
+            false => format!("{by} objects to {}: “{text}”", about.unwrap_or("the whole investigation")),
+        }
     }
 }
 
 /// Returns the open objections, oldest first.
 pub fn open(investigation: &Investigation) -> Vec<Objection> {
     let mut open: Vec<Objection> = Vec::new();
-    for comment in investigation.comments().filter(|comment| comment.kind == CommentKind::Objection) {
+    for comment in investigation.comments().filter(|comment| comment.kind.is_settled_later()) {
         open.push(Objection { comment: Arc::clone(comment), replies: Vec::new() });
     }
     if open.is_empty() {
@@ -74,17 +87,58 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
         let Some(objection) = open.iter_mut().find(|it| Some(it.comment.id) == about) else { continue };
         let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
         let is_of_now = |saw| node.is_some_and(|node| node.claim_hashes().any(|hash| hash == saw));
-        let settles = |node| may_resolve(investigation, node, &comment.author, Some(comment.at));
         if comment.kind == CommentKind::Resolution
             && comment.saw.is_none_or(is_of_now)
-            && settles(node.map(AsRef::as_ref))
+            && may_resolve(investigation, &objection.comment, &comment.author, Some(comment.at))
         {
             resolved.insert(objection.comment.id);
         }
         objection.replies.push(Arc::clone(comment));
     }
-    open.retain(|objection| !resolved.contains(&objection.comment.id));
+    open.retain(|it| !resolved.contains(&it.comment.id) && !is_accepted(investigation, &it.comment));
     open
+}
+
+/// Counts objections and corrections: `2 objections`, `1 objection and 1 correction`, each with `adjective` before the noun.
+pub fn counted_in_words(open: &[Objection], adjective: &str) -> String {
+    let corrections = open.iter().filter(|it| it.is_correction()).count();
+    let [objections, corrections] = [(open.len() - corrections, "objection"), (corrections, "correction")]
+        .map(|(number, noun)| (number, counted(number, &format!("{adjective}{noun}"))));
+    match (objections.0, corrections.0) {
+        (_, 0) => objections.1,
+        (0, _) => corrections.1,
+        _ => format!("{} and {}", objections.1, corrections.1),
+    }
+}
+
+/// Returns the text that a correction is about: the findings of its node, or the conclusion.
+pub fn corrected_text<'a>(investigation: &'a Investigation, node: Option<&NodeId>) -> Option<&'a str> {
+    match node {
+        Some(node) => Some(&investigation.committed_node(node)?.classification.as_ref()?.findings),
+        None => investigation.conclusion()?.conclusion.as_deref(),
+    }
+}
+
+/// Returns whether an amendment accepted the correction, and nothing has undone its edits since.
+pub fn is_accepted(investigation: &Investigation, comment: &Comment) -> bool {
+    let accepts = |correction: Option<CommentId>| correction == Some(comment.id);
+    let is_accepted = comment.kind == CommentKind::Correction
+        && match &comment.node {
+            Some(node) => {
+                let results = investigation.node(node).into_iter().flat_map(|node| node.results());
+                results.flat_map(|result| &result.amended).any(|it| accepts(it.correction))
+            }
+            None => {
+                let end = investigation.conclusion().into_iter();
+                end.flat_map(|end| &end.amended).any(|it| accepts(it.correction))
+            }
+        };
+    let is_undone = || {
+        let text = corrected_text(investigation, comment.node.as_ref()).unwrap_or_default();
+        let reversed: Vec<Edit> = comment.edits.iter().map(Edit::reversed).collect();
+        edit::apply(text, &comment.edits).is_ok_and(|it| it != text) && edit::apply(text, &reversed).is_err()
+    };
+    is_accepted && !is_undone()
 }
 
 /// Returns a comment and the comments that it replies to, up to the first of its thread.
@@ -98,29 +152,39 @@ pub fn thread<'a>(
     std::iter::successors(Some(comment), earlier).take_while(move |it| seen.insert(it.id))
 }
 
-/// Returns the objection that the comment is, or the nearest one that it replies to. An objection can itself reply to
-/// another.
+/// Returns the objection or correction that the comment is, or the nearest one that it replies to. An objection can itself
+/// reply to another.
 pub fn objection_of<'a>(
     investigation: &'a Investigation,
     comment: &'a Arc<Comment>,
 ) -> Option<&'a Arc<Comment>> {
-    thread(investigation, comment).find(|it| it.kind == CommentKind::Objection)
+    thread(investigation, comment).find(|it| it.kind.is_settled_later())
 }
 
-/// Returns whether `author` may resolve objections to the node. Considers the node's authors up to `at`, or all authors
-/// if `at` is `None`, because later text does not reopen an objection.
+/// Returns whether `author` may resolve the objection. Considers the node's authors up to `at`, or all authors if `at` is
+/// `None`, because later text does not reopen an objection. Whoever proposed a correction may withdraw it.
 pub fn may_resolve(
     investigation: &Investigation,
-    node: Option<&Node>,
+    objection: &Comment,
     author: &Commenter,
     at: Option<Timestamp>,
 ) -> bool {
-    let Some(node) = node.filter(|node| node.classification.is_some()) else { return true };
     let who = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
-    who.independence_from(&writers(investigation, node, at)).is_confirmed()
+    let is_correction = objection.kind == CommentKind::Correction;
+    if is_correction && who.is_same_as(&corrections::author(objection)) {
+        return true;
+    }
+    let node = objection.node.as_ref().and_then(|id| investigation.committed_node(id));
+    let others = match (node, investigation.conclusion()) {
+        (Some(node), _) => writers(investigation, node, at),
+        (None, Some(end)) if is_correction && objection.node.is_none() => corrections::concluders(end),
+        (None, _) => return true,
+    };
+    who.independence_from(&others).is_confirmed()
 }
 
-/// Returns the open objections that an answer must withstand: those to its premises, the answer itself included.
+/// Returns the open objections that an answer must withstand: those to its premises, the answer itself included. Corrections
+/// are among them.
 pub fn against<'a>(premises: &[Premise<'_>], open: &'a [Objection]) -> Vec<&'a Objection> {
     let rests_on: HashSet<&NodeId> = premises.iter().map(|it| &it.node.id).collect();
     let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
@@ -151,9 +215,13 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
 pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let comment = &objection.comment;
     let node = comment.node.as_ref().map_or("", NodeId::as_str);
+    let id = comment.id;
     let how = match objection.is_answered() {
+        false if objection.is_correction() => Wording::both(
+            format!("Accept it: tot_amend with correction {id}. Or decline it: tot_comment with kind answer and replyTo {id}."),
+            format!("Accept it: `tot amend --accept {id}`. Or decline it: `tot comment --reply-to {id}`."),
+        ),
         true => Wording::both("tot_comment with kind resolution and replyTo", "tot resolve").map(|call| {
-            let id = comment.id;
             format!(
                 "It has been answered, but stays open until someone other than {node}'s author resolves it: {call} {id}."
             )

@@ -23,6 +23,7 @@ use crate::domain::{
     Amendment, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person,
     Reclassification, StateName, Timestamp,
 };
+use crate::ruleset::corrections::{self, Corrections};
 use crate::ruleset::effective::EffectiveRules;
 
 /// Requirements for confirming each answer before the investigation ends.
@@ -51,6 +52,9 @@ pub enum Grade {
     /// Confirmed by another agent in the same session or an unknown session.
     #[serde(rename = "second-agent")]
     SecondAgent,
+    /// Confirmed like the next, by somebody who corrected a few passages of the findings.
+    #[serde(rename = "with-corrections")]
+    Corrected,
     /// Confirmed by another agent in another session, or with a person on either side.
     #[serde(rename = "independent")]
     Independent,
@@ -65,6 +69,8 @@ pub struct Confirming {
     pub grade: Grade,
     /// The confirming person's name, if no agent was involved.
     pub person: Option<String>,
+    /// The corrections by the author of the confirmation, in short. Empty if there are none.
+    pub corrected: String,
 }
 
 /// Reports `UNCONFIRMED_ANSWER` and `NOT_INDEPENDENT`.
@@ -89,6 +95,7 @@ impl Grade {
             Grade::None => "not checked",
             Grade::SelfChecked => "checked only by its author",
             Grade::SecondAgent => "confirmed by another agent, same session",
+            Grade::Corrected => "confirmed with corrections",
             Grade::Independent => "confirmed in another session",
         }
     }
@@ -110,6 +117,7 @@ impl EffectiveRules<'_> {
 
     /// Returns the nodes that confirm an answer, strongest confirmation first.
     pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
+        let corrections = Corrections::of(investigation, node);
         let confirming = self.verified_by(investigation, node).into_iter().filter_map(|id| {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
@@ -118,16 +126,41 @@ impl EffectiveRules<'_> {
             let by_hand = investigation.by_hand();
             let before = by_hand.confirmed_before.get(&node.id);
             let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
-            let grade = match is_void || self.has_refuted(own) || !covers(node, own) {
+            let (by, _) = author(own);
+            let grade = match is_void
+                || self.has_refuted(own)
+                || !corrections.are_covered((own.saw(), own.current_since()), &by)
+            {
                 true => Grade::None,
-                false => grade(&writers(investigation, node, None), own),
+                false => grade(&corrections.others(&by), own),
             };
-            let person = author(own).0.person_alone().map(|person| person.name.clone());
-            stands.then_some(Confirming { node: id, grade, person })
+            let (corrected, best) = corrections.by(&by).unwrap_or((String::new(), Grade::Independent));
+            let person = by.person_alone().map(|person| person.name.clone());
+            stands.then_some(Confirming { node: id, grade: grade.min(best), person, corrected })
         });
         let mut confirming: Vec<Confirming> = confirming.collect();
         confirming.sort_by_key(|it| Reverse(it.grade));
         confirming
+    }
+
+    /// Returns whether the node confirms its parent, by its state.
+    pub fn confirms(&self, node: &Node) -> bool {
+        node.state().is_some_and(|state| self.role(state) == Role::Confirmation)
+    }
+
+    /// Returns whether a confirmation counts for nothing, but would if its author gave its state again.
+    pub fn may_renew(&self, investigation: &Investigation, id: &NodeId) -> bool {
+        let confirmation = investigation.committed_node(id);
+        let answer = confirmation.and_then(|it| investigation.committed_node(it.parent.as_ref()?));
+        let (Some(answer), Some(result)) = (answer, confirmation.and_then(|it| it.classification.as_ref()))
+        else {
+            return false;
+        };
+        let (by, _) = author(result);
+        let is_lapsed = |it: &Confirming| it.node == *id && it.grade == Grade::None;
+        let others = Corrections::of(investigation, answer).others(&by);
+        self.confirming(investigation, answer).iter().any(is_lapsed)
+            && by.independence_from(&others).is_confirmed()
     }
 
     /// Returns the grade of an answer's strongest confirmation.
@@ -178,7 +211,7 @@ impl EffectiveRules<'_> {
         let grade = self.grade(investigation, node);
         if asked.confirmed == enforcement && !grade.is_confirmed() {
             Some((Code::UnconfirmedAnswer, grade, "another agent, or a person,"))
-        } else if asked.independent == enforcement && grade != Grade::Independent {
+        } else if asked.independent == enforcement && grade < Grade::Corrected {
             Some((Code::NotIndependent, grade, "an agent in another session, or a person,"))
         } else {
             None
@@ -256,13 +289,11 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns whether a child's author saw the claim as it is now, and not an earlier text or another result.
-pub fn covers(node: &Node, child: &Classification) -> bool {
-    let amended = node.classification.as_ref().and_then(|result| result.amended.last());
-    match child.saw() {
-        Some(saw) => node.claim_hash() == Some(saw),
-        None => amended.is_none_or(|amendment| amendment.at < child.current_since()),
-    }
+/// Returns whether a child's author saw the claim as it is now but for his own corrections, and not an earlier text or
+/// another result.
+pub fn covers(investigation: &Investigation, node: &Node, child: &Classification) -> bool {
+    let saw = (child.saw(), child.current_since());
+    Corrections::of(investigation, node).are_covered(saw, &author(child).0)
 }
 
 /// Returns the grade of a single confirmation. One that somebody else amended confirms nothing until its author sets its
@@ -293,11 +324,23 @@ fn grade(others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
 }
 
 /// Returns all authors of a node's claims, optionally up to a point in time: the authors of its commit, its last
-/// explicit state change, and its amendments. Authors of manual edits to its file are always included.
+/// explicit state change, its amendments, and the corrections that these accept. Authors of manual edits to its file are
+/// always included.
 pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
     until: Option<Timestamp>,
+) -> Vec<ClaimedAuthor<'a>> {
+    writers_but(investigation, node, until, |_, _| false)
+}
+
+/// Returns the authors of a node's claims, except those of an amendment, or of the correction that it accepts, for whom
+/// `is_exempt` holds.
+pub(crate) fn writers_but<'a>(
+    investigation: &'a Investigation,
+    node: &'a Node,
+    until: Option<Timestamp>,
+    is_exempt: impl Fn(&Amendment, &ClaimedAuthor<'_>) -> bool,
 ) -> Vec<ClaimedAuthor<'a>> {
     let Some(classification) = &node.classification else { return Vec::new() };
     let by_hand = investigation.by_hand().writers.get(&node.id).into_iter().flatten();
@@ -307,7 +350,15 @@ pub(crate) fn writers<'a>(
     let amended = amended.filter(|it| is_before(it.at));
     std::iter::once(committed(classification))
         .chain(given.and_then(|change| Some(ClaimedAuthor::of(change.agent(), change.caller()?))))
-        .chain(amended.map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)))
+        .chain(amended.flat_map(|it| {
+            let accepted = it.correction.and_then(|id| investigation.comment(id));
+            let both = [
+                Some(ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)),
+                accepted.map(|it| corrections::author(it)),
+            ];
+            let is_exempt = &is_exempt;
+            both.into_iter().flatten().filter(move |who| !is_exempt(it, who))
+        }))
         .chain(by_hand.map(|caller| ClaimedAuthor::of(None, caller)))
         .collect()
 }
@@ -366,7 +417,7 @@ impl<'a> ClaimedAuthor<'a> {
     }
 
     /// Returns whether neither author could have dictated the other's work: their sessions differ, or one is a person.
-    fn is_independent_of(&self, other: &ClaimedAuthor<'_>) -> bool {
+    pub(crate) fn is_independent_of(&self, other: &ClaimedAuthor<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
             || other.person_alone().is_some()

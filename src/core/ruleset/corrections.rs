@@ -1,0 +1,203 @@
+//! Corrections: changes of a few passages that one author proposes and another accepts. Whoever corrects an answer may
+//! confirm the rest of it.
+//!
+//! The comment stores the edits, and the amendment stores which correction it accepts. What follows is computed:
+//!
+//! 1. A correction is accepted by an amendment that makes exactly its edits, by an author other than its own.
+//! 2. It is a small one while all corrections by its author together change at most a [quarter](PART) of the findings.
+//! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
+//!    these passages; who accepted them is none for his own. For everybody else, both are.
+//!
+//! Any other amendment counts as before, whatever it says that it accepts.
+
+use std::sync::Arc;
+
+use super::rules::objections;
+use super::rules::verification::{ClaimedAuthor, Grade, writers_but};
+use crate::domain::edit::{self, Edit};
+use crate::domain::{
+    Amendment, Caller, ClaimHash, Comment, CommentKind, Conclusion, Investigation, Node, Timestamp,
+};
+
+/// The part of the findings that an author's corrections may change: one in four characters.
+const PART: usize = 4;
+
+/// The corrections of a node's findings.
+pub(crate) struct Corrections<'i> {
+    node: &'i Node,
+    investigation: &'i Investigation,
+    /// The accepted and the open ones.
+    all: Vec<Correction<'i>>,
+    /// The amendments, newest first, each with the claim before it. Empty if none accepts a correction.
+    past: Vec<Past<'i>>,
+    /// The length of the findings in characters, the shortest since the first correction.
+    length: usize,
+}
+
+struct Correction<'i> {
+    comment: &'i Arc<Comment>,
+    /// The amendment that accepts it. `None` while it is open.
+    amendment: Option<&'i Amendment>,
+}
+
+struct Past<'i> {
+    amendment: &'i Amendment,
+    before: Option<ClaimHash>,
+    /// Two clones may accept the same correction.
+    changes_nothing: bool,
+}
+
+impl<'i> Corrections<'i> {
+    /// Returns the corrections of a node.
+    pub(crate) fn of(investigation: &'i Investigation, node: &'i Node) -> Corrections<'i> {
+        let length = |node: &Node| node.classification.as_ref().map_or(0, |it| it.findings.chars().count());
+        let mut corrections =
+            Corrections { node, investigation, all: Vec::new(), past: Vec::new(), length: length(node) };
+        let on_node = || investigation.comments_on(&node.id).filter(|it| it.kind == CommentKind::Correction);
+        if on_node().next().is_none() {
+            return corrections;
+        }
+        let amended = node.classification.as_ref().map_or(&[][..], |result| &result.amended);
+        let (mut after, mut shortest) = (node.clone(), corrections.length);
+        for amendment in amended.iter().rev() {
+            let mut before = after.clone();
+            amendment.clone().swap(&mut before);
+            let (then, now) = (before.claim_hash(), after.claim_hash());
+            shortest = shortest.min(length(&before));
+            let mut corrected = before.clone();
+            corrections.past.push(Past { amendment, before: then, changes_nothing: then == now });
+            let accepted = on_node().find(|it| Some(it.id) == amendment.correction);
+            if let Some(comment) = accepted.filter(|it| may_accept(author(it), accepter(amendment))) {
+                let is_made = corrected.classification.as_mut().is_some_and(|result| {
+                    edit::apply(&result.findings, &comment.edits).map(|it| result.findings = it).is_ok()
+                });
+                if then == now || (is_made && corrected.claim_hash() == now) {
+                    corrections.all.push(Correction { comment, amendment: Some(amendment) });
+                    corrections.length = shortest;
+                }
+            }
+            after = before;
+        }
+        let open = objections::open(investigation);
+        let is_open = |it: &&Arc<Comment>| open.iter().any(|objection| objection.comment.id == it.id);
+        let open = on_node().filter(is_open).map(|comment| Correction { comment, amendment: None });
+        corrections.all.extend(open);
+        corrections
+    }
+
+    /// Returns the edits of an author in short, and the best grade that a confirmation by the author can have. `None` if the
+    /// author corrected nothing.
+    pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
+        let own: Vec<_> = self.all.iter().filter(|it| author(it.comment).is_same_as(who)).collect();
+        let edits: Vec<Edit> = own.iter().flat_map(|it| it.comment.edits.iter().cloned()).collect();
+        let is_known = own.iter().all(|it| !it.comment.edits.is_empty());
+        let changed: usize = edits.iter().map(Edit::changed).sum();
+        let open = own.iter().filter(|it| it.amendment.is_none()).count();
+        let best = match is_known && changed * PART <= self.length {
+            true => Grade::Corrected,
+            false if open == 0 => Grade::SelfChecked,
+            // Whoever wants to change this much confirms nothing.
+            false => Grade::None,
+        };
+        let open = match open {
+            0 => None,
+            open if open == own.len() => Some("not accepted yet".to_owned()),
+            open => Some(format!("{open} of {} not accepted yet", own.len())),
+        };
+        let short = Some(edit::in_short(&edits)).filter(|short| !short.is_empty());
+        let words = short.into_iter().chain(open).collect::<Vec<_>>().join("; ");
+        (!own.is_empty()).then_some((words, best))
+    }
+
+    /// Returns whether the author's corrections are few enough for a confirmation of the rest.
+    fn are_few(&self, who: &ClaimedAuthor<'_>) -> bool {
+        self.by(who).is_some_and(|(_, best)| best == Grade::Corrected)
+    }
+
+    /// Returns whether a confirmation's author saw the claim as it is now, but for his own small corrections. Without a
+    /// stored claim, the time of the confirmation decides.
+    pub(crate) fn are_covered(
+        &self,
+        (saw, since): (Option<ClaimHash>, Timestamp),
+        by: &ClaimedAuthor<'_>,
+    ) -> bool {
+        let saw = |claim: Option<ClaimHash>, amended: Option<Timestamp>| match saw {
+            Some(saw) => claim == Some(saw),
+            None => amended.is_none_or(|at| at < since),
+        };
+        let amended = self.node.classification.as_ref().and_then(|result| result.amended.last());
+        if saw(self.node.claim_hash(), amended.map(|it| it.at)) {
+            return true;
+        }
+        let is_small = self.are_few(by);
+        for (at, past) in self.past.iter().enumerate() {
+            let is_own = self.all.iter().any(|it| {
+                author(it.comment).is_same_as(by)
+                    && it.amendment.is_some_and(|own| std::ptr::eq(own, past.amendment))
+            });
+            if !past.changes_nothing && !(is_small && is_own) {
+                return false;
+            }
+            if saw(past.before, self.past.get(at + 1).map(|it| it.amendment.at)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns the authors of the claim whom a confirmation by `by` must be independent of.
+    pub(crate) fn others(&self, by: &ClaimedAuthor<'_>) -> Vec<ClaimedAuthor<'i>> {
+        let is_exempt = |amendment: &Amendment, who: &ClaimedAuthor<'_>| {
+            let small = self.all.iter().find(|it| {
+                it.amendment.is_some_and(|own| std::ptr::eq(own, amendment))
+                    && self.are_few(&author(it.comment))
+            });
+            small.is_some() && who.is_same_as(by)
+        };
+        writers_but(self.investigation, self.node, None, is_exempt)
+    }
+}
+
+/// Returns whether an agent or a caller who saw this claim of a node saw it as it is now, but for his own small corrections.
+pub fn has_seen(
+    investigation: &Investigation,
+    node: &Node,
+    saw: ClaimHash,
+    (agent, caller): (Option<&str>, &Caller),
+) -> bool {
+    let by = ClaimedAuthor::of(agent, caller);
+    Corrections::of(investigation, node).are_covered((Some(saw), Timestamp::default()), &by)
+}
+
+/// Returns whether a correction is one of those that leave its author a confirmation of the rest.
+pub fn is_small(investigation: &Investigation, comment: &Comment) -> bool {
+    let node = comment.node.as_ref().and_then(|id| investigation.node(id));
+    node.is_some_and(|node| {
+        let corrections = Corrections::of(investigation, node);
+        let is_there = corrections.all.iter().any(|it| it.comment.id == comment.id);
+        is_there && corrections.are_few(&author(comment))
+    })
+}
+
+/// Returns whether the second author may accept a correction by the first: an author of another name, or an unnamed one in
+/// another session.
+pub(crate) fn may_accept(corrector: ClaimedAuthor<'_>, accepter: ClaimedAuthor<'_>) -> bool {
+    let are_named = corrector.has_name() && accepter.has_name();
+    !corrector.is_same_as(&accepter) && (are_named || corrector.is_independent_of(&accepter))
+}
+
+/// Returns the author of a comment.
+pub(crate) fn author(comment: &Comment) -> ClaimedAuthor<'_> {
+    ClaimedAuthor::of(comment.author.agent_id.as_deref(), &comment.author.caller)
+}
+
+/// Returns the authors of a conclusion and of its amendments.
+pub(crate) fn concluders(end: &Conclusion) -> Vec<ClaimedAuthor<'_>> {
+    let amended = end.amended.iter().map(|it| (&it.agent_id, &it.caller));
+    let all = std::iter::once((&end.agent_id, &end.caller)).chain(amended);
+    all.map(|(agent, caller)| ClaimedAuthor::of(agent.as_deref(), caller)).collect()
+}
+
+fn accepter(amendment: &Amendment) -> ClaimedAuthor<'_> {
+    ClaimedAuthor::of(amendment.agent_id.as_deref(), &amendment.caller)
+}
