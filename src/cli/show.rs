@@ -262,7 +262,16 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, sign_offs: &SignOffs,
         true => "Open objections and corrections",
         false => "Open objections",
     };
-    let objections = list(assessment.open.iter().map(|it| it.message()).collect());
+    let objections = list(
+        assessment
+            .open
+            .iter()
+            .map(|it| match it.is_correction() {
+                true => format!("{}: tot amend --accept {}", it.message(), it.comment.id),
+                false => it.message(),
+            })
+            .collect(),
+    );
     text.push_str(&section(heading, &objections));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());
     text + &section("Required before the end", &blockers)

@@ -172,7 +172,8 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let state = it.current_state();
     let mut text = format!(
         "Check node {} in investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
-         holds. Do not trust its findings: measure, read and reproduce yourself, under your \
+         holds. If only a few sentences are wrong, correct them first (tot_comment with kind correction and `edits`), \
+         then confirm the rest. Do not trust its findings: measure, read and reproduce yourself, under your \
          own agentId. {}\n\n## Its findings\n\n{}\n",
         node.id,
         node.title,

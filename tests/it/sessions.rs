@@ -248,6 +248,7 @@ sessions! {
     check__exit_status
     clone__a_whole_hub_or_parts
     #[cfg(target_os = "linux")]
+    comment__corrections
     comment__in_the_editor
     #[cfg(target_os = "linux")]
     commit__in_the_editor

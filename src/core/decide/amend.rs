@@ -33,17 +33,17 @@ pub struct Amend {
     /// A committed node; absent for the conclusion.
     #[schemars(extend("examples" = ["R3.A1a"]))]
     pub node_id: Option<String>,
-    /// The reason; not with `correction`.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
-    /// The id of a correction to accept, by somebody other than its author.
+    /// Id of a correction to accept.
     pub correction: Option<String>,
-    /// Changes in findings or conclusion; each `old` is there exactly once.
+    /// In findings or conclusion; each `old` occurs once.
     #[serde(default)]
     pub edits: Vec<Edit>,
     /// One sentence.
     pub headline: Option<String>,
-    /// The full new text.
+    /// The full text.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,

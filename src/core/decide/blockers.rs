@@ -33,6 +33,24 @@ pub fn weakened(before: &Investigation, after: &Investigation, rules: &Effective
     turned
 }
 
+/// Returns the confirmations of a node, or by it, that counted before it was amended and no longer do. `None` if none counted.
+pub fn ended_confirmations(
+    before: &Investigation,
+    after: &Investigation,
+    rules: &EffectiveRules,
+    amended: &Node,
+) -> Option<Vec<NodeId>> {
+    let answers = amended.parent.iter().filter(|_| rules.confirms(amended)).chain([&amended.id]);
+    let counting = |investigation: &Investigation| -> Vec<NodeId> {
+        let answers = answers.clone().filter_map(|id| investigation.node(id));
+        let confirming = answers.flat_map(|answer| rules.confirming(investigation, answer));
+        confirming.filter(|it| it.grade.is_confirmed()).map(|it| it.node).collect()
+    };
+    let (counted, left) = (counting(before), counting(after));
+    let ended = counted.iter().filter(|id| !left.contains(id)).cloned().collect();
+    (!counted.is_empty()).then_some(ended)
+}
+
 /// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     first_blockers(investigation, rules, usize::MAX)

@@ -20,15 +20,15 @@ use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_o
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; default: that of the `replyTo` comment, or none. A correction without one is of the conclusion.
+    /// The node; default: the node of the `replyTo` comment, or none.
     pub node_id: Option<String>,
-    /// Objections claim that the node is wrong; a correction mends a few passages.
+    /// Objections claim that the node is wrong; corrections mend passages.
     #[serde(default)]
     #[schemars(with = "String", extend("enum" = ["comment", "objection", "correction", "answer", "resolution"]))]
     pub kind: CommentKind,
     /// The comment to answer or resolve.
     pub reply_to: Option<String>,
-    /// Of a correction, as in tot_amend.
+    /// As in tot_amend.
     #[serde(default)]
     #[schemars(extend("x-elsewhere" = true))]
     pub edits: Vec<Edit>,

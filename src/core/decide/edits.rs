@@ -9,7 +9,7 @@ use crate::text::{counted, one_line, shorten};
 const COMPARED: usize = 80;
 
 /// The similarity from which on a passage is suggested.
-const ALIKE: f64 = 0.6;
+const ALIKE: f64 = 0.5;
 
 /// Makes the edits in a text.
 ///
@@ -57,7 +57,8 @@ fn nearest(text: &str, old: &str) -> Option<String> {
         let end = text[cut..].find(' ').map_or(text.len(), |at| cut + at);
         &text[start..end]
     });
-    let alike = passages.map(|passage| (strsim::sorensen_dice(&passage.to_lowercase(), &old), passage));
+    let alike =
+        passages.map(|passage| (strsim::normalized_levenshtein(&passage.to_lowercase(), &old), passage));
     let (alike, passage) = alike.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (alike >= ALIKE).then(|| passage.to_owned())
 }

@@ -11,17 +11,11 @@ const QUOTED: usize = 40;
 /// The change of a passage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(description = "", transform = without_description)]
 pub struct Edit {
-    /// There exactly once.
+    /// The passage.
     pub old: String,
-    /// Replaces it.
+    /// The new text.
     pub new: String,
-}
-
-/// The schema says enough about each edit where the list is described.
-fn without_description(schema: &mut schemars::Schema) {
-    schema.remove("description");
 }
 
 /// The reason why a text can't be edited as asked.

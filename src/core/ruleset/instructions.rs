@@ -51,7 +51,8 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
     ];
     if let Some(confirm) = confirm {
         steps.push(format!(
-            "Try to break what looks like an answer; a child in state {} confirms it.",
+            "Try to break what looks like an answer; a child in state {} confirms it. If only a sentence is wrong, correct \
+             it first: tot_comment with kind correction.",
             confirm.name
         ));
     }

@@ -14,8 +14,8 @@ use crate::service::reply::{self, AmendBody};
 pub(super) const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct text",
-    description: "Corrects the text of a committed node, or the `conclusion`; earlier text is kept. \
-                  Amended answers must be reconfirmed.",
+    description: "Corrects a committed node or the conclusion, or accepts a `correction`; earlier text is \
+                  kept. Amended answers must be reconfirmed.",
     verb: Some(Verb::Amend),
     codes: amend::CODES,
     warnings: amend::WARNINGS,

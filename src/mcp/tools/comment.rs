@@ -13,9 +13,10 @@ use crate::service::reply::ReplyFields;
 
 pub(super) const ABOUT: About = About {
     name: "tot_comment",
-    title: "Comment, object, answer",
+    title: "Comment, object, correct",
     description: "Comments on a node or the investigation, even an ended one. An open objection contests what rests on \
-                  the node; someone other than the node's author resolves it.",
+                  the node; someone other than the node's author resolves it. Mend a wrong \
+                  sentence by a correction, and confirm the rest.",
     codes: comment::CODES,
     warnings: comment::WARNINGS,
     idempotent: true,

@@ -61,7 +61,7 @@ fix the call, or that a person must act. `omitted` counts what was left out of a
 
 Work survives a restart: tot_list finds an investigation, tot_status shows its state, tot_read returns whole \
 nodes, tot_reclassify revives, corrects or gives up a node, tot_amend corrects its text, \
-tot_comment objects and answers, \
+tot_comment objects, answers and corrects: a checker who mends a wrong sentence that way may confirm the rest, \
 tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// The codes that any tool may return.

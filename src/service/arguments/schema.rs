@@ -28,7 +28,7 @@ pub fn input<T: JsonSchema>() -> Value {
 }
 
 /// Descriptions that are omitted from the tool list because the field names suffice.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 12] = [
     "From tot_start.",
     "A graph in the reply.",
     "Your model.",
@@ -36,6 +36,8 @@ const PLAIN: [&str; 10] = [
     "The nodes.",
     "The results.",
     "The new state.",
+    "The passage.",
+    "The new text.",
     "Its exit code.",
     "How it was verified.",
     "Its file name.",

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{NAMED, Replied, ReplyFields, TransitionEntry, figures, pending, summary};
 use crate::assess::{self, Assessment};
 use crate::decide::Decision;
+use crate::decide::blockers::ended_confirmations;
 use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
@@ -228,7 +229,7 @@ pub fn amended(
     let mut shared = ReplyFields::written(written);
     let amended = match &written.decision.event {
         Some(Event::Amended { node }) => {
-            shared.message.notes.splice(0..0, ended_confirmations(written, node));
+            shared.message.notes.splice(0..0, told_ended(written, node));
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
@@ -253,20 +254,9 @@ pub fn amended(
 }
 
 /// Says which confirmations of a node, or by it, an amendment ends, and who can renew them. Says nothing if none counted.
-fn ended_confirmations(written: &Written, node: &Node) -> Option<Wording> {
+fn told_ended(written: &Written, node: &Node) -> Option<Wording> {
     let (rules, after) = (written.loaded.rules(), written.loaded.investigation());
-    let (mut ended, mut counted) = (Vec::new(), false);
-    for id in node.parent.iter().filter(|_| rules.confirms(node)).chain([&node.id]) {
-        let (Some(old), Some(new)) = (written.before.node(id), after.node(id)) else { continue };
-        let now = rules.confirming(after, new);
-        for before in rules.confirming(&written.before, old).iter().filter(|it| it.grade.is_confirmed()) {
-            counted = true;
-            let left = now.iter().find(|it| it.node == before.node);
-            if left.is_none_or(|it| !it.grade.is_confirmed()) {
-                ended.push(before.node.clone());
-            }
-        }
-    }
+    let ended = ended_confirmations(&written.before, after, &rules, node)?;
     let renew = |id: &NodeId| {
         let by = after.node(id)?.classification.as_ref()?.who().unwrap_or_else(|| "its author".to_owned());
         let by = one_line(&by);
@@ -279,7 +269,7 @@ fn ended_confirmations(written: &Written, node: &Node) -> Option<Wording> {
     let ended: Vec<Wording> = ended.iter().take(NAMED).filter_map(renew).collect();
     let joined = |part: fn(&Wording) -> &str| ended.iter().map(part).collect::<Vec<_>>().join("; ");
     match ended.is_empty() {
-        true => counted.then(|| "No confirmation ends.".into()),
+        true => Some("No confirmation ends.".into()),
         false => Some(Wording::both(joined(Wording::agent), joined(Wording::person)).map(|ended| {
             format!(
                 "Confirmations ended: {ended}. Anybody who wrote no part of the answer can confirm it anew."
