@@ -13,7 +13,7 @@ use super::work::given;
 use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
-use crate::domain::{Comment, CommentKind, Edit, Event, Investigation, NodeId};
+use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId, TextEdit};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
@@ -100,16 +100,16 @@ pub(super) fn resolve(arguments: &ResolveArguments) -> CommandResult {
 }
 
 /// Returns the edits of an option that takes pairs.
-pub(super) fn edits(pairs: &[String]) -> Vec<Edit> {
+pub(super) fn edits(pairs: &[String]) -> Vec<TextEdit> {
     let pairs = pairs.chunks_exact(2);
-    pairs.map(|pair| Edit { old: pair[0].clone(), new: pair[1].clone() }).collect()
+    pairs.map(|pair| TextEdit { old: pair[0].clone(), new: pair[1].clone() }).collect()
 }
 
 fn talk(
     kind: CommentKind,
     node: Option<&str>,
     reply_to: Option<&str>,
-    edits: Vec<Edit>,
+    edits: Vec<TextEdit>,
     how: &CommentOptions,
 ) -> CommandResult {
     let place = how.common.place()?;
@@ -157,7 +157,7 @@ pub(super) struct CommentRequest<'a> {
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
     /// Only for a correction: its edits.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
     /// The comment's text. If absent, it is read from standard input, or from an editor at a terminal.
     pub message: Option<&'a str>,
 }

@@ -15,7 +15,7 @@ use crate::assess::{Answer, Assessment, CapturedRun, Distance};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{
     BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
-    Edit, Meta, Node, NodeId, Run, RunId, RunKind, Timestamp,
+    Meta, Node, NodeId, Run, RunId, RunKind, TextEdit, Timestamp,
 };
 use crate::format::comment_file::{AuthorEntry, ByEntry, author_entry};
 use crate::ruleset::Role;
@@ -166,7 +166,7 @@ pub struct CommentJson {
     pub text: String,
     /// Only in a correction: the passages to change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
 }
 
 /// A command that was run as evidence, a rerun of one, or a judgement on a rerun.

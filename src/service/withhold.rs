@@ -31,8 +31,8 @@ use std::sync::Arc;
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
-    AttachmentName, Caller, Change, Citation, ClaimHash, Command, Comment, CommentId, CommentKind, Edit,
-    Happening, Investigation, Node, NodeId, Pin, Run, RunId, RunKind, Warning,
+    AttachmentName, Caller, Change, Citation, ClaimHash, Command, Comment, CommentId, CommentKind, Happening,
+    Investigation, Node, NodeId, Pin, Run, RunId, RunKind, TextEdit, Warning,
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -240,7 +240,7 @@ impl Withheld {
             }
             // The edits become one that changes nothing, or, if they were too many to be few, none.
             if comment.kind == CommentKind::Correction {
-                let same = Edit { old: label.clone(), new: label.clone() };
+                let same = TextEdit { old: label.clone(), new: label.clone() };
                 let edits = corrections::is_small(old, comment).then_some(same);
                 Arc::make_mut(&mut new).edits = edits.into_iter().collect();
             }

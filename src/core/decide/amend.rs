@@ -17,7 +17,7 @@ use super::{
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
-    Diagnostic, Edit, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, Timestamp, Wording,
+    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, TextEdit, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::corrections;
@@ -40,7 +40,7 @@ pub struct Amend {
     pub correction: Option<String>,
     /// In findings or conclusion; each `old` occurs once.
     #[serde(default)]
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
     /// One sentence.
     pub headline: Option<String>,
     /// The full text.
@@ -239,7 +239,7 @@ impl Amend {
         Ok(Some(Amend { correction: Some(correction.id.to_string()), ..request }))
     }
 
-    fn with_edits(mut self, investigation: &Investigation, edits: &[Edit]) -> Result<Amend, Rejection> {
+    fn with_edits(mut self, investigation: &Investigation, edits: &[TextEdit]) -> Result<Amend, Rejection> {
         let node = not_blank(self.node_id.clone());
         let found = node.as_ref().map(|node| investigation.find(node)).transpose();
         // Whoever names no node that there is learns it from the checks below.

@@ -10,7 +10,8 @@ use super::edits::edited;
 use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Edit, Event, Investigation, NodeId, Timestamp, Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, TextEdit, Timestamp,
+    Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
@@ -31,7 +32,7 @@ pub struct Say {
     /// As in tot_amend.
     #[serde(default)]
     #[schemars(extend("x-elsewhere" = true))]
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
     /// Markdown.
     pub text: String,
     /// The agent's name.
@@ -142,7 +143,7 @@ fn check_edits(
     investigation: &Investigation,
     node: Option<&NodeId>,
     kind: CommentKind,
-    edits: &[Edit],
+    edits: &[TextEdit],
     diagnostics: &mut CallDiagnostics,
 ) {
     let about = node.map_or("", NodeId::as_str);

@@ -1,7 +1,7 @@
 //! Edits of findings and of the conclusion, for amendments and for corrections.
 
 use super::{not_blank, quoted};
-use crate::domain::edit::{self, Edit, Misplaced};
+use crate::domain::edit::{self, EditFault, TextEdit};
 use crate::domain::{Code, Diagnostic, Wording};
 use crate::text::{counted, one_line, shorten};
 
@@ -16,14 +16,14 @@ const ALIKE: f64 = 0.5;
 /// # Errors
 ///
 /// Returns `INVALID_ARGUMENT` if a passage is not there exactly once, if two overlap, or if no text is left.
-pub(super) fn edited(about: &str, text: &str, edits: &[Edit]) -> Result<String, Diagnostic> {
+pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<String, Diagnostic> {
     let what = if about.is_empty() { "the conclusion" } else { about };
     let refuse = |message: String, how: Wording| {
         let error = Diagnostic::new(Code::InvalidArgument, message).suggest(how);
         if about.is_empty() { error } else { error.about(about) }
     };
     let made = edit::apply(text, edits).map_err(|fault| match fault {
-        Misplaced::Found(number, found) => {
+        EditFault::Found(number, found) => {
             let old = &edits[number].old;
             let times = if found == 0 { "not".to_owned() } else { counted(found, "time") };
             let message = format!(
@@ -37,7 +37,7 @@ pub(super) fn edited(about: &str, text: &str, edits: &[Edit]) -> Result<String, 
             };
             refuse(message, how.into())
         }
-        Misplaced::Overlapping(one, other) => {
+        EditFault::Overlapping(one, other) => {
             let [one, other] = [one, other].map(|number| quoted(&one_line(&edits[number].old)));
             refuse(format!("{one} and {other} overlap in {what}."), "Make one edit of both.".into())
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::edit::{self, Edit};
+use super::edit::{self, TextEdit};
 use super::node::{agent_name, program_of};
 use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
@@ -29,7 +29,7 @@ pub struct Comment {
     /// Only in a resolution: the node's claim as the author saw it.
     pub saw: Option<ClaimHash>,
     /// Only in a correction: the changes to the node's findings or, without a node, to the conclusion's text.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
 }
 
 /// The kind of comment.
@@ -65,7 +65,7 @@ impl Comment {
     /// Returns the text with the edits above it, in Markdown.
     pub fn shown(&self) -> Cow<'_, str> {
         let mut text = Cow::Borrowed(self.text.as_str());
-        for Edit { old, new } in self.edits.iter().rev().filter(|edit| edit.old != edit.new) {
+        for TextEdit { old, new } in self.edits.iter().rev().filter(|edit| edit.old != edit.new) {
             text = Cow::Owned(format!("“{}” → “{}”\n\n{text}", old.trim(), new.trim()));
         }
         text

@@ -11,7 +11,7 @@ const QUOTED: usize = 40;
 /// The change of a passage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Edit {
+pub struct TextEdit {
     /// The passage.
     pub old: String,
     /// The new text.
@@ -20,7 +20,7 @@ pub struct Edit {
 
 /// The reason why a text can't be edited as asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misplaced {
+pub enum EditFault {
     /// The passage of this edit is not there exactly once. The count is the second number.
     Found(usize, usize),
     /// The passages of these two edits overlap.
@@ -32,7 +32,7 @@ pub enum Misplaced {
 /// # Errors
 ///
 /// Returns the first edit whose passage is not there exactly once, or the first two that overlap.
-pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Misplaced> {
+pub fn apply(text: &str, edits: &[TextEdit]) -> Result<String, EditFault> {
     let mut places = Vec::new();
     for (number, edit) in edits.iter().enumerate() {
         let edit = edit.with_line_ends_of(text);
@@ -40,14 +40,14 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Misplaced> {
             "" => Vec::new(),
             old => text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(old)).collect(),
         };
-        let [start] = starts[..] else { return Err(Misplaced::Found(number, starts.len())) };
+        let [start] = starts[..] else { return Err(EditFault::Found(number, starts.len())) };
         places.push((start, start + edit.old.len(), number, edit.new));
     }
     places.sort();
     let (mut edited, mut done) = (String::new(), (0, 0));
     for (start, end, number, new) in places {
         if start < done.0 {
-            return Err(Misplaced::Overlapping(done.1.min(number), done.1.max(number)));
+            return Err(EditFault::Overlapping(done.1.min(number), done.1.max(number)));
         }
         edited.push_str(&text[done.0..start]);
         edited.push_str(&new);
@@ -59,17 +59,17 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Misplaced> {
 
 /// Returns the first edits in short: `“two lots” → “three lots”, 1 more`. Those that are withheld change nothing and are left
 /// out.
-pub fn in_short(edits: &[Edit]) -> String {
+pub fn in_short(edits: &[TextEdit]) -> String {
     let changes = || edits.iter().filter(|edit| edit.old != edit.new);
     let more = changes().skip(2).count();
-    let mut short: Vec<String> = changes().take(2).map(Edit::quoted).collect();
+    let mut short: Vec<String> = changes().take(2).map(TextEdit::quoted).collect();
     short.extend((more > 0).then(|| format!("{more} more")));
     short.join(", ")
 }
 
-impl Edit {
+impl TextEdit {
     /// Returns the edit with the line ends of the text, if it has only one kind of them.
-    fn with_line_ends_of(&self, text: &str) -> Edit {
+    fn with_line_ends_of(&self, text: &str) -> TextEdit {
         let ends = text.matches("\r\n").count();
         let ends = match ends == text.matches('\n').count() && ends > 0 {
             true => "\r\n",
@@ -77,12 +77,12 @@ impl Edit {
             false => return self.clone(),
         };
         let adapted = |part: &str| part.replace("\r\n", "\n").replace('\n', ends);
-        Edit { old: adapted(&self.old), new: adapted(&self.new) }
+        TextEdit { old: adapted(&self.old), new: adapted(&self.new) }
     }
 
     /// Returns the edit in the other direction.
-    pub fn reversed(&self) -> Edit {
-        Edit { old: self.new.clone(), new: self.old.clone() }
+    pub fn reversed(&self) -> TextEdit {
+        TextEdit { old: self.new.clone(), new: self.old.clone() }
     }
 
     /// Returns the number of characters that differ, in the longer of both passages.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn each_passage_is_there_once_and_what_differs_is_counted() {
-        let edit = |old: &str, new: &str| Edit { old: old.into(), new: new.into() };
+        let edit = |old: &str, new: &str| TextEdit { old: old.into(), new: new.into() };
         let made = |text: &str, pairs: &[(&str, &str)]| {
             apply(text, &pairs.iter().map(|(old, new)| edit(old, new)).collect::<Vec<_>>())
         };
@@ -142,11 +142,11 @@ mod tests {
             made(text, &[("144", "145"), ("Two", "Three")]).unwrap(),
             "Three lots of two.\nIt has 145 lines."
         );
-        assert_eq!(made(text, &[("wo", "x")]), Err(Misplaced::Found(0, 2)));
-        assert_eq!(made("aaa", &[("aa", "x")]), Err(Misplaced::Found(0, 2)));
-        assert_eq!(made(text, &[("Two", "x"), ("three", "x")]), Err(Misplaced::Found(1, 0)));
-        assert_eq!(made(text, &[("", "x")]), Err(Misplaced::Found(0, 0)));
-        assert_eq!(made(text, &[("144 lines", "x"), ("has 144", "y")]), Err(Misplaced::Overlapping(0, 1)));
+        assert_eq!(made(text, &[("wo", "x")]), Err(EditFault::Found(0, 2)));
+        assert_eq!(made("aaa", &[("aa", "x")]), Err(EditFault::Found(0, 2)));
+        assert_eq!(made(text, &[("Two", "x"), ("three", "x")]), Err(EditFault::Found(1, 0)));
+        assert_eq!(made(text, &[("", "x")]), Err(EditFault::Found(0, 0)));
+        assert_eq!(made(text, &[("144 lines", "x"), ("has 144", "y")]), Err(EditFault::Overlapping(0, 1)));
         assert_eq!(made("a\r\nb\r\n", &[("a\nb", "c\nd")]).unwrap(), "c\r\nd\r\n");
         assert_eq!(made("a\nb", &[("a\r\nb", "c\r\nd")]).unwrap(), "c\nd");
         assert_eq!(edit("It has 144 lines.", "It has 145 lines.").changed(), 1);

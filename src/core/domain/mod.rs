@@ -40,7 +40,7 @@ pub use claim_hash::{ClaimHash, NoClaimHash};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;
-pub use edit::Edit;
+pub use edit::TextEdit;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{CommentId, IdError, NodeId, RunId, SessionId, ShortId, StateName};
 pub use investigation::{ByHand, Investigation, Meta, NotFound, StructureFault};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{
-    Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, Edit, NodeId, Person, Timestamp,
+    Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, NodeId, Person, TextEdit, Timestamp,
 };
 use crate::yaml::YamlError;
 
@@ -20,7 +20,7 @@ struct CommentFile {
     at: Timestamp,
     saw: Option<ClaimHash>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    edits: Vec<Edit>,
+    edits: Vec<TextEdit>,
     text: String,
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::rules::objections;
 use super::rules::verification::{ClaimedAuthor, Grade, writers_but};
-use crate::domain::edit::{self, Edit};
+use crate::domain::edit::{self, TextEdit};
 use crate::domain::{
     Amendment, Caller, ClaimHash, Comment, CommentKind, Conclusion, Investigation, Node, Timestamp,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Corrections<'i> {
     /// The accepted and the open ones.
     all: Vec<Correction<'i>>,
     /// The amendments, newest first, each with the claim before it. Empty if none accepts a correction.
-    past: Vec<Past<'i>>,
+    past: Vec<AmendedClaim<'i>>,
     /// The length of the findings in characters, the shortest since the first correction.
     length: usize,
 }
@@ -40,7 +40,7 @@ struct Correction<'i> {
     amendment: Option<&'i Amendment>,
 }
 
-struct Past<'i> {
+struct AmendedClaim<'i> {
     amendment: &'i Amendment,
     before: Option<ClaimHash>,
     /// Two clones may accept the same correction.
@@ -65,7 +65,7 @@ impl<'i> Corrections<'i> {
             let (then, now) = (before.claim_hash(), after.claim_hash());
             shortest = shortest.min(length(&before));
             let mut corrected = before.clone();
-            corrections.past.push(Past { amendment, before: then, changes_nothing: then == now });
+            corrections.past.push(AmendedClaim { amendment, before: then, changes_nothing: then == now });
             let accepted = on_node().find(|it| Some(it.id) == amendment.correction);
             if let Some(comment) = accepted.filter(|it| may_accept(author(it), accepter(amendment))) {
                 let is_made = corrected.classification.as_mut().is_some_and(|result| {
@@ -89,9 +89,9 @@ impl<'i> Corrections<'i> {
     /// author corrected nothing.
     pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
         let own: Vec<_> = self.all.iter().filter(|it| author(it.comment).is_same_as(who)).collect();
-        let edits: Vec<Edit> = own.iter().flat_map(|it| it.comment.edits.iter().cloned()).collect();
+        let edits: Vec<TextEdit> = own.iter().flat_map(|it| it.comment.edits.iter().cloned()).collect();
         let is_known = own.iter().all(|it| !it.comment.edits.is_empty());
-        let changed: usize = edits.iter().map(Edit::changed).sum();
+        let changed: usize = edits.iter().map(TextEdit::changed).sum();
         let open = own.iter().filter(|it| it.amendment.is_none()).count();
         let best = match is_known && changed * PART <= self.length {
             true => Grade::Corrected,

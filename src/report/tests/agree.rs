@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::*;
 use crate::assess::{Answer, Assessment, Verdict};
 use crate::domain::run::{Ended as RunEnded, Output, Ran, RunComparison, Seconds, System};
-use crate::domain::{ByHand, Edit, Event, Run, RunId, RunKind};
+use crate::domain::{ByHand, Event, Run, RunId, RunKind, TextEdit};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::markdown;
 use crate::merge::{self, Trees};
@@ -133,7 +133,7 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
                    kind,
                    reply_to: Option<usize>,
                    by: usize,
-                   edits: Vec<Edit>| {
+                   edits: Vec<TextEdit>| {
         let id = |number: usize| {
             let number = number + 100 * side as usize;
             CommentId::new(1_795_000_000_000 + number as u64, [number as u8; 10])
@@ -177,9 +177,9 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
 }
 
 /// Returns the edits of a correction: of a few characters or of more than a quarter.
-fn edits(number: usize) -> Vec<Edit> {
+fn edits(number: usize) -> Vec<TextEdit> {
     let (old, new) = if number.is_multiple_of(3) { ("Findings", "Opinions") } else { ("of", "for") };
-    vec![Edit { old: old.into(), new: new.into() }]
+    vec![TextEdit { old: old.into(), new: new.into() }]
 }
 
 /// Accepts a correction, unless what it corrects is not there.

@@ -178,11 +178,23 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let change =
         json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A"});
     let reply = session.ok("tot_amend", change.clone());
-    let lapses = "No longer confirmed: R1.A. tot_step proposes";
-    assert!(message(&reply).starts_with(lapses), "{reply:#}");
+    let ended = "Confirmations ended: R2.A1 by agent-R2.A1, who renews it with tot_reclassify";
+    assert!(message(&reply).starts_with(ended), "{reply:#}");
+    assert!(message(&reply).contains("No longer confirmed: R1.A. tot_step proposes"), "{reply:#}");
     let renewed = session.ok("tot_step", json!({}));
     assert_eq!(renewed["approvedNodes"], json!(["R2.A2"]), "{renewed:#}");
     session.ok("tot_commit", json!({"results": [found("R2.A2", "CONFIRMED")]}));
+    // A correction waits for somebody else, and ends no confirmation by its author.
+    let (edits, agent) = (json!([{"old": "so it is", "new": "so it was"}]), "agent-R2.A2");
+    let correction =
+        json!({"nodeId": "R1.A", "kind": "correction", "edits": edits, "text": "It was.", "agentId": agent});
+    session.ok("tot_comment", correction);
+    let refused = session.call("tot_end", json!({"conclusion": "It is so."}));
+    assert_eq!(codes(&refused["errors"]), ["OBJECTION_OPEN"]);
+    let call = next_call(&mut session, "agent-R1.A");
+    assert_eq!(call["tool"], "tot_amend");
+    let reply = session.ok("tot_amend", call["arguments"].clone());
+    assert!(message(&reply).starts_with("No confirmation ends."), "{reply:#}");
     session.ok("tot_end", json!({"conclusion": "It is so."}));
     let reply =
         session.ok("tot_amend", json!({"conclusion": "It is so, here.", "reason": "It was too wide."}));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::agents::Enforcement;
 use super::verification::{ClaimedAuthor, writers};
 use super::{RuleKind, SILENT, Verb};
-use crate::domain::edit::{self, Edit};
+use crate::domain::edit::{self, TextEdit};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, NodeId, Timestamp, Wording,
 };
@@ -135,7 +135,7 @@ pub fn is_accepted(investigation: &Investigation, comment: &Comment) -> bool {
         };
     let is_undone = || {
         let text = corrected_text(investigation, comment.node.as_ref()).unwrap_or_default();
-        let reversed: Vec<Edit> = comment.edits.iter().map(Edit::reversed).collect();
+        let reversed: Vec<TextEdit> = comment.edits.iter().map(TextEdit::reversed).collect();
         edit::apply(text, &comment.edits).is_ok_and(|it| it != text) && edit::apply(text, &reversed).is_err()
     };
     is_accepted && !is_undone()
