@@ -44,24 +44,24 @@ use crate::text::{one_line, shorten};
 
 /// The introduction for agents.
 pub const INSTRUCTIONS: &str = "\
-Tree of Thoughts keeps structured investigations of hard questions. Each is a tree of nodes in rounds, stored in a git \
+Tree of Thoughts keeps investigations of hard questions. Each is a tree of nodes in rounds, stored in a git \
 repository that people review. Every call that changes something is one commit.
 
 The loop: tot_start returns a sessionId (any unique prefix or suffix works) and the method's instructions. \
 tot_propose registers nodes to research. Research each node; if you have sub-agents, give each of them one. tot_commit \
 stores each node's state, agentId, and findings in Markdown with sources under `## References`. In your own shell, \
-`tot run` captures a command as evidence: best for one log that several nodes share, and for numbers with their basis. \
+`tot run` captures a command as evidence: best for logs that nodes share, and for numbers with their basis. \
 Propose children where they are required, and go on until `canEnd` is true; then call tot_end with a conclusion. \
 tot_next plans for you: it returns tasks and, in `nextCall`, one legal call. Agents that share the work take tasks with \
 its `claim`. tot_step does a whole turn in one call.
 
-A reply is JSON: `message` says what to do next, `owed` lists the reasons why tot_end would be rejected, by code. `errors` and \
+A reply is JSON: `message` says what to do next, `owed` lists by code why tot_end would be rejected. `errors` and \
 `warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing (TIMED_OUT: it goes on): its errors say how to \
 fix the call, or that a person must act. `omitted` counts what was left out of a list; tot_status has the rest.
 
 Work survives a restart: tot_list finds an investigation, tot_status shows its state, tot_read returns whole \
-nodes, tot_reclassify revives, corrects or gives up a node, tot_amend corrects its text, \
-tot_comment objects, answers and corrects: a checker who mends a wrong sentence that way may confirm the rest, \
+nodes, tot_reclassify revives or gives up a node, tot_amend corrects its text, \
+tot_comment objects, answers and corrects (mend a wrong sentence, then confirm the rest), \
 tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// The codes that any tool may return.
