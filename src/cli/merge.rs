@@ -123,7 +123,7 @@ pub(super) fn run_file(arguments: &MergeFileArguments) -> CommandResult {
     let merged = merge::merge_file(path, versions)
         .map_err(|conflicts| conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     // In one step, so that our version is still complete if this fails.
-    let aside = ours.with_added_extension("tot");
+    let aside = ours.with_extension("tot-merged");
     let written = fs::write(&aside, merged).and_then(|()| fs::rename(&aside, ours));
     Ok(written.map_err(|error| {
         let _ = fs::remove_file(&aside);

@@ -42,6 +42,9 @@ pub enum Joined {
     },
 }
 
+/// A path with the content of its file, and whether the file is executable. `None` if the file is removed.
+pub type ResolvedFile = (String, Option<(Vec<u8>, bool)>);
+
 /// What becomes of the files in conflict of a stopped git command.
 #[derive(Debug, Default)]
 pub struct Resolution {
@@ -49,8 +52,8 @@ pub struct Resolution {
     pub in_progress: Option<&'static str>,
     /// The commits that a stopped `git merge` is merging.
     pub heads: Vec<CommitId>,
-    /// The content of each file, and whether it is executable. `None` if the file is removed.
-    pub files: Vec<(String, Option<(Vec<u8>, bool)>)>,
+    /// The files that were in conflict.
+    pub files: Vec<ResolvedFile>,
     /// The decisions made by the merge.
     pub decisions: Vec<MergeDecision>,
 }
@@ -151,12 +154,15 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns an error if a file in conflict can't be merged, or if git or the file system fails.
+    /// Returns an error if a file in conflict can't be merged, during a revert, or if git or the file system fails.
     pub fn resolve(&self, path: &Path) -> Result<Resolution, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
         let before = self.load_from(&git, path, git.head()?)?;
         let (in_progress, heads) = (git.in_progress(), git.merged_heads());
+        if matches!(in_progress, Some("bisect" | "revert")) {
+            git.refuse_in_progress()?;
+        }
         let [mut tree, base, ours, theirs] = git.stages()?;
         let mut paths: BTreeSet<String> =
             base.keys().chain(ours.keys()).chain(theirs.keys()).cloned().collect();

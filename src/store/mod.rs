@@ -54,7 +54,7 @@ pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain, MERGE_DRIVER, WorkTree};
 use git::{CommitText, Descent, Git, GitOptions, GitWriter, Head, TagText};
-pub use join::{Joined, LeftOut, Resolution};
+pub use join::{Joined, LeftOut, Resolution, ResolvedFile};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 use moved::KnownRepository;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::process::GitCall;
 use super::{GitProgram, ObjectName, RemoteError, Result};
-use crate::store::CommitId;
+use crate::store::{CommitId, ResolvedFile};
 
 /// The filter that excludes files larger than any text file in an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
@@ -296,13 +296,12 @@ impl GitProgram {
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Writes files to the work tree and to git's index, without a conflict. A file without content is removed. The flag marks
-    /// executable files.
+    /// Writes files to the work tree and to git's index, without a conflict.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
-    pub fn stage(&self, repository: &Path, files: &[(String, Option<(Vec<u8>, bool)>)]) -> Result<()> {
+    pub fn stage(&self, repository: &Path, files: &[ResolvedFile]) -> Result<()> {
         let with_input = |arguments: &[&str], input: String| {
             let call = GitCall { input: Some(input.into_bytes()), ..GitCall::default() };
             self.run(repository, arguments, call)?.succeeded().map(drop)
@@ -336,11 +335,8 @@ impl GitProgram {
     pub fn go_on(&self, repository: &Path, command: &str) -> Result<Option<String>> {
         let is_empty =
             self.here(repository, &["diff-index", "--cached", "--quiet", "HEAD", "--"])?.status == Some(0);
-        // These two refuse to make an empty commit.
-        let how = match command {
-            "cherry-pick" | "revert" if is_empty => "--skip",
-            _ => "--continue",
-        };
+        // It refuses to make an empty commit.
+        let how = if command == "cherry-pick" && is_empty { "--skip" } else { "--continue" };
         // A rebase can run any program.
         let todo =
             fs::read_to_string(repository.join(".git/rebase-merge/git-rebase-todo")).unwrap_or_default();

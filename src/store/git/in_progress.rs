@@ -43,17 +43,16 @@ impl Git {
         let path = self.location();
         let message =
             format!("a {command} is in progress in {}: a commit now would become part of it", path.display());
+        let by_hand =
+            format!("finish it with `git {command} --continue`, or abort it with `git {command} --abort`");
         let hint = match command {
             "bisect" => "End it with `git bisect reset`".to_owned(),
-            _ => format!(
-                "Merge node by node with `tot merge --resolve`, finish it with `git {command} --continue`, or abort it with \
-                 `git {command} --abort`{}",
-                if command == "rebase" {
-                    " (`tot sync` merges both sides and keeps all commit ids)"
-                } else {
-                    ""
-                }
+            "revert" => format!("A merge by node would keep what it removes: {by_hand}"),
+            "rebase" => format!(
+                "Merge node by node with `tot merge --resolve`, {by_hand} (`tot sync` merges both sides and keeps all \
+                 commit ids)"
             ),
+            _ => format!("Merge node by node with `tot merge --resolve`, {by_hand}"),
         };
         Err(StoreError::new(StoreErrorKind::InProgress, message).hinting(format!("{hint}, then try again")))
     }

@@ -165,6 +165,10 @@ fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stay
         one.assert_sound(&id);
         one.git(&id, &["symbolic-ref", "HEAD"]);
     }
+    // A merge keeps what a revert removes.
+    assert!(!sandbox.try_git(&one.repository(&id), &["revert", ":/Commit R2.A1"]).status.success());
+    one.refuses(&["merge", "--resolve"], &["a revert is in progress", "would keep what it removes"]);
+    one.git(&id, &["revert", "--abort"]);
     settle(&[&one, &other], &id);
 }
 
