@@ -135,7 +135,7 @@ impl<'i> Corrections<'i> {
                 author(it.comment).is_same_as(by)
                     && it.amendment.is_some_and(|own| std::ptr::eq(own, past.amendment))
             });
-            if !past.changes_nothing && !(is_small && is_own) {
+            if !(past.changes_nothing || is_small && is_own) {
                 return false;
             }
             if saw(past.before, self.past.get(at + 1).map(|it| it.amendment.at)) {
