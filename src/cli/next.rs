@@ -4,6 +4,7 @@ mod claim;
 
 use clap::Args;
 
+use super::screen::{Screen, doubts};
 use super::work::{LocalTools, WorkArguments};
 use super::{ExitResult, done, misused};
 use crate::service::reply::Advised;
@@ -73,10 +74,10 @@ pub(super) fn run(arguments: &NextArguments) -> ExitResult {
     let input = NextInput { session_id, asked, agent_id: agent, claim, ttl_minutes: *minutes };
     let planned = plan::run(subject.service(), input, &subject.caller()?);
     let planned = planned.map(|(shared, body, advice)| (shared, Advised { body, advice }));
-    subject.tell(planned, lines)
+    subject.tell(planned, |planned| lines(planned, subject.named()))
 }
 
-fn lines(Advised { body, advice }: &Advised<NextBody, NextAdvice>) -> String {
+fn lines(Advised { body, advice }: &Advised<NextBody, NextAdvice>, named: Option<&str>) -> String {
     let mut text = String::new();
     for task in &body.tasks {
         let pending = if task.pending { "  (proposed)" } else { "" };
@@ -90,6 +91,11 @@ fn lines(Advised { body, advice }: &Advised<NextBody, NextAdvice>) -> String {
     }
     for ClaimedEntry { node_id, agent_id, until } in &advice.claimed {
         text.push_str(&(one_line(&format!("{node_id} is claimed by {agent_id} until {until}")) + "\n"));
+    }
+    if !advice.would_overturn.is_empty() {
+        // The whole reply is wrapped later.
+        let doubts = doubts(&advice.would_overturn, named, Screen { columns: None });
+        text.push_str(&format!("Check it yourself:\n{doubts}"));
     }
     text
 }

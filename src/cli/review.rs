@@ -13,8 +13,9 @@ use super::approve::sign;
 use super::comment::{CommentRequest, write};
 use super::place::{Common, EVERYWHERE, Location};
 use super::print::{columns, page, say_fields};
-use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
+use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, doubts, section, styled};
 use super::{CommandResult, is_person, say};
+use crate::assess::Doubt;
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::report::review::{ReviewEntry, Risk, review};
 use crate::service::project::{Project, ProjectEvidence};
@@ -81,6 +82,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
             "since": before.as_ref().map(|before| before.head.to_string()),
             "head": after.head.to_string(),
             "verdict": look.verdict(),
+            "wouldOverturn": look.doubts(),
             "items": items,
         }))?;
     } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -112,6 +114,10 @@ impl Look<'_> {
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
+    fn doubts(&self) -> Vec<Doubt> {
+        assessed(self.after).doubts(&|pin| self.evidence.lost(pin))
+    }
+
     fn verdict(&self) -> String {
         let sign_offs = signoff::looked_up(&self.place.store, self.after, is_person());
         assessed(self.after).sentence(&sign_offs.signed())
@@ -126,23 +132,14 @@ impl Look<'_> {
         };
         let nodes = items.iter().filter(|item| item.node.is_some()).count();
         let of = counted(investigation.len(), "node");
-        let risks = [Risk::Contested, Risk::Unconfirmed, Risk::Objection, Risk::ProjectEvidence];
-        let number =
-            |risk: &Risk| items.iter().filter(|it| it.notes.iter().any(|note| note.risk == *risk)).count();
-        let told: Vec<String> = risks
-            .iter()
-            .map(|risk| (number(risk), risk.label()))
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, label)| format!("{number} {label}"))
-            .collect();
-        let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
         let told = match items.is_empty() {
             true => format!("Nothing new: {since}."),
-            false => format!("{nodes} of {of} to review{told}; {since}."),
+            false => format!("{nodes} of {of} to review; {since}."),
         };
         let lines = [investigation.meta().title.as_str(), &self.verdict(), &told]
             .map(|text| self.screen.wrapped(text, 0));
-        lines.concat().join("\n") + "\n"
+        let doubts = doubts(&self.doubts(), self.place.named(), self.screen);
+        lines.concat().join("\n") + "\n" + &section("Check it yourself", &doubts)
     }
 
     /// Shows the items one by one and handles the keys.

@@ -5,7 +5,7 @@
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::assess::{Assessment, Verdict, differs};
+use crate::assess::{Assessment, Doubt, Verdict, differs};
 use crate::domain::Node;
 use crate::markdown::to_terminal;
 use crate::ruleset::Role;
@@ -72,6 +72,18 @@ pub(super) fn section(heading: &str, text: &str) -> String {
         true => String::new(),
         false => format!("\n{}\n{text}", styled(BOLD, heading)),
     }
+}
+
+/// Formats what would overturn an outcome, each doubt with the command that checks it. `named` is the id for the commands, if
+/// they need one.
+pub(super) fn doubts(doubts: &[Doubt], named: Option<&str>, screen: Screen) -> String {
+    let mut text = String::new();
+    for doubt in doubts {
+        text.extend(screen.wrapped(&doubt.text, 2).iter().map(|line| format!("  {line}\n")));
+        let cost = doubt.seconds.map(|seconds| format!("  ({seconds})")).unwrap_or_default();
+        text.push_str(&format!("    {}{cost}\n", styled(NAME, &doubt.command(named))));
+    }
+    text
 }
 
 /// Returns the style for a state's role. Proposals have no role and get a quiet style.

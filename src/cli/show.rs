@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 use super::check::signatures;
 use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_json};
-use super::screen::{BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
+use super::screen::{
+    BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, doubts, section, styled, verdict_style,
+};
 use super::{CommandResult, is_person};
-use crate::assess::{Answer, Assessment, Signed, Verdict, VerdictSubject};
+use crate::assess::{Answer, Assessment, DoubtKind, Signed, Verdict, VerdictSubject};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{Diagnostic, Node};
@@ -41,8 +43,8 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-sentence, conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?, contested, verdict: {words,
-class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
+sentence, conclusion?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
+commentId?}], answers: [{nodeId, state, title, sure?, contested, verdict: {words, class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
 signOffs, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
 
@@ -66,7 +68,10 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let sign_offs = || signoff::looked_up(&place.store, &snapshot, is_person());
     let screen = Screen { columns: columns() };
     if !arguments.node.is_empty() {
-        let found = named_node(assessment.investigation, &arguments.node)?;
+        let text = arguments.node.join(" ");
+        let is_named = |node: &&Arc<Node>| [node.id.short().as_str(), node.id.whole()].contains(&&*text);
+        let found = named_node(assessment.investigation, &arguments.node);
+        let found = found.or_else(|e| assessment.investigation.withdrawn().find(is_named).ok_or(e))?;
         return match arguments.common.json {
             true => say_json(&node::document(&assessment, found)),
             false => page(&node::shown(&assessment, found, screen)),
@@ -77,7 +82,7 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     }
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
-        &(shown(&assessment, &snapshot, &sign_offs(), screen)
+        &(shown(&assessment, &snapshot, &sign_offs(), place.named(), screen)
             + &section("Tree", &tree::shown(&assessment, extent, screen))),
     )
 }
@@ -124,6 +129,8 @@ fn document(
         // The answers that the conclusion rests on.
         "restsOn": bound,
         "notCovered": not_covered,
+        // What would overturn it, the strongest doubt first.
+        "wouldOverturn": Some(assessment.doubts(&|_| None)).filter(|doubts| !doubts.is_empty()),
         // The answers that the conclusion rests on, then the other answers, most certain first.
         "answers": assessment.answers.iter().map(answer).collect::<serde_json::Result<Vec<_>>>()?,
         "signOffs": sign_offs.all.iter().map(SignOffView::from).collect::<Vec<_>>(),
@@ -163,7 +170,13 @@ fn verdict(assessment: &Assessment<'_>, signed: &[Signed], screen: Screen) -> St
 }
 
 /// Formats everything except the tree.
-fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, sign_offs: &SignOffs, screen: Screen) -> String {
+fn shown(
+    assessment: &Assessment<'_>,
+    snapshot: &Snapshot,
+    sign_offs: &SignOffs,
+    named: Option<&str>,
+    screen: Screen,
+) -> String {
     let (investigation, end) = (assessment.investigation, assessment.end());
     let meta = investigation.meta();
     let outcome = assessment.outcome.label();
@@ -246,6 +259,10 @@ fn shown(assessment: &Assessment<'_>, snapshot: &Snapshot, sign_offs: &SignOffs,
         answers.push_str(&format!("  {}\n", screen.rest(line, 2)));
     }
     text.push_str(&section("Answers", if answers.is_empty() { none } else { &answers }));
+    // The limits are listed above.
+    let mut unsure = assessment.doubts(&|_| None);
+    unsure.retain(|doubt| doubt.kind != DoubtKind::NotCovered);
+    text.push_str(&section("Check it yourself", &doubts(&unsure, named, screen)));
     let list = |lines: Vec<String>| {
         let shown =
             lines.iter().take(LISTED).map(|line| format!("  {}\n", styled(DOUBT, &screen.rest(line, 2))));

@@ -189,13 +189,18 @@ impl WorkTarget {
         })
     }
 
+    /// Returns the investigation as the user named it with `-i`.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.work.place.named()
+    }
+
     /// Prints the reply to a call. `lines` formats its beginning without `--json`.
     pub(super) fn tell<B: Serialize>(
         &self,
         replied: Replied<B>,
         lines: impl FnOnce(&B) -> String,
     ) -> ExitResult {
-        self.work.tell(replied, None, self.work.place.named(), lines)
+        self.work.tell(replied, None, self.named(), lines)
     }
 
     /// Makes a call with text from the editor, and prints its reply. After a refusal, the editor reopens with the reason above
@@ -217,7 +222,7 @@ impl WorkTarget {
                 Some(reason) if tries_left > 0 && edited.again(&reason)? => {}
                 _ => {
                     let replied = edited.understood(replied)?;
-                    return self.work.tell(replied, Some(&edited), self.work.place.named(), lines);
+                    return self.work.tell(replied, Some(&edited), self.named(), lines);
                 }
             }
         }

@@ -23,6 +23,7 @@
 
 mod distance;
 mod evidence;
+mod overturn;
 mod summary;
 
 use std::borrow::Cow;
@@ -46,6 +47,7 @@ use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
+pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 
 /// The label for an answer that was edited outside tool calls and has not been checked since.

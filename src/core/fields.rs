@@ -81,12 +81,14 @@ impl Node {
 
     /// Returns the fields of the proposal.
     pub fn proposal_fields(&self) -> Vec<NodeField<'_>> {
+        let withdrawn = self.withdrawn.as_ref().filter(|_| self.is_withdrawn());
         vec![
             NodeField::fact("Title", &self.title),
             NodeField::fact("Parent", self.parent.as_ref().map_or("", NodeId::as_str)),
             NodeField::fact(PLANNED, &self.planned_action),
             NodeField::fact("Covers", self.covers.join("\n")),
             NodeField::fact("Claimed by", self.claim.as_ref().map(Claim::line).unwrap_or_default()),
+            NodeField::fact("Withdrawn", withdrawn.map(|it| it.at.to_string()).unwrap_or_default()),
         ]
     }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::history::verb_of;
 use super::{ReportError, ReportInput};
-use crate::assess::{Answer, Assessment, Outcome};
+use crate::assess::{Answer, Assessment, Doubt, DoubtJson, Outcome};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::references::CitedSource;
 use crate::domain::{Attached, AttachmentName, Conclusion, Meta, Node, NodeId};
@@ -92,6 +92,10 @@ struct InvestigationJson<'a> {
     /// The limits of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
+    /// What would overturn the conclusion or, without one, the best answer: at most five doubts, strongest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<DoubtJson>")]
+    would_overturn: Vec<Doubt>,
     /// The answers that the conclusion rests on, then the other answers, most certain first.
     answers: Vec<AnswerJson<'a>>,
     refuted: Vec<AnswerJson<'a>>,
@@ -210,6 +214,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         verdict: assessment.words(),
         rests_on: BoundJson::all(&assessment),
         limits: strings(assessment.limits()),
+        would_overturn: assessment.doubts(&|pin| input.evidence.lost(pin)),
         answers: answers(&assessment.answers),
         refuted: answers(&assessment.refuted),
         theories: refs(&assessment.theories),

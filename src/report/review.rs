@@ -130,9 +130,9 @@ pub fn review(
     }
     answers(&mut notes, [&was, &is]);
     for (node, pin) in after.pins() {
-        if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
+        if let Some(became) = evidence.lost(pin) {
             let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-            let text = format!("it cites {}{lines}, which is {}", pin.path, drift.as_str());
+            let text = format!("it cites {}{lines}, which is {became}", pin.path);
             notes.add(Some(&node.id), Risk::ProjectEvidence, text);
         }
     }

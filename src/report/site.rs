@@ -13,8 +13,8 @@ use super::ends::{self, BetweenEnds};
 use super::export::SingleFile;
 use super::history::{CommitEntry, HistoryPage};
 use super::model::{
-    AnswerPage, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
-    Report, SignOffsView, StateCount, WayLink,
+    AnswerPage, Card, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage, Report,
+    SignOffsView, StateCount, WayLink,
 };
 use super::page_head::PageHead;
 use super::pictures::{self, PathDrawing, PicturePage, Pictures};
@@ -151,7 +151,7 @@ const TABS: &[Tab] = &[
     Tab { file: "tree.html", label: "Steps", kinds: &["tree", "graph", "node"] },
     Tab { file: "references.html", label: "Evidence", kinds: &["references"] },
     Tab { file: "history.html", label: "History", kinds: &["history", "ends"] },
-    Tab { file: "judged.html", label: "Rules", kinds: &["judged", "doubts"] },
+    Tab { file: "judged.html", label: "Rules", kinds: &["judged"] },
 ];
 
 /// The data about the site, for every page.
@@ -207,15 +207,11 @@ struct InvestigationPage<'a, T: Serialize> {
 enum PageContent<'a> {
     Overview {
         overview: &'a Overview,
-        doubts: &'a Doubts,
         sign_offs: &'a SignOffsView,
         path: &'a Option<PathDrawing>,
         ends: &'a [BetweenEnds],
         /// The prepared objections to the best answer.
         challenge: Option<Challenge>,
-    },
-    Doubts {
-        doubts: &'a Doubts,
     },
     Argument {
         argument: &'a AnswerPage,
@@ -258,7 +254,6 @@ enum PageContent<'a> {
 #[derive(Serialize)]
 struct PrintContent<'a> {
     overview: &'a Overview,
-    doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
     path: &'a Option<PathDrawing>,
     outline: &'a [OutlineRow],
@@ -350,15 +345,12 @@ fn pages(
     let overview = PageContent::Overview {
         challenge: report.overview.best.as_ref().map(|best| challenge(&best.card)),
         overview: &report.overview,
-        doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         path: &pictures.path,
         ends: &between,
     };
     let first = PageInfo { description, ..page("overview", title) };
     add("index.html", "overview.html", first, overview)?;
-    let doubts = PageContent::Doubts { doubts: &report.doubts };
-    add("doubts.html", "doubts.html", page("doubts", "Notes"), doubts)?;
     let tree = PageContent::Tree { outline, states, since: &report.since };
     add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
     for (path, picture) in &pictures.pages {
@@ -477,7 +469,6 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
         .collect();
     PrintContent {
         overview: &report.overview,
-        doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         path,
         commits: report.history.newest(MOST_COMMITS),

@@ -3,7 +3,6 @@
 mod agree;
 mod argument;
 mod compare;
-mod doubts;
 mod evidence;
 mod first_page;
 mod graph;
@@ -52,7 +51,7 @@ fn every_page_of_an_investigation_is_under_one_tab() {
         assert_eq!(is_first, current[0].contains("\"page\""), "{path}: {current:?}");
     }
     // Views under one tab link to each other.
-    for (from, to) in [("tree", "graph"), ("graph", "tree"), ("judged", "doubts"), ("doubts", "judged")] {
+    for (from, to) in [("tree", "graph"), ("graph", "tree")] {
         let page = page(&files, &format!("{from}.html"));
         let (_, views) = page.split_once("<nav class=\"views\"").unwrap();
         let (views, _) = views.split_once("</nav>").unwrap();

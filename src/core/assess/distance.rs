@@ -9,11 +9,15 @@ use super::Assessment;
 use crate::decide::references::sources;
 use crate::domain::node::program_of;
 use crate::domain::{Caller, Classification, Node};
-use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, author, writers};
+use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, Grade, author, writers};
 use crate::text::{counted, one_line, shorten};
 
 /// The maximum length of a model or client name, in characters.
 const NAME: usize = 40;
+/// The seconds below which a confirmation counts as quick.
+const QUICK: i64 = 120;
+/// Begins a comparison of two equal names.
+const SAME: &str = "the same ";
 
 /// The distance between a confirmation and the answer it confirms. Displayed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +87,22 @@ impl Assessment<'_> {
     }
 }
 
+impl Distance {
+    /// Returns what makes the confirmation weak, each as the end of a sentence about it.
+    pub(super) fn weaknesses(&self, grade: Grade) -> Vec<String> {
+        let ran_nothing = self.own.is_some_and(|own| own.runs == 0);
+        let client = self.client.as_ref().filter(|client| client.starts_with(SAME));
+        let weaknesses = [
+            (self.seconds < QUICK).then(|| format!("took {}", in_words(self.seconds))),
+            (self.in_one_call > 1).then(|| format!("is one of {} in one call", self.in_one_call)),
+            ran_nothing.then(|| "captured no run".to_owned()),
+            (grade == Grade::SecondAgent).then(|| "comes from the same session".to_owned()),
+            client.map(|client| format!("comes from {client}")),
+        ];
+        weaknesses.into_iter().flatten().collect()
+    }
+}
+
 /// Compares models and clients if all of them are known. Skips results attributed only to a person.
 fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
@@ -95,7 +115,7 @@ fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<Str
         let others = others.iter().map(|other| of(other)).collect::<Option<Vec<&str>>>()?;
         let name = |text: &str| shorten(&one_line(text), NAME);
         match others.iter().find(|other| !own.eq_ignore_ascii_case(other)) {
-            None => Some(format!("the same {what} ({})", name(own))),
+            None => Some(format!("{SAME}{what} ({})", name(own))),
             Some(other) if !others.iter().any(|other| own.eq_ignore_ascii_case(other)) => {
                 Some(format!("another {what} ({}, not {})", name(own), name(other)))
             }

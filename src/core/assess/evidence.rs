@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Answer, Assessment};
 use crate::domain::run::{Expectation, Ran, RunComparison, System};
 use crate::domain::{
-    BoundAs, Caller, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
+    BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
 use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
 use crate::text::{counted, made_visible, one_line, shorten};
@@ -222,9 +222,9 @@ impl CapturedRun<'_> {
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
-    /// Returns true if somebody other than the author has tried to rerun the command, with any outcome.
-    pub fn is_tried_by_other(&self) -> bool {
-        self.repetitions.iter().any(|it| it.is_by_other)
+    /// Returns true if somebody other than the author has rerun the command to its end.
+    pub fn is_rerun_by_other(&self) -> bool {
+        self.repetitions.iter().any(|it| it.is_by_other && it.verdict != RunComparison::CouldNotRun)
     }
 
     /// Returns the outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `never run
@@ -456,24 +456,6 @@ impl<'a> Assessment<'a> {
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// Returns the commands behind answers that another author should rerun: those that only the original author has
-    /// tried to rerun, and those whose rerun differs and has not been judged.
-    ///
-    /// Commands captured by the given agent and caller are excluded. Unjudged differences come first.
-    pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
-        let by = ClaimedAuthor::of(agent, caller);
-        let is_own = |run: &&CapturedRun<'_>| {
-            let author = &run.run.author;
-            let is_same_session = author.caller.session.is_some() && author.caller.session == caller.session;
-            is_same_session || by.is_same_as(&ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller))
-        };
-        let runs = self.runs_behind(&self.answers).filter(|run| !is_own(run));
-        let (differing, others): (Vec<_>, Vec<_>) = runs
-            .filter(|run| run.standing() == RunStanding::Differs || !run.is_tried_by_other())
-            .partition(|run| run.standing() == RunStanding::Differs);
-        differing.into_iter().chain(others).collect()
-    }
-
     /// Describes the outcome of all commands: `rerun by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. If
     /// there are no commands, describes the other evidence.
     fn in_words(&self, answers: &[&Answer<'a>]) -> String {
@@ -518,7 +500,7 @@ fn is_pinned(result: &Classification) -> bool {
 mod tests {
     use super::*;
     use crate::domain::run::{Ended, Output};
-    use crate::domain::{Meta, Timestamp};
+    use crate::domain::{Caller, Meta, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
     fn at(day: i64) -> Timestamp {
@@ -689,21 +671,5 @@ mod tests {
         let mut false_name = by(Caller::of_person("Ben", None));
         false_name.disown();
         assert!(!is_by_other([&one, &false_name], [&machine("linux"), &machine("macos")]));
-    }
-
-    #[test]
-    fn another_than_the_author_is_offered_what_nobody_else_has_repeated_and_what_differs_comes_first() {
-        let mut runs =
-            vec![captured(1, Some("R1.A")), captured(2, Some("R2.A1")), captured(3, Some("R2.A1"))];
-        runs.push(again(4, 1, "CI", RunComparison::Same));
-        runs.push(again(5, 3, "CI", RunComparison::Differs));
-        let facts = facts(runs);
-        let ruleset = ruleset();
-        let assessment = Assessment::new(&facts, Some(EffectiveRules::new(ruleset, facts.meta())));
-        let ids = |by: &Caller| -> Vec<RunId> {
-            assessment.to_repeat(None, by).iter().map(|run| run.run.id).collect()
-        };
-        assert_eq!(ids(&Caller::of_person("Ben", None)), [id(3), id(2)]);
-        assert_eq!(ids(&Caller::of_person("Ada", None)), []);
     }
 }

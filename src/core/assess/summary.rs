@@ -1,4 +1,4 @@
-//! The overall verdict in a sentence, with up to seven lines of supporting facts. The front page of a report begins
+//! The overall verdict in a sentence, with up to six lines of supporting facts. The front page of a report begins
 //! with these lines.
 
 use std::collections::HashSet;
@@ -71,8 +71,6 @@ pub enum VerdictSubject {
     NotCovered,
     /// The names behind the work, and sign-offs.
     Names,
-    /// Other notes.
-    Notes,
 }
 
 /// A line that explains the verdict.
@@ -88,7 +86,7 @@ pub struct VerdictLine {
     pub detail: String,
     /// The node to read for details.
     pub node: Option<NodeId>,
-    /// The quoted comment.
+    /// The comment to read.
     pub comment: Option<CommentId>,
 }
 
@@ -110,22 +108,6 @@ impl VerdictLine {
 
     fn with(self, detail: impl Into<String>) -> VerdictLine {
         VerdictLine { detail: detail.into(), ..self }
-    }
-
-    /// Returns the line with the number of notes. `about` is the number of notes on the answer and its steps, if there
-    /// is an answer.
-    pub fn notes(about: Option<usize>, elsewhere: usize) -> VerdictLine {
-        let notes = |number| counted(number, "note");
-        let (sign, text) = match (about, elsewhere) {
-            (None | Some(0), 0) => (Sign::Note, "No note on any step".to_owned()),
-            (None, _) => (Sign::Note, format!("{} on its steps", notes(elsewhere))),
-            (Some(0), _) => (Sign::Note, format!("{} elsewhere, none about this answer", notes(elsewhere))),
-            (Some(about), 0) => (Sign::Doubt, format!("{} about this answer", notes(about))),
-            (Some(about), _) => {
-                (Sign::Doubt, format!("{} about this answer, {elsewhere} elsewhere", notes(about)))
-            }
-        };
-        VerdictLine::new(VerdictSubject::Notes, sign, text)
     }
 }
 
@@ -176,8 +158,7 @@ impl<'a> Assessment<'a> {
         Some(format!(", {and} {what}"))
     }
 
-    /// Returns the grounds for the verdict and its open points in up to six lines, not counting the
-    /// [notes](VerdictLine::notes).
+    /// Returns the grounds for the verdict and its open points in up to six lines.
     pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
         let lines =
             [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node::client;
-use super::{Doubts, Overview, Time};
+use super::{Overview, Time};
 use crate::assess::{Assessment, Verdict};
 use crate::decide::blockers;
 use crate::domain::{Asked, Conclusion};
@@ -47,8 +47,6 @@ pub(in crate::report) struct Header {
     pub contested: usize,
     /// The number of contested answers.
     pub contested_answers: usize,
-    /// The number of notes.
-    pub notes: usize,
     /// The time at which the conclusion was added, if the investigation had already ended.
     pub concluded_at: Option<Time>,
     /// The number of answers checked only by their authors.
@@ -76,8 +74,6 @@ pub(in crate::report) struct HeaderFacts {
     pub ended_at: Option<Time>,
     /// The number of unresolved objections.
     pub objections: usize,
-    /// The number of notes about the outcome that the verdict does not mention.
-    pub doubts: usize,
     /// True if the investigation ended with a conclusion.
     pub has_conclusion: bool,
     pub ruleset: String,
@@ -120,12 +116,7 @@ pub(in crate::report) struct AsOf {
 }
 
 /// Returns the header of a report.
-pub(super) fn header(
-    input: &ReportInput,
-    assessment: &Assessment<'_>,
-    overview: &Overview,
-    doubts: &Doubts,
-) -> Header {
+pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview: &Overview) -> Header {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
@@ -143,7 +134,6 @@ pub(super) fn header(
             started_at: Time::of(meta.started_at),
             ended_at: conclusion.map(|end| Time::of(end.ended_at)),
             objections: assessment.open.iter().filter(|it| !it.is_correction()).count(),
-            doubts: doubts.about.len(),
             has_conclusion: overview.conclusion.is_some(),
             ruleset: meta.ruleset.clone(),
             mode: meta.mode.clone(),
@@ -188,7 +178,6 @@ pub(super) fn header(
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
         contested: blockers::contested(investigation).len(),
         contested_answers: assessment.count(|verdict| verdict == Verdict::Contested),
-        notes: doubts.count,
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
         sure: assessment.overall(),

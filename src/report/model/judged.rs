@@ -8,7 +8,7 @@ use super::cards::{Card, Cards, StateView};
 use super::node::StateChange;
 use super::rules::Rules;
 use crate::decide::quality::Quality;
-use crate::domain::{Node, StateName};
+use crate::domain::{Code, Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
 
@@ -18,6 +18,8 @@ pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
     pub quality: Option<Quality>,
     pub changes: Vec<StateChange>,
+    /// The warnings that the rules gave.
+    pub warnings: Vec<NodeWarning>,
     pub min_rounds: u32,
     pub min_roots: u32,
     pub allow_early: bool,
@@ -66,6 +68,12 @@ impl<'a> Cards<'a> {
         states.extend(counts.into_iter().map(|(name, count)| StateCount { state: self.state(name), count }));
         states.extend(refutations.into_values());
         states
+    }
+
+    /// Returns all warnings but those that a later run settled.
+    pub(super) fn warnings(&self) -> Vec<NodeWarning> {
+        let warnings = self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node));
+        warnings.filter(|it| !self.assessment.is_settled(&it.card.id, &Code::parse(&it.code))).collect()
     }
 
     pub(super) fn warnings_of(&self, node: &Node) -> Vec<NodeWarning> {

@@ -9,7 +9,6 @@
 mod argument;
 mod cards;
 mod comments;
-mod doubts;
 mod header;
 mod judged;
 mod node;
@@ -25,7 +24,6 @@ use std::collections::HashMap;
 
 pub(super) use argument::{AnswerPage, WayLink};
 pub(super) use cards::{Card, Cards, StateView, Time};
-pub(super) use doubts::Doubts;
 pub(super) use header::{Header, HeaderFacts};
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{NodePage, StateChange};
@@ -49,8 +47,6 @@ pub(super) struct Report {
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
-    /// The notes page.
-    pub doubts: Doubts,
     /// The answer pages.
     pub arguments: Vec<AnswerPage>,
     /// The node pages, depth first.
@@ -102,17 +98,13 @@ impl Report {
             &input.evidence,
             (&comments, &runs, &attachments),
         );
-        let mut overview = cards.overview(&comments, &runs, input);
+        let overview = cards.overview(&comments, &runs, input);
         cited_page.runs = cards.listed_runs(&runs);
         cited_page.more_runs = runs.len() - cited_page.runs.len();
-        let doubts = cards.doubts(&overview, &input.evidence);
-        overview.take_in(&doubts);
-        let overview = overview;
         let arguments = cards.arguments(&nodes, &overview, (&references, &places));
         Report {
             arguments,
-            header: SharedValue::of(header::header(input, &cards.assessment, &overview, &doubts)),
-            doubts,
+            header: SharedValue::of(header::header(input, &cards.assessment, &overview)),
             nodes,
             outline: cards.outline(),
             since: cards.since(),
@@ -121,6 +113,7 @@ impl Report {
                 rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),
                 quality: rules.map(|rules| quality(investigation, &rules)),
                 changes: cards.changes(),
+                warnings: cards.warnings(),
                 min_rounds: investigation.meta().min_rounds,
                 min_roots: investigation.meta().min_roots,
                 allow_early: investigation.meta().allow_early_terminal,

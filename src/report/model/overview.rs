@@ -10,10 +10,9 @@ use super::Time;
 use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{CommentThreads, Thread};
-use super::doubts::{Doubt, Doubts, NoteKind};
 use super::node::client;
 use super::runs::{RunView, RunViews};
-use crate::assess::{Answer, Verdict, VerdictLine, VerdictSubject, newest_runs};
+use crate::assess::{Answer, Doubt, Verdict, VerdictLine, VerdictSubject, newest_runs};
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
 use crate::markdown;
@@ -63,10 +62,8 @@ pub(in crate::report) struct Overview {
     pub rest_is_long: bool,
     /// The captured runs and the citations behind the outcome.
     pub evidence: EvidenceInShort,
-    /// The notes on the best answer and its path.
-    pub notes: Vec<Doubt>,
-    /// The number of other notes, by kind.
-    pub notes_elsewhere: Vec<NoteKind>,
+    /// What would overturn the outcome, the strongest doubt first.
+    pub doubts: Vec<DoubtView>,
     /// The number of nodes by kind.
     pub bar: Vec<BarPart>,
     /// The later changes to the conclusion, with the previous versions.
@@ -92,6 +89,19 @@ pub(in crate::report) struct VerdictLineView {
     pub said_at: Option<String>,
     /// The distance of a confirmation from the answer, or empty for other lines.
     pub distance: String,
+}
+
+/// One thing that would overturn the outcome.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct DoubtView {
+    /// What it is, in a sentence.
+    pub text: String,
+    /// The node to read.
+    pub card: Option<SharedValue<Card>>,
+    /// The command that checks it.
+    pub command: String,
+    /// The recorded time of the commands that it reruns, or empty.
+    pub cost: String,
 }
 
 /// A further result.
@@ -327,6 +337,16 @@ impl<'a> Cards<'a> {
         }
     }
 
+    fn doubt(&self, doubt: &Doubt) -> DoubtView {
+        let id = self.investigation.meta().id.to_string();
+        DoubtView {
+            text: doubt.text.clone(),
+            card: doubt.node.as_ref().and_then(|node| self.get(node)).cloned(),
+            command: doubt.command(Some(&id)),
+            cost: doubt.seconds.map(|seconds| seconds.to_string()).unwrap_or_default(),
+        }
+    }
+
     /// Adds page links to a line of the verdict.
     fn verdict_line(&self, line: VerdictLine, solutions: &[Solution]) -> VerdictLineView {
         let by = solutions.iter().flat_map(|solution| &solution.confirmed_by);
@@ -418,8 +438,11 @@ impl<'a> Cards<'a> {
             rest_is_long: text
                 .is_some_and(|text| text.chars().count() > OPEN || text.lines().count() > OPEN_LINES),
             evidence: self.evidence_in_short(runs, input),
-            notes: Vec::new(),
-            notes_elsewhere: Vec::new(),
+            doubts: assessment
+                .doubts(&|pin| input.evidence.lost(pin))
+                .iter()
+                .map(|it| self.doubt(it))
+                .collect(),
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             best,
             solutions,
@@ -448,17 +471,6 @@ impl<'a> Cards<'a> {
                 })
                 .collect(),
         }
-    }
-}
-
-impl Overview {
-    /// Adds the notes, which are computed from the rest of the page.
-    pub(super) fn take_in(&mut self, doubts: &Doubts) {
-        let elsewhere = doubts.elsewhere.iter().map(|kind| kind.count).sum();
-        let line = VerdictLine::notes(self.best.is_some().then_some(doubts.about.len()), elsewhere);
-        self.verdict.push(VerdictLineView { line, card: None, said_at: None, distance: String::new() });
-        self.notes.clone_from(&doubts.about);
-        self.notes_elsewhere.clone_from(&doubts.elsewhere);
     }
 }
 

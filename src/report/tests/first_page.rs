@@ -15,7 +15,6 @@ fn the_first_page_answers_the_questions() {
         "<a href=\"#ruled-out\">9 alternatives ruled out</a>",
         "No objection is open",
         "Names are not verified; no person took part",
-        "<a href=\"#notes\">",
     ] {
         assert!(first.contains(text), "{text} is missing in {first}");
     }
@@ -24,7 +23,9 @@ fn the_first_page_answers_the_questions() {
         "<bdi>Cross-zone traffic adds 1 ms to each of 14 queries</bdi></a></span> <span class=\"doubt\">not checked</span>",
         "Ruled out <span class=\"count\">9</span>",
         "<a href=\"tree.html#only-DEAD\">3 more</a>",
-        "<h2 id=\"notes\">Notes",
+        "<h2 id=\"check\">Check it yourself</h2>",
+        "No command was captured for R4.A1a1.",
+        "<code class=\"break\">tot show -i 01a1f83c-e64a-7101-8101-010101010101 R4.A1a1</code>",
         "<p class=\"small quiet\">Ended <time",
     ] {
         assert!(page.contains(text), "{text} is missing in {page}");
@@ -125,4 +126,44 @@ fn one_that_ended_without_an_answer_says_so() {
     input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
     let page = page(&render(&[input]), "index.html");
     assert!(page.contains("Ended without a conclusion") && page.contains("No answer was found."), "{page}");
+}
+
+#[test]
+fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
+    let files = render(&[discussed("The replay had a warm cache.")]);
+    let index = page(&files, "index.html");
+    for text in [
+        "<li class=\"against\" id=\"objections\">",
+        "<a href=\"nodes/R4.A1a1.html#said-",
+        ">Maria objects: “The replay had a warm cache.”</a>",
+        ">Maria objects to R4.A1a1: “The replay had a warm cache”.</a>",
+        "<section class=\"answer contested\"",
+        "<h2 id=\"trust\">Contested.",
+        "<h2 id=\"said\">Comments",
+    ] {
+        assert!(index.contains(text), "{text} is missing in {index}");
+    }
+    assert_eq!(index.matches("Maria objects").count(), 2, "{index}");
+    let node = page(&files, "nodes/R4.A1a1.html");
+    for text in ["Maria objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"] {
+        assert!(node.contains(text), "{text} is missing in {node}");
+    }
+    assert!(node.contains("No effect: a node’s author"));
+    let confirming = page(&files, "nodes/R5.A1a1v.html");
+    assert!(confirming.contains("objects to the answer it confirms"), "{confirming}");
+    assert!(
+        page(&files, "tree.html")
+            .contains("<span class=\"sure contested\"><span aria-hidden=\"true\">!</span> contested")
+    );
+    let graph = page(&files, "graph.html");
+    for text in [
+        "role-solution contested on-path doubted best-answer\"",
+        ">! contested</text>",
+        "to a contested answer, or one checked only by its author",
+    ] {
+        assert!(graph.contains(text), "{text} is missing in {graph}");
+    }
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    assert_eq!(data["comments"].as_array().unwrap().len(), 5);
+    assert_eq!(data["openObjections"].as_array().unwrap().len(), 1);
 }

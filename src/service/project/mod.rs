@@ -104,6 +104,13 @@ pub enum ProjectError {
     },
 }
 
+impl ProjectEvidence {
+    /// Returns what became of a cited passage that is no longer there: `changed` or `gone`.
+    pub fn lost(&self, pin: &Pin) -> Option<&'static str> {
+        self.drift.get(pin).filter(|drift| drift.is_lost()).map(Drift::as_str)
+    }
+}
+
 impl Project {
     /// Returns the project that contains a folder: the nearest enclosing repository that is not an investigation.
     ///

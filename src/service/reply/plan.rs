@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{ReplyFields, sent};
-use crate::assess::{Assessment, RunStanding};
+use crate::assess::Doubt;
 use crate::decide::next::{LegalCall, Next, ObjectionReply, Plan, Task, next, number_of_tasks};
-use crate::domain::wording::command;
 use crate::domain::{BoundAnswer, Caller, CommentKind, Investigation};
 use crate::json::BoundJson;
 use crate::service::{Refusal, Service};
@@ -24,10 +23,6 @@ const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 50];
 /// The maximum number of other agents' claims to list, and the maximum length of an agent's name.
 const CLAIMED: usize = 10;
 const AGENT: usize = 60;
-
-/// The maximum number of commands to offer, and the maximum length of each command.
-const RUNS: usize = 3;
-const RUN: usize = 160;
 
 /// The maximum number of nodes to name in a path: the root and the last nodes, or only the last nodes if the task
 /// must be short.
@@ -96,10 +91,9 @@ pub(crate) struct NextAdvice {
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) claimed: Vec<ClaimedEntry>,
-    /// The commands that other agents ran and that answers rest on. The agent should rerun them in its own shell.
-    /// Rerunning them is optional.
+    /// What would overturn the conclusion or the best answer, strongest first. Checking it is optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) run_again: Vec<String>,
+    pub(crate) would_overturn: Vec<Doubt>,
 }
 
 /// A pending node that another agent has claimed.
@@ -172,24 +166,9 @@ pub(crate) fn run(
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
-    let run_again = run_again(&loaded.assessment(), agent, caller);
-    let advice = NextAdvice { claimed: claimed.collect(), run_again };
+    let would_overturn = loaded.assessment().doubts(&|_| None);
+    let advice = NextAdvice { claimed: claimed.collect(), would_overturn };
     Ok((shared, NextBody { tasks, next_call }, advice))
-}
-
-/// Returns the commands that an agent other than the author can use to repeat runs.
-fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
-    let session = assessment.investigation.meta().id.to_string();
-    let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);
-    let told = runs.map(|run| {
-        let what = match run.counts().filter(|_| run.standing() == RunStanding::Differs) {
-            Some(last) => format!("--judge {} holds|fails -m <why>", last.run.id),
-            None => run.run.node.as_ref().map(ToString::to_string).unwrap_or_default(),
-        };
-        let what = command("tot rerun", Some(&session), &what);
-        format!("{what}: {}", shorten(&run.told(), RUN))
-    });
-    told.collect()
 }
 
 impl PlanRequest {
