@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
         let found = found.or_else(|e| assessment.investigation.withdrawn().find(is_named).ok_or(e))?;
         return match arguments.common.json {
             true => say_json(&node::document(&assessment, found)),
-            false => page(&node::shown(&assessment, found, screen)),
+            false => page(&node::shown(&assessment, found, place.named(), screen)),
         };
     }
     if arguments.common.json {
@@ -214,9 +214,7 @@ fn shown(
         let how = assessment.words().unwrap_or(outcome.into());
         text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
         let bound = assessment.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
-        let evidence = assessment.whole_evidence();
-        let evidence = evidence.iter().map(|evidence| format!("Evidence: {evidence}"));
-        for line in bound.chain(evidence).chain(limits.iter().cloned()) {
+        for line in bound.chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
     }

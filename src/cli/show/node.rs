@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
-use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
+use crate::cli::screen::{
+    BAD, BOLD, NodeLine, QUIET, Screen, doubts, plain_lines, section, styled, verdict_style,
+};
 use crate::domain::{Comment, Node, RunId, SessionId};
 use crate::fields::{COMMANDS, HEADLINE, OTHER_RESULTS};
 use crate::json::{CommentJson, NodeJson, RunJson};
@@ -39,7 +41,7 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> No
 }
 
 /// Formats the node for the terminal.
-pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) -> String {
+pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, named: Option<&str>, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let line = NodeLine::new(assessment, node);
     let mut text = format!("{}\n", line.text(screen, 0));
@@ -59,6 +61,8 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
             name => section(name, &screen.prose(&field.value, 2)),
         });
     }
+    let unsure = answer.map(|answer| assessment.doubts_of(answer, &|_| None)).unwrap_or_default();
+    text.push_str(&section("Check it yourself", &doubts(&unsure, named, screen)));
     let (newest, more) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
     let mut runs: String = newest.iter().map(|run| ran(run, screen)).collect();
     if more > 0 {

@@ -91,12 +91,14 @@ impl Distance {
     /// Returns what makes the confirmation weak, each as the end of a sentence about it.
     pub(super) fn weaknesses(&self, grade: Grade) -> Vec<String> {
         let ran_nothing = self.own.is_some_and(|own| own.runs == 0);
-        let client = self.client.as_ref().filter(|client| client.starts_with(SAME));
+        let is_same_session = grade == Grade::SecondAgent;
+        let is_same = |client: &&String| client.starts_with(SAME) && !is_same_session;
+        let client = self.client.as_ref().filter(is_same);
         let weaknesses = [
             (self.seconds < QUICK).then(|| format!("took {}", in_words(self.seconds))),
             (self.in_one_call > 1).then(|| format!("is one of {} in one call", self.in_one_call)),
             ran_nothing.then(|| "captured no run".to_owned()),
-            (grade == Grade::SecondAgent).then(|| "comes from the same session".to_owned()),
+            is_same_session.then(|| "comes from the same session".to_owned()),
             client.map(|client| format!("comes from {client}")),
         ];
         weaknesses.into_iter().flatten().collect()

@@ -142,6 +142,10 @@ impl<'a> Assessment<'a> {
             };
             doubts.push(self.doubt(DoubtKind::Unbound, None, text));
         }
+        if doubts.is_empty() && answers.is_empty() {
+            // All are rivals.
+            answers = self.bound().filter_map(|bound| bound.answer).collect();
+        }
         self.doubts_about(&answers, lost, &mut doubts);
         if !doubts.is_empty() || !answers.is_empty() {
             doubts.extend(self.limits().into_iter().map(|limit| self.not_covered(limit)));
@@ -251,46 +255,53 @@ impl<'a> Assessment<'a> {
 
     /// Finds the commands that differed, and those that nobody else ran.
     fn unrun(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {
-        let premises = || answers.iter().flat_map(|answer| &answer.premises).map(|it| it.node);
-        let (mut runs, mut alone) = (HashSet::new(), Vec::<(&NodeId, &CapturedRun<'_>)>::new());
-        for node in premises() {
-            for run in self.runs_of(&node.id).filter(|run| runs.insert(run.run.id)) {
-                let kind = match run.standing() {
-                    RunStanding::Fails | RunStanding::Differs => DoubtKind::Differs,
-                    RunStanding::Holds => DoubtKind::Judged,
-                    _ if !run.is_rerun_by_other() => {
-                        alone.push((&node.id, run));
-                        continue;
-                    }
-                    _ => continue,
-                };
-                let text = format!("{} of {} was {}.", name(run), node.id, run.words());
-                let call = ("tot rerun", node.id.to_string());
-                let seconds = Some(self.recorded([&node.id]));
-                doubts.push(Doubt { call, seconds, ..self.doubt(kind, Some(&node.id), text) });
+        let nodes = answers.iter().flat_map(|answer| &answer.premises).map(|it| &it.node.id);
+        let (mut runs, mut found) = (HashSet::new(), Vec::<(DoubtKind, &NodeId, Vec<_>)>::new());
+        for (node, run) in nodes.flat_map(|node| self.runs_of(node).map(move |run| (node, run))) {
+            let kind = match run.standing() {
+                _ if !runs.insert(run.run.id) => continue,
+                RunStanding::Fails | RunStanding::Differs => DoubtKind::Differs,
+                RunStanding::Holds => DoubtKind::Judged,
+                _ if !run.is_rerun_by_other() => DoubtKind::Alone,
+                _ => continue,
+            };
+            match found.iter_mut().find(|(one, of, _)| (*one, *of) == (kind, node)) {
+                Some((.., runs)) => runs.push(run),
+                None => found.push((kind, node, vec![run])),
             }
         }
-        let mut nodes: Vec<&NodeId> = alone.iter().map(|(node, _)| *node).collect();
-        nodes.dedup();
-        let (first, text) = match (alone.as_slice(), nodes.as_slice()) {
-            ([], _) if runs.is_empty() && !answers.is_empty() => {
+        let (alone, differing): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(kind, ..)| *kind == DoubtKind::Alone);
+        for (kind, node, runs) in differing {
+            let more = match runs.len() {
+                1 => String::new(),
+                _ => format!("; {} of its commands differ", runs.len()),
+            };
+            let text = format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words());
+            let (call, seconds) = (("tot rerun", node.to_string()), Some(self.recorded([node])));
+            doubts.push(Doubt { call, seconds, ..self.doubt(kind, Some(node), text) });
+        }
+        let nodes: Vec<&NodeId> = alone.iter().map(|(_, node, _)| *node).collect();
+        let all: Vec<&CapturedRun<'_>> = alone.iter().flat_map(|(.., runs)| runs).copied().collect();
+        let what = match all.as_slice() {
+            [] if runs.is_empty() && !answers.is_empty() => {
                 let ids: Vec<_> = answers.iter().map(|answer| &answer.node.id).collect();
                 let text = format!("No command was captured for {}.", shortened(&ids, NAMED));
                 return doubts.push(self.doubt(DoubtKind::NotRun, ids.first().copied(), text));
             }
-            ([], _) | (_, []) => return,
-            ([(node, run)], _) => (*node, format!("Nobody else has run {} of {node}.", name(run))),
-            (all, [first, ..]) => {
-                let all = counted(all.len(), "command");
-                (*first, format!("Nobody else has run {all} of {}.", shortened(&nodes, NAMED)))
-            }
+            [] => return,
+            [only] => name(only),
+            all => counted(all.len(), "command"),
         };
+        let text = format!("Nobody else has run {what} of {}.", shortened(&nodes, NAMED));
         let (rest, seconds) = match nodes.len() {
-            ..=NAMED => (nodes.iter().map(ToString::to_string).collect(), self.recorded(nodes)),
-            _ => (vec!["--all".to_owned()], sum(self.runs())),
+            ..=NAMED => (spaced(&nodes), self.recorded(nodes.iter().copied())),
+            _ if self.whole_runs().next().is_some() => (String::new(), sum(self.whole_runs())),
+            _ => ("--all".to_owned(), sum(self.runs())),
         };
-        let (call, seconds) = (("tot rerun", rest.join(" ")), Some(seconds));
-        doubts.push(Doubt { call, seconds, ..self.doubt(DoubtKind::Alone, Some(first), text) });
+        let (call, seconds) = (("tot rerun", rest), Some(seconds));
+        let doubt = self.doubt(DoubtKind::Alone, nodes.first().copied(), text);
+        doubts.push(Doubt { call, seconds, ..doubt });
     }
 
     fn weak_confirmation(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {
@@ -329,6 +340,10 @@ fn sum<'r, 'a: 'r>(runs: impl Iterator<Item = &'r CapturedRun<'a>>) -> Seconds {
     let runs = runs.filter(|run| seen.insert(run.run.id));
     let milliseconds = runs.fold(0_u64, |sum, run| sum.saturating_add(run.ran.seconds.milliseconds));
     Seconds { milliseconds }
+}
+
+fn spaced(ids: &[&NodeId]) -> String {
+    ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the name of a node without a full stop.

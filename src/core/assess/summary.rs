@@ -231,14 +231,15 @@ impl<'a> Assessment<'a> {
         format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
     }
 
-    /// Returns the line about reruns of the evidence.
+    /// Returns the line about reruns of the evidence, if anything was rerun.
     fn evidence_line(&self) -> Option<VerdictLine> {
+        self.whole_runs().find(|run| !run.repetitions.is_empty())?;
         let words = self.whole_evidence()?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let fits = |it: &RunStanding| matches!(it, RunStanding::Same | RunStanding::Holds);
         let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
             true => Sign::Against,
-            false if !standings.is_empty() && standings.iter().all(fits) => Sign::For,
+            false if standings.iter().all(fits) => Sign::For,
             false => Sign::Doubt,
         };
         let words = sentence(&words);

@@ -470,7 +470,8 @@ impl<'i> Sketch<'_, 'i> {
             joins.push(contested("Results differ, and nobody has decided".to_owned()));
         }
         let runs: Vec<&CapturedRun<'_>> = self.assessment.evidence(answer).collect();
-        for standing in RunStanding::ALL {
+        let repeated = RunStanding::ALL.into_iter().filter(|it| *it != RunStanding::NeverRepeated);
+        for standing in repeated {
             let same: Vec<&&CapturedRun<'_>> = runs.iter().filter(|run| run.standing() == standing).collect();
             if same.is_empty() {
                 continue;

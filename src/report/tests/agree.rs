@@ -637,7 +637,8 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
     prop_assert_eq!(objection.0 == "against", is_objected, "{}", objection.1);
     let is_open = objection.1.contains("objects") || objection.1.contains("proposes a correction");
     prop_assert_eq!(is_open, !case.assessment.open.is_empty(), "{}", objection.1);
-    if let Some(evidence) = case.assessment.whole_evidence() {
+    let is_rerun = case.assessment.whole_runs().any(|run| !run.repetitions.is_empty());
+    if let Some(evidence) = case.assessment.whole_evidence().filter(|_| is_rerun) {
         let told = crate::text::sentence(&evidence).replace('\'', "&#39;");
         let is_told = |line: &&(&str, &str)| line.1.contains(told.trim_end_matches('.'));
         let line = lines.iter().find(is_told);

@@ -56,7 +56,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let site = sandbox.path("site");
     let report = sandbox.command(TOT_REPORT).arg(session.repository()).arg("--out").arg(&site).status();
     assert!(report.unwrap().success());
-    let page = std::fs::read_to_string(site.join("index.html")).unwrap();
+    let page = std::fs::read_to_string(site.join("judged.html")).unwrap();
     assert!(page.contains("SECRET_SUSPECTED"));
     let lines = short(&session.check());
     assert!(!lines.contains(&secret), "{lines}");
