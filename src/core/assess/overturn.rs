@@ -198,8 +198,7 @@ impl<'a> Assessment<'a> {
                 let node = weakest.refuted_by.as_ref().or(weakest.chain.last().copied());
                 doubts.push(self.doubt(kind, node, format!("{id} {}.", answer.words())));
             }
-            let is_open =
-                |id: &CommentId| answer.against.contains(id) || answer.corrections.contains(id);
+            let is_open = |id: &CommentId| answer.against.contains(id) || answer.corrections.contains(id);
             for objection in self.open.iter().filter(|it| is_open(&it.comment.id)) {
                 let comment = &objection.comment;
                 let text = format!("{}.", objection.message());
@@ -499,6 +498,7 @@ mod tests {
                 at: at(70),
                 text: "The clock was wrong.".into(),
                 saw: None,
+                edits: Vec::new(),
             });
         };
         let end = |facts: &mut Facts, change: fn(&mut Conclusion)| change(facts.end.as_mut().unwrap());
