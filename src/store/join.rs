@@ -13,7 +13,8 @@ use std::path::Path;
 
 pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
-use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read};
+use super::transact::ATTEMPTS;
+use super::{Snapshot, Store, StoreError, StoreErrorKind, limits, read};
 use crate::format::layout;
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};

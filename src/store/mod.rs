@@ -39,10 +39,11 @@ mod sign_off;
 pub mod snapshot;
 mod sweep;
 mod terms;
+mod transact;
+mod withheld;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +54,7 @@ pub use edited::FalseNames;
 pub(crate) use error::io_error;
 pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain, MERGE_DRIVER, WorkTree};
-use git::{CommitText, Descent, Git, GitOptions, GitWriter, Head, TagText};
+use git::{Descent, Git, GitOptions, Head};
 pub use join::{Joined, LeftOut, Resolution, ResolvedFile};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
@@ -62,21 +63,16 @@ pub use moved::Moved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
 pub use snapshot::{CommittedList, Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
-use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
-use crate::format::withheld_file::is_misnamed;
-use crate::format::{self, FileChange, layout, message};
-use crate::ruleset::{EffectiveRules, RulesetFile};
+pub use transact::{Draft, Transacted};
 
-/// The prefix of the tags for conclusions.
-const ENDED: &str = "ended/";
+use crate::domain::{Attached, Investigation, Meta, SessionId};
+use crate::format::{self, FileChange, layout};
+use crate::ruleset::{EffectiveRules, RulesetFile};
 
 /// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments, in bytes. The
 /// least recently used snapshots are dropped first.
 const CACHED: usize = 64;
 const CACHED_BYTES: u64 = 256 << 20;
-
-/// The maximum number of attempts at a transaction while other processes are committing with git.
-const ATTEMPTS: usize = 20;
 
 /// A folder of investigations.
 pub struct Store {
@@ -106,36 +102,6 @@ pub struct Refs {
     pub tags: Vec<(String, String)>,
     /// The boundary commits of a shallow clone.
     pub ends: Vec<CommitId>,
-}
-
-/// A decision to be written as one commit.
-pub struct Draft {
-    /// The files to write or remove.
-    pub files: Vec<FileChange>,
-    /// The changes as domain values, used to update the snapshot without rereading it.
-    pub changes: Vec<Change>,
-    /// The commit message.
-    pub message: String,
-    /// The time of the decision.
-    pub at: Timestamp,
-}
-
-/// The outcome of a transaction.
-pub struct Transacted<T> {
-    /// The state before the decision.
-    pub before: Snapshot,
-    /// The state after the transaction. Identical to `before` if nothing was written.
-    pub after: Snapshot,
-    /// The new commits, oldest first.
-    pub commits: Vec<CommitId>,
-    /// The tag for the conclusion, if the investigation is closed.
-    pub tag: Option<String>,
-    /// What went wrong although the commits exist.
-    pub warnings: Vec<StoreError>,
-    /// True if git's automatic maintenance has work to do.
-    pub wants_upkeep: bool,
-    /// The value returned by `decide`.
-    pub decided: T,
 }
 
 impl Store {
@@ -275,71 +241,6 @@ impl Store {
         self.loaded(git, &snapshot);
         self.cache(&snapshot);
         Ok(snapshot)
-    }
-
-    /// Runs a transaction.
-    ///
-    /// Waits for other writers, cleans up after a killed writer, loads the state and passes it to `decide`. Each draft
-    /// then becomes one commit on top of the previous one, and all are published at once. If another process commits with
-    /// git in the meantime, the transaction starts over.
-    ///
-    /// A conclusion is defined by its file, and its tag only points to it. A new conclusion is written only if its tag can
-    /// be created too. If a previous writer was killed before it could create the tag, this method creates it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `decide`, git or the file system fails, or if a merge or similar operation is in progress.
-    /// Nothing is written in these cases. Whatever fails later is a warning.
-    pub fn transact<T, E: From<StoreError>>(
-        &self,
-        path: &Path,
-        decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
-    ) -> Result<Transacted<T>, E> {
-        let git = self.open_to_write(path)?;
-        for _ in 0..ATTEMPTS {
-            let writer = git.writer()?;
-            let before = self.load_from(&git, path, writer.head.clone())?;
-            let (drafts, decided) = decide(&before)?;
-            let mut warnings = Vec::new();
-            // A conclusion must be tagged before the investigation is reopened, because nothing would tag it later.
-            let mut tag = tag_end(&writer, &before);
-            let (after, commits) = match self.publish(&writer, &before, &drafts, &mut warnings) {
-                Err(error) if error.kind == StoreErrorKind::HeadMoved => continue,
-                published => published?,
-            };
-            if !commits.is_empty() {
-                tag = tag_end(&writer, &after);
-            }
-            let tag = tag.unwrap_or_else(|error| {
-                warnings.push(error);
-                None
-            });
-            let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
-            return Ok(Transacted { before, after, commits, tag, warnings, wants_upkeep, decided });
-        }
-        Err(StoreError::busy(path).into())
-    }
-
-    /// Loads and decides like [`Store::transact`]. Then checks that the drafts could be published, and publishes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Store::transact`], as far as they can be known without publishing.
-    pub fn rehearse<T, E: From<StoreError>>(
-        &self,
-        path: &Path,
-        decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
-    ) -> Result<T, E> {
-        self.refuse_read_only()?;
-        let git = self.open(path)?;
-        let writer = git.writer()?;
-        let before = self.load_from(&git, path, writer.head.clone())?;
-        let (drafts, decided) = decide(&before)?;
-        for draft in &drafts {
-            limits::after(&git, &before, &draft.files, self.max_size)?;
-            writer.rehearse(before.head, &draft.files)?;
-        }
-        Ok(decided)
     }
 
     /// Cleans up after a killed writer, for example by removing a lock file that blocks git, unless another writer is
@@ -513,50 +414,6 @@ impl Store {
         read::attachments(&self.open(&snapshot.path)?, snapshot)
     }
 
-    /// Returns the list of withheld nodes in [`layout::WITHHELD`] at HEAD.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails, or if the path exists but is not a readable file, because ignoring it would
-    /// publish everything.
-    pub fn withheld(&self, path: &Path) -> Result<CommittedList, StoreError> {
-        let git = self.open(path)?;
-        let Some(head) = git.head()?.commit else { return Ok(CommittedList::default()) };
-        read::withheld(&git, path, head)
-    }
-
-    /// Returns a file that a person may take for the list of withheld nodes, although it is not the committed one:
-    /// [`layout::WITHHELD`] in the work tree, if it differs, or a file with a similar name in the work tree, one folder
-    /// deep, or in the root. A file missing from the work tree does not count as different.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Store::withheld`], and an error if the file system fails.
-    pub fn uncommitted_list(&self, path: &Path) -> Result<Option<String>, StoreError> {
-        let file = path.join(layout::WITHHELD);
-        let differs = match fs::symlink_metadata(&file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => false,
-            Ok(about) if !about.is_file() || about.len() > read::FILE_MAX => true,
-            Ok(_) => {
-                let text = fs::read(&file).map_err(io_error("read", &file))?;
-                self.withheld(path)?.text.is_none_or(|committed| committed.as_bytes() != text)
-            }
-            Err(source) => return Err(io_error("read", &file)(source)),
-        };
-        if differs {
-            return Ok(Some(layout::WITHHELD.to_owned()));
-        }
-        let path = fs::canonicalize(path).map_err(io_error("read", path))?;
-        let folders = entries(&path, "").filter(|(_, kind)| kind.is_dir()).map(|(name, _)| name + "/");
-        let folders = folders.chain([String::new(), "../".to_owned()]);
-        // Another investigation has a list of its own.
-        let mut folders =
-            folders.filter(|folder| folder.is_empty() || !path.join(folder).join(layout::META).exists());
-        Ok(folders.find_map(|folder| {
-            entries(&path.join(&folder), &folder).map(|(path, _)| path).find(|path| is_misnamed(path))
-        }))
-    }
-
     /// Returns the ids of objects that are unreadable or don't match their ids, each with the reason. Reads every
     /// object.
     ///
@@ -624,56 +481,6 @@ impl Store {
     /// Returns an error if `path` is not a repository.
     pub fn wants_upkeep(&self, path: &Path) -> Result<bool, StoreError> {
         Ok(self.open(path)?.wants_upkeep())
-    }
-
-    /// Publishes the drafts and returns the new state and the commits.
-    fn publish(
-        &self,
-        writer: &GitWriter<'_>,
-        before: &Snapshot,
-        drafts: &[Draft],
-        warnings: &mut Vec<StoreError>,
-    ) -> Result<(Snapshot, Vec<CommitId>), StoreError> {
-        if drafts.is_empty() {
-            return Ok((before.clone(), Vec::new()));
-        }
-        let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
-        let changes: Vec<Change> = drafts.iter().flat_map(|draft| draft.changes.clone()).collect();
-        let size = limits::after(writer.git(), before, &files, self.max_size)?;
-        let mut after = Snapshot { size, ..before.clone() };
-        after.investigation = Arc::new(before.investigation.with(&changes));
-        let end = changes.iter().rev().find_map(|change| match change {
-            Change::Concluded(conclusion) => Some(conclusion),
-            _ => None,
-        });
-        let name = end.map(|_| next_end(writer.git())).transpose()?.unwrap_or_default();
-        let ended = end.map(|end| message::ended(before.investigation.meta(), end.conclusion.as_deref()));
-        let ended = ended.unwrap_or_default();
-        let tag = end.map(|end| TagText { name: &name, message: &ended, at: end.ended_at.seconds() });
-        let texts: Vec<CommitText> = drafts
-            .iter()
-            .map(|draft| CommitText {
-                changes: &draft.files,
-                message: &draft.message,
-                at: draft.at.seconds(),
-            })
-            .collect();
-        let (commits, confirmed) = writer.commit(before.head, &texts, tag.as_ref(), |head| {
-            after.head = head;
-            // This commit may fix earlier faults or replace a conclusion or terms edited by hand, so reread the state.
-            let is_end = |change: &Change| {
-                matches!(change, Change::Meta(_) | Change::Concluded(_) | Change::Reopened(_))
-            };
-            if !before.faults.is_empty() || !before.edits.is_empty() && changes.iter().any(is_end) {
-                let branch = before.branch.clone();
-                after = read::snapshot(writer.git(), &before.path, head, branch, Some(before))?;
-            }
-            Ok(())
-        })?;
-        warnings.extend(confirmed.err());
-        self.wrote(&after);
-        self.cache(&after);
-        Ok((after, commits))
     }
 
     /// Fails while a merge, a rebase or a similar operation is in progress, or if HEAD is detached. Writes then fail with
@@ -784,48 +591,4 @@ impl Store {
 /// Locks the mutex even if a previous holder panicked. The values are consistent at all times.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the paths of a folder's entries that begin with `prefix`, and their kinds. A folder that can't be read has none.
-fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = (String, fs::FileType)> + use<> {
-    let prefix = prefix.to_owned();
-    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(move |entry| {
-        Some((format!("{prefix}{}", entry.file_name().to_str()?), entry.file_type().ok()?))
-    })
-}
-
-/// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or with the next free number if the
-/// investigation was reopened, and returns the tag. Reuses an existing tag. Returns `None` if there is no conclusion or
-/// if its commit is unknown.
-fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
-    let Some(end) = snapshot.investigation.end() else { return Ok(None) };
-    let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
-        return Ok(None);
-    };
-    let git = writer.git();
-    let is_of_end = |(name, commit): &(String, CommitId)| *commit == target && end_number(name).is_some();
-    if let Some((name, _)) = git.tags()?.into_iter().find(is_of_end) {
-        return Ok(Some(name));
-    }
-    let name = next_end(git)?;
-    let message = message::ended(snapshot.investigation.meta(), end.conclusion.as_deref());
-    writer.tag(&TagText { name: &name, message: &message, at: end.ended_at.seconds() }, target)?;
-    Ok(Some(name))
-}
-
-/// Returns the next free name of a tag for a conclusion.
-fn next_end(git: &Git) -> Result<String, StoreError> {
-    /// The maximum number of locked names to pass over.
-    const LOCKED_MAX: u32 = 8;
-    let tags = git.tag_objects()?;
-    let last = tags.iter().filter_map(|(name, _)| end_number(name)).max().unwrap_or(0);
-    let name = |number: u32| format!("{ENDED}{}", last.saturating_add(number));
-    // A killed git may have left a lock. Any free name will do.
-    let free = (1..LOCKED_MAX).map(name).find(|name| !git.is_tag_locked(name));
-    Ok(free.unwrap_or_else(|| name(LOCKED_MAX)))
-}
-
-/// Returns the number in the name of a tag for a conclusion, such as `ended/1`, or in that of a tag below it.
-fn end_number(name: &str) -> Option<u32> {
-    name.strip_prefix(ENDED)?.split('/').next()?.parse().ok()
 }

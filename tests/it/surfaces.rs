@@ -627,7 +627,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     // README.md is as the last call wrote it.
     for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| surface != "file README.md")
     {
-        assert!(!text.contains("confirmed by Ann") && !text.contains("Ann, a person"), "{surface}: {text}");
+        assert!(!text.contains("confirmed by Ann") && !text.contains("Ann (a person)"), "{surface}: {text}");
     }
     let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");

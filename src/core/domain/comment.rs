@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edit::{self, TextEdit};
-use super::node::{agent_name, program_of};
+use super::node::{agent_name, person_name, program_of};
 use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
 /// A comment. Each comment is written once to its own file and never changed, so comments cannot conflict in a merge.
@@ -94,8 +94,10 @@ impl Commenter {
     /// the author's git name.
     pub fn label(&self) -> Cow<'_, str> {
         let program = self.caller.client.as_deref().map(program_of);
-        let is_named = self.is_person() || self.caller.disowned.is_some();
-        let agent = self.agent_id.as_deref().or(program).filter(|_| !is_named);
+        if self.is_person() {
+            return Cow::Owned(person_name(&self.name));
+        }
+        let agent = self.agent_id.as_deref().or(program).filter(|_| self.caller.disowned.is_none());
         agent.map_or(Cow::Borrowed(&self.name), agent_name)
     }
 

@@ -654,7 +654,7 @@ impl Caller {
 
     /// Returns the caller for display: the agent or, without one, the person.
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
-        let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
+        let person = self.person.as_ref().map(|person| person_name(&person.name));
         agent.map(|agent| agent_name(agent).into_owned()).or(person)
     }
 
@@ -1191,6 +1191,11 @@ impl Classification {
         let later = self.reclassified.iter().filter_map(|change| Some((change.agent(), change.caller()?)));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
     }
+}
+
+/// Returns a person's name for display, which no agent's name looks like.
+pub fn person_name(name: &str) -> String {
+    format!("{name} (a person)")
 }
 
 /// Returns an agent's name for display. In quotation marks if it could imitate the words added to a person's name.

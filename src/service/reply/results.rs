@@ -200,6 +200,16 @@ pub fn reclassified(written: &Written, node_id: String) -> (ReplyFields, Reclass
             (state.clone(), state, Vec::new())
         }
     };
+    let (rules, investigation) = (written.loaded.rules(), written.loaded.investigation());
+    let node = investigation.find(&node_id).ok();
+    let node = node.filter(|node| rules.taken_back(investigation, node).is_some());
+    if let Some(parent) = node.and_then(|node| node.parent.as_ref()) {
+        let note = format!(
+            "{node_id} still refutes {parent}: whoever wrote {parent} does not take that back. Its refuter can, or anybody in \
+             another session."
+        );
+        shared.message.notes.insert(0, note.into());
+    }
     (shared, ReclassifyBody { node_id, previous_state, new_state, transitions })
 }
 
