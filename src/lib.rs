@@ -27,8 +27,8 @@
 //!
 //! # Layers
 //!
-//! A module may use only modules earlier in this list. The first thirteen form the pure crate `tot-core`
-//! (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
+//! A module may use only modules earlier in this list. Those up to `merge` form the pure crate
+//! `tot-core` (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
 //!
 //! - `text`: shortening, hidden characters, escaping.
 //! - `secrets`: finds credentials in text.
@@ -64,7 +64,8 @@
 //! - `cfg` of a system: only `base::platform` distinguishes systems.
 //! - Only `assess` decides how certain an answer is, and how to say so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed on every load.
-//! - A rejected call writes nothing. An accepted call is exactly one git commit (`tot_step` is two calls in one).
+//! - A rejected call writes nothing. An accepted call that changes something is exactly one git commit (`tot_step` is two calls
+//!   in one). One that only reads, or repeats what is stored, writes none.
 //! - Only `cli` prints to stdout. The server's stdout carries only the protocol.
 //!
 //! # Words for problems

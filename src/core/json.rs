@@ -1,8 +1,8 @@
 //! Nodes, comments and runs as JSON for programs: in `investigation.json`, in replies, and in the output of commands.
 //!
-//! The domain's types serialize themselves, as in files, where an id is `id`. The types here name ids as the arguments of
-//! calls do: `nodeId`, `commentId`, `runId`. [`NodeJson`] adds what is derived from the tree and the rules, with the verdict
-//! on an answer as one object.
+//! Nodes serialize themselves, as in files, where an id is `id`. The types here name ids as the arguments of calls do: `nodeId`,
+//! `commentId`, `runId`. Comments and runs are copied into them. [`NodeJson`] adds what is derived from the tree and the rules,
+//! with the verdict on an answer as one object.
 //! No JSON contains what only files tell about people: email addresses, and names that git contradicts.
 //!
 //! Pure. [`shorten`] creates a short form.

@@ -6,6 +6,7 @@
 //! - Multi-line text is written as a literal block (`|`) wherever YAML allows it. Absent values are left out.
 //! - Hostile input (alias bombs, deep nesting, huge documents) is rejected once it exceeds a budget.
 //! - Errors include a line and a column.
+//! - A byte order mark and CRLF line ends are accepted. The callers decode UTF-8.
 //!
 //! Limitation: comments do not survive reading and writing. Files written by people (rulesets) are therefore stored as
 //! text.
@@ -194,6 +195,13 @@ mod tests {
         let list = to_text(&nested).unwrap();
         assert_eq!(from_text::<Vec<Sample>>(&list).unwrap(), nested, "{list}");
         text
+    }
+
+    #[test]
+    fn files_from_windows_are_read() {
+        let sample = Sample { title: "a".into(), findings: "one\ntwo\n".into() };
+        let text = to_text(&sample).unwrap().replace('\n', "\r\n");
+        assert_eq!(from_text::<Sample>(&format!("\u{feff}{text}")).unwrap(), sample);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Lists split into several pages: `NAME.html`, `NAME-2.html`, …
+//! Lists split into several pages: `NAME.html`, `NAME-2.html`, … The caller says how many entries a page has, such as
+//! `PER_PAGE` in [`super::history`].
 
 use serde::Serialize;
 

@@ -1,4 +1,8 @@
 //! Comments on an investigation: remarks, objections, corrections, answers and resolutions.
+//!
+//! A further field of a comment is also read and written in `format/comment_file.rs`, given in `decide/comment.rs` (`Say`, and
+//! the test for a repeated comment) and in `cli/comment.rs`, and shown in `json.rs`, `cli/show/node.rs`, `report/document.rs`,
+//! `report/changes.rs`, `report/model/comments.rs` and `site-template/macros.html`.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! The tools. Each has its own file with the documented input, the reply and the handler.
+//! The tools. Each has its own file with its description and its handler. The arguments of a decision are documented in the
+//! verb's module in [`crate::decide`], those of `tot_next` and `tot_step` in [`crate::service::reply`] (`plan`).
 //!
 //! # Adding a tool
 //!

@@ -3,7 +3,8 @@
 //! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the page's `root`.
 //! Untrusted text is stored in plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
 //!
-//! Each page has a module with its data and the code that computes it. `cards` contains the shared parts: display forms of
+//! Most pages have a module here with their data and the code that computes it; `super::history` and `super::compare` have
+//! their own. `cards` contains the shared parts: display forms of
 //! nodes and states, and lookups.
 
 mod argument;

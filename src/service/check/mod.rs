@@ -6,7 +6,7 @@
 //!    - `tree`: checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
 //!      `joined` recognizes the problems that a merge has caused.
 //!    - `story`: checks that each commit is as a call made it, and lists the files that others changed.
-//!    - `stored`: checks that no commit removed data stored by an earlier call.
+//!    - `removed`: checks that no commit removed data stored by an earlier call.
 //!
 //! An error is a state that no sequence of calls and merges could produce. A warning is something that a call would
 //! have warned about, or something that needs human judgment. A note reports a manual commit or a merge, both of which

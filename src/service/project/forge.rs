@@ -1,4 +1,5 @@
-//! URLs at which forges show a committed file.
+//! The forge of the project that an investigation is about: its URLs of a committed file and of a new issue. The forge of the
+//! investigation's own repository is not known.
 
 use std::str::FromStr;
 

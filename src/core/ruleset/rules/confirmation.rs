@@ -1,6 +1,6 @@
 //! `confirmations`: a node in `state` (role `awaitingConfirmation`) changes when a child reaches a state listed as
 //! `child` in `outcomes`: in the same commit, the node `becomes` the state given there. The first such child decides.
-//! Children older than the node's current wait don't count.
+//! Children older than the node's current wait don't count. Who may confirm an answer is the rule of `verification`.
 //!
 //! ```yaml
 //! confirmations:
