@@ -31,6 +31,7 @@
 //! `tot-core` (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
 //!
 //! - `text`: shortening, hidden characters, escaping.
+//! - `numbers`: numbers in text, as people write them.
 //! - `secrets`: finds credentials in text.
 //! - `picture`: removes metadata from pictures.
 //! - `yaml`: the one YAML reader and writer.
@@ -82,8 +83,8 @@
 //! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 
 pub use tot_core::{
-    assess, decide, domain, fields, format, graph, json, markdown, merge, picture, ruleset, secrets, text,
-    yaml,
+    assess, decide, domain, fields, format, graph, json, markdown, merge, numbers, picture, ruleset, secrets,
+    text, yaml,
 };
 
 pub mod base;

@@ -478,7 +478,13 @@ impl<'a> Again<'a> {
             timeout: Some(limit),
             kills_background: true,
         };
-        Ok(capture(request, &mut || self.signals.take()))
+        let mut captured = capture(request, &mut || self.signals.take());
+        if let Some(workspace) = workspace {
+            let Output { text, end, .. } = &mut captured.output;
+            let found = captured.expectations.iter_mut().filter_map(|it| it.found.as_mut());
+            found.chain([text]).chain(end).for_each(|text| *text = workspace.in_project(text));
+        }
+        Ok(captured)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod json;
 pub mod markdown;
 pub mod merge;
+pub mod numbers;
 pub mod picture;
 pub mod ruleset;
 pub mod secrets;

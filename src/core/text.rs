@@ -48,6 +48,22 @@ pub fn last_bytes(text: &str, most: usize) -> &str {
     &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
+/// Removes the escape sequences of terminals, such as colours, from text in which [`visible`] replaced the control characters.
+pub fn without_escapes(text: &str) -> String {
+    let mut parts = text.split('␛');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += match part.split_at_checked(1) {
+            // A control sequence ends with a letter, and an operating system command with a bell or at the next escape.
+            Some(("[", rest)) => rest.find(|c| ('@'..='~').contains(&c)).map_or("", |at| &rest[at + 1..]),
+            Some(("]", rest)) => rest.split_once('␇').map_or("", |(_, rest)| rest),
+            Some((_, rest)) => rest,
+            None => part,
+        };
+    }
+    plain
+}
+
 /// Returns the number of terminal columns that the text occupies. Wide characters count as two.
 pub fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
-use crate::text::{counted, one_line, shell_line, shorten};
+use crate::text::{counted, one_line, shell_line, shorten, without_escapes};
 
 /// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
 /// never changed, so records cannot conflict in a merge.
@@ -265,18 +265,25 @@ impl Ran {
 
     /// Compares this repetition with the first run.
     pub fn verdict(&self, first: &Ran) -> RunComparison {
+        let is_as_before = self.ended == first.ended;
         match self.ended {
             Ended::NotRun(_) => return RunComparison::CouldNotRun,
-            Ended::TimedOut if first.ended != Ended::TimedOut => return RunComparison::CouldNotRun,
+            // A shell exits so if a program is missing or can't be started.
+            Ended::TimedOut | Ended::Exit(126 | 127) if !is_as_before => return RunComparison::CouldNotRun,
             _ => {}
         }
+        // What was not met at first can't break.
+        let was_unmet = |it: &Expectation| {
+            let is_same = |other: &&Expectation| (&other.pattern, &other.range) == (&it.pattern, &it.range);
+            first.expectations.iter().find(is_same).is_some_and(|first| !first.held)
+        };
         let holds = match self.expectations.as_slice() {
-            [] => self.output.sha256 == first.output.sha256 && self.output.bytes == first.output.bytes,
-            expectations => expectations.iter().all(|it| it.held),
+            [] => self.output.is_like(&first.output),
+            expectations => expectations.iter().all(|it| it.held || was_unmet(it)),
         };
         let has_ended_so = match first.expected_exit {
             Some(status) => self.ended == Ended::Exit(status),
-            None => self.ended == first.ended,
+            None => is_as_before,
         };
         if has_ended_so && holds { RunComparison::Same } else { RunComparison::Differs }
     }
@@ -284,12 +291,22 @@ impl Ran {
     /// Returns whether another repetition had the same outcome: it ended the same way and met and failed the same
     /// expectations with the same values. Without expectations, the output must be identical.
     pub fn is_alike(&self, other: &Ran) -> bool {
-        let prints_alike = || {
-            (&self.output.sha256, self.output.bytes) == (&other.output.sha256, other.output.bytes)
-                || !self.expectations.is_empty()
-        };
+        let prints_alike = || self.output.is_like(&other.output) || !self.expectations.is_empty();
         let is_withheld = self.output.sha256.is_empty();
         !is_withheld && self.ended == other.ended && self.expectations == other.expectations && prints_alike()
+    }
+}
+
+impl Output {
+    /// Returns whether this is the same output but for colours, blanks at the ends of lines and earlier states of a progress bar.
+    pub fn is_like(&self, other: &Output) -> bool {
+        let [own, others] = [self, other].map(|output| {
+            let lines =
+                output.text.trim_end().lines().map(|line| without_escapes(line.trim_end_matches('␍')));
+            let last = |line: String| line.rsplit('␍').next().unwrap_or_default().trim_end().to_owned();
+            (output.end.is_none() && !output.sha256.is_empty()).then(|| lines.map(last).collect::<Vec<_>>())
+        });
+        (&self.sha256, self.bytes) == (&other.sha256, other.bytes) || (own.is_some() && own == others)
     }
 }
 

@@ -4,7 +4,8 @@ use regex_lite::{Regex, RegexBuilder};
 
 use super::output::clean;
 use crate::domain::run::Expectation;
-use crate::text::shorten;
+use crate::numbers;
+use crate::text::{shorten, without_escapes};
 
 /// The maximum size of a compiled regular expression, in bytes.
 const EXPRESSION_MAX: usize = 256 << 10;
@@ -27,8 +28,11 @@ impl Expected {
     ///
     /// Returns the reason why the expectation is invalid.
     pub fn parse(text: &str) -> Result<Expected, String> {
-        let range = text.rsplit_once(" in ").filter(|(_, range)| bounds(range).is_some());
-        match range {
+        // Half a range is a mistake, and not a part of the pattern.
+        let is_number = |bound: &str| numbers::value(bound.trim()).is_some();
+        let is_range =
+            |range: &str| range.split_once("..").is_some_and(|(a, b)| is_number(a) || is_number(b));
+        match text.rsplit_once(" in ").filter(|(_, range)| is_range(range)) {
             Some((pattern, range)) => Expected::new(pattern, Some(range)),
             None => Expected::new(text, None),
         }
@@ -66,18 +70,30 @@ impl Expected {
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
     }
 
-    /// Checks the next line of output.
+    /// Checks the next line of output, without colours and as it is. Each state of a progress bar counts as a line, as does
+    /// what remains of each end of a line that is too long.
     pub(super) fn check_line(&mut self, line: &[u8]) {
-        let line = clean(line);
-        let found = match self.range {
-            None => self.expression.is_match(&line).then_some(line.as_str()),
-            Some(_) => {
-                self.expression.captures(&line).map(|it| it.get(1).map_or("", |number| number.as_str()))
+        for part in line.split(|byte| matches!(byte, b'\r' | b'\n')) {
+            // Nothing follows the end of a line, or of a state.
+            if part.is_empty() && !line.is_empty() {
+                continue;
             }
-        };
-        if let Some(found) = found {
-            self.found = Some(shorten(found, FOUND_MAX));
+            let part = clean(part);
+            let found = self.found_in(&without_escapes(&part)).or_else(|| self.found_in(&part));
+            self.found = found.or(self.found.take());
         }
+    }
+
+    /// Returns the line or, for a range, the whole number that the group begins in.
+    fn found_in(&self, line: &str) -> Option<String> {
+        let found = match self.range {
+            None => self.expression.is_match(line).then_some(line),
+            Some(_) => self.expression.captures(line).map(|it| {
+                let whole = it.get(0).map_or(0..0, |whole| whole.range());
+                it.get(1).map_or("", |group| numbers::around(line, group.range(), whole))
+            }),
+        };
+        found.map(|found| shorten(found, FOUND_MAX))
     }
 
     /// Returns the result.
@@ -86,7 +102,7 @@ impl Expected {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some((_, low, high)), Some(found)) => {
-                number(found).is_some_and(|it| (*low..=*high).contains(&it))
+                numbers::value(found).is_some_and(|it| (*low..=*high).contains(&it))
             }
         };
         let range = self.range.map(|(text, ..)| text);
@@ -97,11 +113,7 @@ impl Expected {
 /// Parses the bounds in `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
     let (low, high) = range.split_once("..")?;
-    Some((number(low)?, number(high)?))
-}
-
-fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    Some((numbers::value(low.trim())?, numbers::value(high.trim())?))
 }
 
 #[cfg(test)]
@@ -121,7 +133,7 @@ mod tests {
             ("took ([0-9.]+) ms in 0..50", "took ([0-9.]+) ms", Some("0..50")),
             ("error in line 3", "error in line 3", None),
             ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
-            ("a in b in 1..x", "a in b in 1..x", None),
+            ("defined in a..b", "defined in a..b", None),
             // Bounds must be finite numbers.
             ("in inf..NaN", "in inf..NaN", None),
         ] {
@@ -131,6 +143,7 @@ mod tests {
         for (text, reason) in [
             ("(", "is not a regular expression"),
             ("x in 1..2", "has no group"),
+            ("(x) in 1..x", "is not a range"),
             ("(x) in 2..1", "put the lower end first"),
             ("(\\w{1000}){1000}", "is not a regular expression"),
         ] {
@@ -149,6 +162,15 @@ mod tests {
             ("n=(.*) in 0..50", &["n=many"], Some("many"), false),
             ("n=([0-9]+)? in 0..50", &["n="], Some(""), false),
             ("^␛\\[1mok", &["\u{1b}[1mok"], Some("␛[1mok"), true),
+            ("^ok$", &["\u{1b}[1;32mok\u{1b}[0m\r"], Some("ok"), true),
+            ("^$", &["x\r", ""], Some(""), true),
+            ("^done ([0-9]+) in 0..200", &["10%\r50%\rdone 120"], Some("120"), true),
+            // A group may begin or end inside a number.
+            ("([0-9.]+) ms in 0..500", &["p99 1,234 ms"], Some("1,234"), false),
+            ("([0-9.]+) s in 0..60", &["took 1.5e+03 s"], Some("1.5e+03"), false),
+            ("([0-9.]+)% in 0..6", &["loss 12,5%"], Some("12,5"), false),
+            ("([0-9.]+) ms in 0..5", &["delta -3 ms"], Some("-3"), false),
+            ("run-([0-9]+) in 0..9", &["run-7"], Some("7"), true),
         ] {
             let seen = seen(expectation, lines);
             assert_eq!((seen.found.as_deref(), seen.held), (found, held), "{expectation} {lines:?}");

@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //!
-//! - Memory use is limited to one line of each stream and 96 KiB of the combined output.
+//! - Memory use is limited to 256 KiB of a line of each stream and 96 KiB of the combined output.
 //! - The checksum does not depend on how the two streams are interleaved.
 
 use sha2::{Digest, Sha256};
@@ -13,8 +13,8 @@ use crate::text::{first_bytes, last_bytes, visible};
 
 /// The maximum size of each stored part, the beginning and the end, in bytes.
 const HALF: usize = 32 << 10;
-/// The maximum number of bytes in a line that are matched against expectations.
-const LINE_MAX: usize = 64 << 10;
+/// The maximum number of bytes at each end of a line that are matched against expectations.
+const LINE_END: usize = 64 << 10;
 
 /// Records the output of a command on its two streams.
 #[derive(Debug)]
@@ -105,8 +105,14 @@ impl Recorder {
     }
 }
 
+/// Appends to a line. A line end stands for the middle of one that is too long.
 fn append(line: &mut Vec<u8>, part: &[u8]) {
-    line.extend_from_slice(&part[..part.len().min(LINE_MAX - line.len())]);
+    for piece in part.chunks(LINE_END) {
+        line.extend_from_slice(piece);
+        if line.len() > 3 * LINE_END {
+            line.splice(LINE_END..line.len() - LINE_END, [b'\n']);
+        }
+    }
 }
 
 /// Returns the SHA-256 of the output. If both streams have output, hashes their two digests, which makes the result
@@ -221,10 +227,10 @@ mod tests {
 
     #[test]
     fn expectations_see_each_stream_line_by_line() {
-        let expected = vec![Expected::parse("^whole$").unwrap(), Expected::parse("^last$").unwrap()];
+        let expected = ["^whole$", "^last$", "x tail$"].map(|it| Expected::parse(it).unwrap()).into();
         let mut recorder = Recorder::new(expected);
-        recorder.record(0, &vec![b'x'; 3 * LINE_MAX]);
-        recorder.record(0, b"\nwho");
+        recorder.record(0, &vec![b'x'; 9 * LINE_END]);
+        recorder.record(0, b" tail\nwho");
         recorder.record(1, b"err");
         recorder.record(0, b"le\nlast");
         let (_, expectations) = recorder.finish();

@@ -107,6 +107,19 @@ impl<'a> Workspace<'a> {
             .collect()
     }
 
+    /// Returns a printed text with the project's path in place of that of the work tree, which is another one in each rerun.
+    pub fn in_project(&self, text: &str) -> String {
+        let place = self.root();
+        let Some((project, _)) = self.worktrees.first() else { return text.to_owned() };
+        let places =
+            [fs::canonicalize(&place).unwrap_or_default(), place].map(|path| path.display().to_string());
+        let project = project.display().to_string();
+        places
+            .iter()
+            .filter(|place| !place.is_empty())
+            .fold(text.to_owned(), |text, place| text.replace(place, &project))
+    }
+
     fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {
         let failed = |error: RemoteError| one_line(&causes(&error));
         let Some(commit) = self.git.resolve(root, commit).map_err(failed)? else {

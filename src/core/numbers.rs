@@ -1,0 +1,153 @@
+//! Numbers in text, as people and programs write them: `1,234.5`, `12,5`, `1'000`, `-3`, `1.5e+03`.
+
+use std::ops::Range;
+
+/// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
+/// no number. What the match has beside the group is no part of the number: the pattern says so.
+pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
+    let is_digit = |at: Option<char>| at.is_some_and(|c| c.is_ascii_digit());
+    let (mut start, mut end) = (group.start, group.end);
+    if !line[group.clone()].contains(|c: char| c.is_ascii_digit()) {
+        return &line[group];
+    }
+    let (is_begun, is_ended) = (whole.start < start, whole.end > end);
+    while !is_begun {
+        let left = &line[..start];
+        let mut before = left.chars().rev();
+        // The group may be the exponent.
+        let mantissa = left.strip_suffix(['-', '+']).unwrap_or(left).strip_suffix(['e', 'E']);
+        match (before.next(), mantissa) {
+            (Some(c), _) if c.is_ascii_digit() => start -= 1,
+            (Some(c), _) if is_separator(c) && is_digit(before.next()) => start -= c.len_utf8(),
+            (_, Some(rest)) if is_digit(rest.chars().next_back()) => start = rest.len(),
+            _ => break,
+        }
+    }
+    let mut before = line[..start].chars().rev();
+    if let Some(sign @ ('-' | '+' | '\u{2212}')) = before.next()
+        && !is_begun
+        && is_digit(line[start..].chars().next())
+        && !before.next().is_some_and(char::is_alphanumeric)
+    {
+        start -= sign.len_utf8();
+    }
+    while !is_ended {
+        let mut after = line[end..].chars();
+        match after.next() {
+            Some(c) if c.is_ascii_digit() => end += 1,
+            Some(c) if is_separator(c) && is_digit(after.next()) => end += c.len_utf8(),
+            Some('e' | 'E') => {
+                let rest = after.as_str();
+                let exponent = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+                let digits = exponent.bytes().take_while(u8::is_ascii_digit).count();
+                if digits == 0 || exponent[digits..].starts_with(char::is_alphanumeric) {
+                    break;
+                }
+                return &line[start..end + 1 + (rest.len() - exponent.len()) + digits];
+            }
+            _ => break,
+        }
+    }
+    &line[start..end]
+}
+
+/// Returns the value of a number, or `None` if the text is none. A comma before exactly three digits separates thousands, any
+/// other single one is a decimal comma.
+pub fn value(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let at = text.find(['e', 'E']).unwrap_or(text.len());
+    let (digits, exponent) = text.split_at(at);
+    let digits: String = digits.replace('\u{2212}', "-").chars().filter(|c| !is_spacer(*c)).collect();
+    let count = |mark| digits.matches(mark).count();
+    let decimal = match (count(','), count('.'), digits.rfind([',', '.'])) {
+        (0, 0, _) | (_, _, None) => None,
+        (0, 1, at) => at,
+        (1, 0, Some(at)) => Some(at).filter(|at| !(digits.len() - at == 4 && is_group(&digits[..*at]))),
+        (1, _, Some(at)) if digits[at..].starts_with(',') => Some(at),
+        (_, 1, Some(at)) if digits[at..].starts_with('.') => Some(at),
+        (0, _, _) | (_, 0, _) => None,
+        _ => return None,
+    };
+    let (whole, part) = digits.split_at(decimal.unwrap_or(digits.len()));
+    let mut groups = whole.split([',', '.']);
+    let is_whole =
+        groups.next().is_some_and(|first| decimal.is_some() || first.contains(|c: char| c.is_ascii_digit()))
+            && groups.all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = format!("{}{}{exponent}", whole.replace([',', '.'], ""), part.replace(',', "."));
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    number.parse().ok().filter(|number: &f64| is_whole && is_plain && number.is_finite())
+}
+
+/// Returns whether thousands may follow: up to three digits that are not all zero.
+fn is_group(part: &str) -> bool {
+    let digits = part.trim_start_matches(['-', '+']);
+    (1..=3).contains(&digits.len()) && digits.contains(|c| c != '0')
+}
+
+/// Returns whether the character may stand between the digits of one number.
+fn is_separator(c: char) -> bool {
+    matches!(c, ',' | '.') || is_spacer(c)
+}
+
+/// Returns whether the character only groups digits: an apostrophe, a low line or a narrow or hard space.
+fn is_spacer(c: char) -> bool {
+    matches!(c, '\'' | '’' | '_' | '\u{a0}' | '\u{202f}' | '\u{2009}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_value_that_they_are_read_with() {
+        for (text, expected) in [
+            ("0", Some(0.0)),
+            ("-3", Some(-3.0)),
+            ("\u{2212}3", Some(-3.0)),
+            (".5", Some(0.5)),
+            ("1,234", Some(1234.0)),
+            ("0,234", Some(0.234)),
+            ("1234,567", Some(1234.567)),
+            ("12,5", Some(12.5)),
+            ("1,234.5", Some(1234.5)),
+            ("1.234,5", Some(1234.5)),
+            ("-1,234,567", Some(-1_234_567.0)),
+            ("1.234.567", Some(1_234_567.0)),
+            ("1'234’567.25", Some(1_234_567.25)),
+            ("1\u{202f}234", Some(1234.0)),
+            ("1,5e+03", Some(1500.0)),
+            ("1.2.3", None),
+            ("1,2,3.4", None),
+            ("", None),
+            (".", None),
+            (",", None),
+            ("many", None),
+            ("inf", None),
+            ("1-2", None),
+            ("1e999", None),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_inside_a_number_stands_for_the_whole_of_it() {
+        for (line, group, expected) in [
+            ("p99 1,234 ms", "234", "1,234"),
+            ("n=1'234;", "1", "1'234"),
+            ("took 1.5e+03 s", "1.5", "1.5e+03"),
+            ("took 1.5e+03 s", "03", "1.5e+03"),
+            ("took 5e", "5", "5"),
+            ("delta -3 ms", "3", "-3"),
+            ("run-7", "7", "7"),
+            ("3-5", "5", "5"),
+            ("n=, 5.", "5", "5"),
+            ("none", "on", "on"),
+        ] {
+            let at = line.find(group).unwrap();
+            let range = at..at + group.len();
+            assert_eq!(around(line, range.clone(), range.clone()), expected, "{line}");
+            assert_eq!(around(line, range, 0..line.len()), group, "{line}");
+        }
+    }
+}
