@@ -282,7 +282,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     value("2\n");
     let (status, told) = again("Bob");
     assert!(status == 1 && told.contains("0 of 1 same, 1 differs\n"), "{told}");
-    let by_bob = "rerun by Bob on 5 Jan 2026";
+    let by_bob = "rerun by Bob (a person) on 5 Jan 2026";
     says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
     assert_snapshot!("differs", certainty(&mut session));
     let differing = sandbox.git(&repository, &["ls-files", "runs"]);
@@ -301,7 +301,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
     value("1\n");
     assert_eq!(again("Ann").0, 0);
-    let by_ann = "rerun by Ann, who captured it, on 5 Jan 2026";
+    let by_ann = "rerun by Ann (a person), who captured it, on 5 Jan 2026";
     says(&mut session, NOT_CHECKED, &format!("{by_ann}: 1 of 1 same"));
     assert_eq!(again("Bob").0, 0);
     says(&mut session, NOT_CHECKED, &format!("{by_bob}: 1 of 1 same, 1 reproduced"));
@@ -627,7 +627,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     // README.md is as the last call wrote it.
     for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| surface != "file README.md")
     {
-        assert!(!text.contains("confirmed by Ann") && !text.contains("Ann (a person)"), "{surface}: {text}");
+        assert!(!text.contains("by Ann (a person)"), "{surface}: {text}");
     }
     let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");

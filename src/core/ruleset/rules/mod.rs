@@ -11,8 +11,7 @@
 //!    and fill in the [`RuleKind`] fields that the new kind needs.
 //! 2. `src/core/ruleset/rules/mod.rs`: declare the module, add it to [`KINDS`], and add its key to [`Ruleset`].
 //! 3. `src/core/domain/code.rs`: add its codes, each with its meaning.
-//! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too; one with
-//!    `stored_checks` also has a line in the list of `tests/it/rules/kinds.rs`.
+//! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
 //!
 //! A kind that needs a new fact about a call adds it to the verb's check in `kind`, and the verb's module in `decide` fills it.
 //!
