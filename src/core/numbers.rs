@@ -51,7 +51,7 @@ pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
     &line[start..end]
 }
 
-/// Returns the value of a number, or `None` if the text is none. A comma before exactly three digits separates thousands, any
+/// Returns the value of a number, or `None` if the text is no number. A comma before exactly three digits separates thousands, any
 /// other single one is a decimal comma.
 pub fn value(text: &str) -> Option<f64> {
     let text = text.trim();

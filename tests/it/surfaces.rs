@@ -292,7 +292,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     assert_snapshot!("judged", certainty(&mut session));
     // The same difference is recognized when it recurs; a different one is not.
     let (status, told) = again("Bob");
-    let known = "known: it holds, as judged by Ann: It grows.";
+    let known = "known: it holds, as judged by Ann (a person): It grows.";
     assert!(status == 0 && told.contains(known) && !told.contains("--judge"), "{told}");
     assert!(told.contains("0 of 1 same, 1 differs (judged to hold)\n"), "{told}");
     says(&mut session, NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs (judged to hold)"));
@@ -627,7 +627,7 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     // README.md is as the last call wrote it.
     for (surface, text) in shown(&mut session).into_iter().filter(|(surface, _)| surface != "file README.md")
     {
-        assert!(!text.contains("by Ann (a person)"), "{surface}: {text}");
+        assert!(!text.contains("confirmed by Ann"), "{surface}: {text}");
     }
     let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");
