@@ -156,7 +156,7 @@ fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
             comments.extend(by.map(resolve));
         } else {
             let correction = comment(2 * at, &id, CommentKind::Correction, None, *author, edits(*author));
-            by.into_iter()
+            by.iter()
                 .for_each(|by| accept(&mut nodes[place], &correction, *by, time(700 + at as i64 + side)));
             comments.push(correction);
         }

@@ -69,7 +69,7 @@ pub struct Confirming {
     pub grade: Grade,
     /// The confirming person's name, if no agent was involved.
     pub person: Option<String>,
-    /// The corrections by the author of the confirmation, in short. Empty if there are none.
+    /// The corrections by the author of the confirmation, in short, or an empty list.
     pub corrected: String,
 }
 
