@@ -5,16 +5,21 @@ use std::ops::Range;
 /// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
 /// no number. What the match has beside the group is no part of the number: the pattern says so.
 pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
-    let is_digit = |at: Option<char>| at.is_some_and(|c| c.is_ascii_digit());
-    let (mut start, mut end) = (group.start, group.end);
     if !line[group.clone()].contains(|c: char| c.is_ascii_digit()) {
         return &line[group];
     }
-    let (is_begun, is_ended) = (whole.start < start, whole.end > end);
-    while !is_begun {
+    let start = if whole.start < group.start { group.start } else { start_of(line, group.start) };
+    let end = if whole.end > group.end { group.end } else { end_of(line, group.end) };
+    &line[start..end]
+}
+
+/// Returns where the number begins that goes on at a position.
+fn start_of(line: &str, at: usize) -> usize {
+    let mut start = at;
+    loop {
         let left = &line[..start];
         let mut before = left.chars().rev();
-        // The group may be the exponent.
+        // It may go on with its exponent.
         let mantissa = left.strip_suffix(['-', '+']).unwrap_or(left).strip_suffix(['e', 'E']);
         match (before.next(), mantissa) {
             (Some(c), _) if c.is_ascii_digit() => start -= 1,
@@ -24,14 +29,21 @@ pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
         }
     }
     let mut before = line[..start].chars().rev();
-    if let Some(sign @ ('-' | '+' | '\u{2212}')) = before.next()
-        && !is_begun
-        && is_digit(line[start..].chars().next())
-        && !before.next().is_some_and(char::is_alphanumeric)
-    {
-        start -= sign.len_utf8();
+    match before.next() {
+        Some(sign @ ('-' | '+' | '\u{2212}'))
+            if is_digit(line[start..].chars().next())
+                && !before.next().is_some_and(char::is_alphanumeric) =>
+        {
+            start - sign.len_utf8()
+        }
+        _ => start,
     }
-    while !is_ended {
+}
+
+/// Returns where the number ends that goes on at a position.
+fn end_of(line: &str, at: usize) -> usize {
+    let mut end = at;
+    loop {
         let mut after = line[end..].chars();
         match after.next() {
             Some(c) if c.is_ascii_digit() => end += 1,
@@ -40,15 +52,16 @@ pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
                 let rest = after.as_str();
                 let exponent = rest.strip_prefix(['-', '+']).unwrap_or(rest);
                 let digits = exponent.bytes().take_while(u8::is_ascii_digit).count();
-                if digits == 0 || exponent[digits..].starts_with(char::is_alphanumeric) {
-                    break;
-                }
-                return &line[start..end + 1 + (rest.len() - exponent.len()) + digits];
+                let is_exponent = digits > 0 && !exponent[digits..].starts_with(char::is_alphanumeric);
+                return if is_exponent { line.len() - exponent.len() + digits } else { end };
             }
-            _ => break,
+            _ => return end,
         }
     }
-    &line[start..end]
+}
+
+fn is_digit(c: Option<char>) -> bool {
+    c.is_some_and(|c| c.is_ascii_digit())
 }
 
 /// Returns the value of a number, or `None` if the text is no number. A comma before exactly three digits separates thousands, any

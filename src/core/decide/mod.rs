@@ -8,7 +8,7 @@
 //! check what a result rests on. `edits` changes passages of a text for amendments and corrections.
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Each check names its
-//! [`Code`](crate::domain::Code).
+//! code, of `domain::code`.
 
 pub mod amend;
 pub mod attach;

@@ -4,7 +4,7 @@
 //! The comment stores the edits, and the amendment stores which correction it accepts. What follows is computed:
 //!
 //! 1. A correction is accepted by an amendment that makes exactly its edits, by an author other than its own.
-//! 2. It is a small one while all corrections by its author together change at most a [quarter](PART) of the findings.
+//! 2. It is a small one while all corrections by its author together change at most a quarter of the findings.
 //! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
 //!    these passages; who accepted them is none for his own. For everybody else, both are.
 //!
