@@ -603,7 +603,7 @@ mod tests {
         let with = |more: Vec<Arc<Run>>| told([first(), more].concat());
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
         assert_eq!(with(vec![]), ("1 command, not rerun yet".into(), false));
-        let by_ci = "rerun by CI on 21 Nov 2026 at 3f2a91c";
+        let by_ci = "rerun by CI (a person) on 21 Nov 2026 at 3f2a91c";
         let reproduced = format!("{by_ci}: 1 of 1 same, 1 reproduced");
         assert_eq!(with(vec![again(3, 1, "CI", RunComparison::Same)]), (reproduced, false));
         let differs = || again(3, 1, "CI", RunComparison::Differs);
@@ -619,7 +619,7 @@ mod tests {
         let printing = |number: u8, sha256: &str| {
             let mut run = again(number, 1, "CI", RunComparison::Differs).as_ref().clone();
             let RunKind::Repeated { ran, .. } = &mut run.what else { panic!("repeated") };
-            ran.output.sha256 = sha256.to_owned();
+            (ran.output.text, ran.output.sha256) = (sha256.to_owned(), sha256.to_owned());
             Arc::new(run)
         };
         let with = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
@@ -655,7 +655,10 @@ mod tests {
         let named: Vec<_> = assessment.runs_of(&"R2.A1".parse().unwrap()).collect();
         assert_eq!(named.iter().map(|run| run.run.id).collect::<Vec<_>>(), [id(9)]);
         assert!(!named[0].is_reproduced());
-        assert_eq!(named[0].words(), "rerun by Ada, who captured it, on 28 Nov 2026 at 3f2a91c: same");
+        assert_eq!(
+            named[0].words(),
+            "rerun by Ada (a person), who captured it, on 28 Nov 2026 at 3f2a91c: same"
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     assert!(confirms.contains("By researcher-r5.a1a1v"), "{confirms}");
     assert!(confirms.contains("confirmed by another agent, same session"), "{confirms}");
     let against = section(&page, "against");
-    assert!(against.contains("! Maria objects (a person) to R4.A1a1"), "{against}");
+    assert!(against.contains("! Maria (a person) objects to R4.A1a1"), "{against}");
     assert!(against.contains("“The replay had a warm cache.”"), "{against}");
     let shared = section(&page, "shared");
     assert!(

@@ -135,17 +135,19 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     for text in [
         "<li class=\"against\" id=\"objections\">",
         "<a href=\"nodes/R4.A1a1.html#said-",
-        ">Maria objects: “The replay had a warm cache.”</a>",
-        ">Maria objects to R4.A1a1: “The replay had a warm cache”.</a>",
+        ">Maria (a person) objects: “The replay had a warm cache.”</a>",
+        ">Maria (a person) objects to R4.A1a1: “The replay had a warm cache”.</a>",
         "<section class=\"answer contested\"",
         "<h2 id=\"trust\">Contested.",
         "<h2 id=\"said\">Comments",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
     }
-    assert_eq!(index.matches("Maria objects").count(), 2, "{index}");
+    assert_eq!(index.matches("Maria (a person) objects").count(), 2, "{index}");
     let node = page(&files, "nodes/R4.A1a1.html");
-    for text in ["Maria objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"] {
+    for text in
+        ["Maria (a person) objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"]
+    {
         assert!(node.contains(text), "{text} is missing in {node}");
     }
     assert!(node.contains("No effect: a node’s author"));

@@ -39,8 +39,8 @@ fn a_search_finds_what_a_reader_sees_and_says_where() {
         ("Conclusion", "Conclusion", "takes four minutes and locks nothing"),
         ("The question", "Question", "the p99 of POST /checkout is 820 ms"),
         ("The question", "Question", "No one may restart production."),
-        ("Comment", "Comments", "Maria: The replay had a warm cache."),
-        ("R4.A1a1", "Comments", "Maria: The replay had a warm cache."),
+        ("Comment", "Comments", "Maria (a person): The replay had a warm cache."),
+        ("R4.A1a1", "Comments", "Maria (a person): The replay had a warm cache."),
         ("R4.A1a1", "Agent", "researcher-r4.a1a1"),
     ] {
         let found = data["found"].as_array().unwrap().iter().filter(|it| it[0] == title || it[1] == title);

@@ -26,7 +26,12 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     assert_eq!(plan["nextCall"]["tool"], "tot_comment", "{plan}");
     let mut answer = plan["nextCall"]["arguments"].clone();
     assert_eq!(answer["replyTo"], json!(objection));
-    assert!(plan["message"].as_str().unwrap().contains("Tester objects to R2.A1: “The cache was *warm*”"));
+    assert!(
+        plan["message"]
+            .as_str()
+            .unwrap()
+            .contains("Tester (a person) objects to R2.A1: “The cache was *warm*”")
+    );
     assert_eq!(server.refused("tot_comment", answer.clone()), ["INVALID_ARGUMENT"]);
     answer["text"] = json!("It was run again, cold: 4 s.");
     answer["agentId"] = json!("agent-R2.A1");
@@ -47,7 +52,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     let said = one.ok(&["resolve", "R2.A1", "-m", "Seen."]);
     assert!(said.starts_with("resolution ") && said.ends_with(" on R2.A1; no objection is open\n"), "{said}");
     let none = one.refuses(&["resolve", "R2.A1", "-m", "Seen."], &[]);
-    assert_eq!(none.err, "tot resolve: there is no open objection R2.A1\n");
+    assert_eq!(none.err, "tot resolve: there is no open objection or correction R2.A1\n");
     one.assert_sound(&id);
 }
 

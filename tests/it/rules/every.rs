@@ -133,7 +133,7 @@ fn what_an_agent_says_is_not_told_as_of_the_person_whom_git_names() {
         Commenter { name: "Maria".into(), caller, agent_id, ..Commenter::default() }.label().into_owned()
     };
     let client = || Caller { client: Some("claude-code/2.1.154".into()), ..Caller::default() };
-    assert_eq!(by(Caller::of_person("Maria", None), None), "Maria");
+    assert_eq!(by(Caller::of_person("Maria", None), None), "Maria (a person)");
     assert_eq!(by(client(), None), "claude-code");
     assert_eq!(by(client(), Some("reviewer-1")), "reviewer-1");
     assert_eq!(by(Caller::default(), None), "Maria");
