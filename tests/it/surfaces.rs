@@ -408,10 +408,7 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     edit_findings(&sandbox, &folder, "R3.A1a");
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
     // A new confirmation by a call counts, and so does an old one that is given again.
-    let reclassify = |id: &str, state: &str| {
-        let agent = format!("agent-{id}");
-        json!({"nodeId": id, "newState": state, "reason": "To look again.", "agentId": agent})
-    };
+    let reclassify = |id: &str, state: &str| json!({"nodeId": id, "newState": state, "reason": "Again.", "agentId": format!("agent-{id}")});
     let is_confirmed = |session: &mut Session<'_>| {
         let status = session.ok("tot_status", json!({}))["answers"].to_string();
         status.contains("R2.A1 FOUND (confirmed by another agent")
@@ -423,9 +420,8 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     sandbox.git(&folder, &["commit", "-qam", "Edit"]);
     assert!(!is_confirmed(&mut session));
     sandbox.sleep(60);
-    for state in ["EXPLORE", "VERIFY"] {
-        session.ok("tot_reclassify", reclassify("R3.A1b", state));
-    }
+    session.ok("tot_reclassify", reclassify("R3.A1b", "EXPLORE"));
+    session.ok("tot_reclassify", reclassify("R3.A1b", "VERIFY"));
     assert!(is_confirmed(&mut session));
 }
 

@@ -26,12 +26,8 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     assert_eq!(plan["nextCall"]["tool"], "tot_comment", "{plan}");
     let mut answer = plan["nextCall"]["arguments"].clone();
     assert_eq!(answer["replyTo"], json!(objection));
-    assert!(
-        plan["message"]
-            .as_str()
-            .unwrap()
-            .contains("Tester (a person) objects to R2.A1: “The cache was *warm*”")
-    );
+    let message = plan["message"].as_str().unwrap();
+    assert!(message.contains("Tester (a person) objects to R2.A1: “The cache was *warm*”"), "{message}");
     assert_eq!(server.refused("tot_comment", answer.clone()), ["INVALID_ARGUMENT"]);
     answer["text"] = json!("It was run again, cold: 4 s.");
     answer["agentId"] = json!("agent-R2.A1");
@@ -58,25 +54,16 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
 
 /// Where the verdict alone does not say so. `surfaces.rs` compares the verdicts.
 #[test]
-fn a_contested_answer_is_called_so_by_tools_and_on_the_page_until_the_objection_is_resolved() {
+fn a_contested_answer_is_called_so_by_tools_and_on_the_page() {
     let sandbox = Sandbox::new();
     let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
-    session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
-    let objection =
-        json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    let text = "It was another day.";
+    let objection = json!({"nodeId": "R1.A", "kind": "objection", "text": text, "agentId": "x"});
     let comment = session.ok("tot_comment", objection)["commentId"].clone();
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["verdict"]["contestedBy"], json!([comment]));
-    let end = session.ok("tot_end", json!({"conclusion": "It was the cache."}));
-    assert_eq!(end["answers"][0]["verdict"]["contestedBy"], json!([comment]), "{end}");
-    let page = session.repository().join("README.md");
-    let readme = std::fs::read_to_string(&page).unwrap();
+    session.ok("tot_end", json!({"conclusion": "It was the cache.", "stopped": {"reason": "enough"}}));
+    let readme = session.text("README.md");
     assert!(readme.contains("**1 open objection; 1 answer contested by that:**"), "{readme}");
-    let resolution =
-        json!({"kind": "resolution", "replyTo": comment, "text": "The day does not matter.", "agentId": "y"});
-    session.ok("tot_comment", resolution);
-    let readme = std::fs::read_to_string(&page).unwrap();
-    assert!(!readme.contains("objection"), "{readme}");
-    sandbox.assert_sound(&session.repository());
 }

@@ -215,13 +215,9 @@ impl Table {
                 }
                 lines.extend(found.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id)));
                 lines.extend(found.dead_ends.iter().map(|node| format!("dead end: {}", node.id)));
-                let against = found.open.iter().filter_map(|objection| {
-                    Some(format!(
-                        "open {} to {}",
-                        objection.comment.kind.label(),
-                        objection.comment.node.as_ref()?
-                    ))
-                });
+                let against = found.open.iter().map(|it| &it.comment);
+                let against = against
+                    .filter_map(|it| Some(format!("open {} to {}", it.kind.label(), it.node.as_ref()?)));
                 lines.extend(against);
                 lines.extend(found.limits().iter().map(ToString::to_string));
                 let left = found.owed.iter().filter(|_| found.outcome.is_ended());

@@ -140,7 +140,7 @@ fn a_run_is_one_commit_that_history_and_check_know() {
 }
 
 #[test]
-fn runs_of_two_clones_never_conflict_and_follow_a_renamed_node() {
+fn runs_of_two_clones_never_conflict_and_stay_with_their_nodes() {
     let sandbox = Sandbox::new();
     let here = Place::new(&sandbox);
     let there = here.copy(&sandbox);
