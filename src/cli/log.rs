@@ -8,7 +8,7 @@ use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use super::{CommandError, CommandResult};
-use crate::domain::node::program_of;
+use crate::domain::caller::program_of;
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
 use crate::store::{HistoryEntry, SIGN_OFFS};

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::Assessment;
 use crate::decide::references::sources;
-use crate::domain::node::program_of;
+use crate::domain::caller::program_of;
 use crate::domain::{Caller, Classification, Node};
 use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, Grade, author, writers};
 use crate::text::{counted, one_line, shorten};

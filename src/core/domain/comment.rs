@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::caller::{agent_name, person_name, program_of};
 use super::edit::{self, TextEdit};
-use super::node::{agent_name, person_name, program_of};
 use super::{Caller, ClaimHash, CommentId, NodeId, Person, Timestamp};
 
 /// A comment. Each comment is written once to its own file and never changed, so comments cannot conflict in a merge.

@@ -5,6 +5,8 @@
 //! - [`time`]: timestamps in UTC with milliseconds.
 //! - [`claim_hash`]: the hash of what a node claims.
 //! - [`citation`]: the sources that results cite, and the recorded state of cited files.
+//! - [`caller`]: who made a call.
+//! - [`conclusion`]: the end of an investigation.
 //! - [`node`]: a node, from its proposal to its last state change. `stored` contains the types that have a different
 //!   form in files.
 //! - [`investigation`]: the tree of nodes. Children, rounds and open questions are computed here, never stored.
@@ -18,10 +20,12 @@
 //! - [`wording`]: texts that read differently for agents and people.
 
 pub mod attachment;
+pub mod caller;
 pub mod citation;
 pub mod claim_hash;
 pub mod code;
 pub mod comment;
+pub mod conclusion;
 pub mod diagnostic;
 pub mod edit;
 pub mod event;
@@ -35,19 +39,22 @@ pub mod time;
 pub mod wording;
 
 pub use attachment::{Attached, AttachmentName, Attachments};
+pub use caller::{Caller, Person};
 pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
 pub use claim_hash::{ClaimHash, NoClaimHash};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
+pub use conclusion::{
+    AmendedConclusion, Asked, BoundAnswer, BoundAs, Conclusion, PersonsAnswer, Reopening, StopReason, Stopped,
+};
 pub use diagnostic::Diagnostic;
 pub use edit::TextEdit;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{CommentId, IdError, NodeId, RunId, SessionId, ShortId, StateName};
 pub use investigation::{ByHand, Investigation, Meta, NotFound, StructureFault};
 pub use node::{
-    AmendedConclusion, Amendment, Asked, Author, BoundAnswer, BoundAs, Caller, Claim, Classification,
-    Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, Reopening,
-    StopReason, Stopped, Warning, Withdrawal,
+    Amendment, Author, Claim, Classification, Command, Link, LinkKind, Node, Reclassification, Warning,
+    Withdrawal,
 };
 pub use run::{Run, RunKind};
 pub use time::Timestamp;

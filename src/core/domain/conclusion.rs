@@ -1,0 +1,277 @@
+//! The end of an investigation: its conclusion, the answers that it names, and what happened to it later.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::node::swap;
+use super::{Caller, CommentId, NodeId, Timestamp, stored};
+use crate::text::one_line;
+
+/// A later change to the conclusion, with the previous text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AmendedConclusion {
+    /// The time of the amendment.
+    pub at: Timestamp,
+    /// The agent that amended the conclusion.
+    pub agent_id: Option<String>,
+    /// The client that sent the amendment.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
+    /// The reason.
+    pub reason: String,
+    /// The correction that the amendment accepts.
+    pub correction: Option<CommentId>,
+    /// The previous conclusion; absent if unchanged.
+    pub conclusion: Option<String>,
+    /// The answers that the conclusion previously named; absent if unchanged.
+    pub answers: Option<Vec<BoundAnswer>>,
+    /// The points that the conclusion previously listed as not covered; absent if unchanged.
+    pub not_covered: Option<Vec<String>>,
+}
+
+/// An answer that the conclusion names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BoundAnswer {
+    /// The node.
+    #[schemars(rename = "nodeId")]
+    pub id: NodeId,
+    /// The role of the answer in the conclusion.
+    #[serde(rename = "as")]
+    pub role: BoundAs,
+}
+
+/// The role of an answer in a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum BoundAs {
+    /// The answer is the conclusion.
+    Main,
+    /// The answer is one of several parts of the conclusion.
+    Part,
+    /// The answer is a possible alternative to the conclusion.
+    Rival,
+}
+
+/// The conclusion of an investigation, as stored by `tot_end`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Conclusion {
+    /// The time at which the investigation ended.
+    pub ended_at: Timestamp,
+    /// The agent that ended the investigation.
+    pub agent_id: Option<String>,
+    /// The client that ended the investigation.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
+    /// The reason for stopping early, if required steps were missing.
+    pub stopped: Option<Stopped>,
+    /// The person's response, if the server had to ask whether the investigation may end.
+    pub asked: Option<Asked>,
+    /// The time at which the conclusion was added, if the investigation had already ended.
+    pub concluded_at: Option<Timestamp>,
+    /// The conclusion in Markdown.
+    pub conclusion: Option<String>,
+    /// The answers that the conclusion names. Files written by older versions name no answers; a single answer then
+    /// counts as named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<BoundAnswer>,
+    /// The points that the conclusion does not cover, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_covered: Vec<String>,
+    /// Other conclusions for the same investigation, added by merges, oldest first. They have no other conclusions
+    /// themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_conclusions")]
+    pub other_conclusions: Vec<Conclusion>,
+    /// All later changes to the conclusion, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amended: Vec<AmendedConclusion>,
+    /// The call that reopened the investigation, if one did. The conclusion is then no longer in force.
+    pub reopened: Option<Reopening>,
+}
+
+/// The state change or the proposal that reopened an investigation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Reopening {
+    /// The time of the call.
+    pub at: Timestamp,
+    /// The agent that requested it.
+    pub agent_id: Option<String>,
+    /// The client that sent it.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
+    /// The reason.
+    pub reason: Option<String>,
+}
+
+/// The reason for ending an investigation before its rules were met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Stopped {
+    /// The kind of reason.
+    pub reason: StopReason,
+    /// A note on the reason.
+    pub note: Option<String>,
+}
+
+/// The result of asking the person at the client whether the investigation may end. It is not a sign-off, because a
+/// client can report any answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Asked {
+    /// The person's choice.
+    pub answer: PersonsAnswer,
+    /// A comment in the person's own words.
+    pub said: Option<String>,
+}
+
+/// The person's choice, or the reason why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonsAnswer {
+    /// The person agreed to end the investigation.
+    Accepted,
+    /// The person, or the client on its own, declined. No file stores this answer, since the investigation continues.
+    Declined,
+    /// The question was dismissed, or the answer was unclear. Only older files store this answer.
+    Cancelled,
+    /// The person did not answer in time.
+    Unanswered,
+    /// The client can't ask questions.
+    NotOffered,
+}
+
+/// The kind of reason for stopping early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// No time, money or calls remained.
+    Budget,
+    /// The findings were sufficient for the person who asked the question.
+    Enough,
+    /// No step could make progress.
+    Stuck,
+}
+
+impl Reopening {
+    /// Formats the reopening as `Reopened 2026-11-21T09:15:02.114Z by ann: Because of the log`.
+    pub fn line(&self) -> String {
+        let by = self.caller.by_line(self.agent_id.as_deref());
+        let by = if by.is_empty() { by } else { format!(" {by}") };
+        let why = self
+            .reason
+            .as_deref()
+            .map(|why| format!(": {}", one_line(why).trim_end_matches('.')))
+            .unwrap_or_default();
+        format!("Reopened {}{by}{why}", self.at)
+    }
+}
+
+impl AmendedConclusion {
+    /// Returns the author for display.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// Returns the keys of the changed parts.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let parts = [
+            ("conclusion", self.conclusion.is_some()),
+            ("answers", self.answers.is_some()),
+            ("notCovered", self.not_covered.is_some()),
+        ];
+        parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
+    }
+
+    /// Swaps the text with the conclusion's. Afterwards, the amendment contains only the previous text of the changed
+    /// parts.
+    pub fn exchange(&mut self, end: &mut Conclusion) {
+        self.swap(end);
+        self.answers.take_if(|held| *held == end.answers);
+        self.not_covered.take_if(|held| *held == end.not_covered);
+        self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
+    }
+
+    /// Swaps all text with the conclusion's, whether changed or not. A second call restores both.
+    pub fn swap(&mut self, end: &mut Conclusion) {
+        swap(&mut self.answers, &mut end.answers);
+        swap(&mut self.not_covered, &mut end.not_covered);
+        if let Some(text) = &mut end.conclusion {
+            swap(&mut self.conclusion, text);
+        }
+    }
+}
+
+impl BoundAs {
+    /// Returns the label shown before the answer.
+    pub fn label(self) -> &'static str {
+        match self {
+            BoundAs::Main => "answer",
+            BoundAs::Part => "part of the answer",
+            BoundAs::Rival => "also possible",
+        }
+    }
+}
+
+impl StopReason {
+    /// Returns the reason, worded for the end of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            StopReason::Budget => "the budget was spent",
+            StopReason::Enough => "what was found is enough",
+            StopReason::Stuck => "nothing led on",
+        }
+    }
+}
+
+impl PersonsAnswer {
+    /// Returns the answer, worded for the beginning of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            PersonsAnswer::Accepted => "accepted",
+            PersonsAnswer::Declined => "declined",
+            PersonsAnswer::Cancelled => "asked, and nobody chose",
+            PersonsAnswer::Unanswered => "asked, and nobody answered in time",
+            PersonsAnswer::NotOffered => "nobody was asked: the client has no way to",
+        }
+    }
+}
+
+impl Conclusion {
+    /// Returns the author for display.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
+    pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
+        std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
+            let amended = end.amended.iter().map(|it| (it.at, &it.caller));
+            std::iter::once((end.ended_at, &end.caller)).chain(amended)
+        })
+    }
+
+    /// Calls `visit` with a mutable reference to each caller in [`Conclusion::written_by`].
+    pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
+        let mut of = |end: &mut Conclusion| {
+            visit(end.ended_at, &mut end.caller);
+            end.amended.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
+        };
+        of(self);
+        self.other_conclusions.iter_mut().for_each(of);
+    }
+
+    /// Calls `visit` with each id of a node.
+    pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
+        let former = self.amended.iter_mut().flat_map(|it| &mut it.answers).flatten();
+        self.answers.iter_mut().chain(former).for_each(|answer| visit(&mut answer.id));
+        self.other_conclusions.iter_mut().for_each(|other| other.visit_ids(visit));
+    }
+
+    /// Creates a conclusion without any text.
+    pub fn new(ended_at: Timestamp) -> Self {
+        Conclusion { ended_at, ..Conclusion::default() }
+    }
+}
