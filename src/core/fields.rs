@@ -290,6 +290,7 @@ fn reference_line(citation: &Citation) -> String {
         None => "",
         Some(NamedIn::Findings) => " (in the findings)",
         Some(NamedIn::Evidence) => " (in the evidence)",
+        Some(NamedIn::Source) => " (a source in the findings)",
     };
     let pinned = citation.pinned.as_ref().map(|pin| format!("; {}", pin_text(pin))).unwrap_or_default();
     format!("{}{commit}{lines}{quote}{note}{named}{pinned}", citation.target)

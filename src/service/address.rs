@@ -5,7 +5,7 @@ use std::fmt;
 use crate::service::changes::ServiceChange;
 
 /// The prefix of every address.
-const SCHEME: &str = "tot://";
+pub(super) const SCHEME: &str = "tot://";
 
 /// The address of the list of investigations.
 const LIST: &str = "investigations";

@@ -7,7 +7,7 @@ use super::sharing::UseKind;
 use super::{Loaded, Refusal, Service, Turn, Written};
 use crate::decide::amend::{Amend, amend};
 use crate::decide::attach::{NewAttachment, attach};
-use crate::decide::citing::{cited_by_amendment, cited_by_results};
+use crate::decide::citing::{cited_by_amendment, cited_by_conclusion, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
@@ -18,7 +18,7 @@ use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, NodeId};
+use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, NodeId};
 use crate::format::message;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::Transacted;
@@ -301,7 +301,8 @@ impl Service {
     pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Loaded>, Refusal> {
         let loaded = self.read(session)?;
         let ended = loaded.investigation().end_in_force().is_some();
-        let decided = end(loaded.investigation(), &self.rules(&loaded), request.clone(), self.now()?);
+        let known = LookedUpPaths::new();
+        let decided = end(loaded.investigation(), &self.rules(&loaded), request.clone(), &known, self.now()?);
         match decided {
             Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(loaded)),
             Err(rejection) => Err(Refusal { errors: rejection.errors, loaded: Some(Box::new(loaded)) }),
@@ -314,8 +315,9 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn end(&self, session: &str, request: End, caller: &Caller) -> Result<Written, Refusal> {
+        let known = self.look_up(|| cited_by_conclusion(request.conclusion.as_deref()));
         self.write(session, caller, |investigation, rules, now| {
-            end(investigation, rules, request.clone(), now)
+            end(investigation, rules, request.clone(), &known, now)
         })
     }
 }

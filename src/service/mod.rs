@@ -32,11 +32,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::world::World;
-use crate::domain::{CitedPath, Code, Diagnostic, LookedUpPaths, SessionId, Timestamp, Wording};
+use crate::domain::{CitedPath, Code, Diagnostic, LookedUp, LookedUpPaths, SessionId, Timestamp, Wording};
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset};
 use crate::service::project::Project;
 use crate::store::{Durability, FindError, Snapshot, Store};
 use crate::text::shorten;
+use address::ResourceAddress;
 use changes::{BEHIND, Changes, Listener, ServiceChange};
 use loaded::with_rules;
 pub use loaded::{Loaded, Turn, WithoutRules, Written};
@@ -148,9 +149,32 @@ impl Service {
         self.project.as_ref()
     }
 
-    /// Looks up cited paths in the project, if there is one. Called before a transaction, to keep the transaction short.
+    /// Looks up cited paths in the project, if there is one, and addresses of other investigations among those here. Called
+    /// before a transaction, to keep the transaction short.
     fn look_up(&self, cited: impl FnOnce() -> Vec<CitedPath>) -> LookedUpPaths {
-        self.project.as_ref().map(|project| project.look_up(&cited())).unwrap_or_default()
+        /// The maximum number of addresses looked up.
+        const ADDRESSES: usize = 20;
+        let is_address = |cited: &CitedPath| cited.path.starts_with(address::SCHEME);
+        let (addresses, paths): (Vec<_>, Vec<_>) = cited().into_iter().partition(is_address);
+        let project = self.project.as_ref();
+        let mut known = project.map(|project| project.look_up(&paths)).unwrap_or_default();
+        known.extend(addresses.into_iter().take(ADDRESSES).filter_map(|cited| {
+            let missing = self.missing_address(&cited.path)?;
+            Some((cited, LookedUp::Missing(missing)))
+        }));
+        known
+    }
+
+    /// Says what is wrong with an address of an investigation or a node. Returns `None` if it is right, or if the
+    /// investigation is not here.
+    fn missing_address(&self, address: &str) -> Option<String> {
+        let (session, node) = match ResourceAddress::parse(address) {
+            Some(ResourceAddress::Node(session, node)) => (session, node),
+            Some(_) => return None,
+            None => return Some(format!("write {}ID/nodes/NODE", address::SCHEME)),
+        };
+        let snapshot = self.store.load(&self.store.find(&session).ok()?).ok()?;
+        snapshot.investigation.find(&node).is_err().then(|| format!("it has no node {node}"))
     }
 
     /// Returns the folder for reports.

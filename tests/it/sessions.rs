@@ -253,6 +253,7 @@ sessions! {
     #[cfg(target_os = "linux")]
     commit__in_the_editor
     commit__invalid_files
+    commit__sources
     commit__the_file_and_the_command
     commit__whole_or_not_at_all
     commit__without_a_name

@@ -13,7 +13,7 @@ use super::edits::edited;
 use super::end::{Bind, BindSchema, bound_answers, check_bound};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
-    refuse_if_ended, trimmed,
+    refuse_if_ended, sources, trimmed,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
@@ -111,8 +111,13 @@ pub const CODES: &[Code] = &[
 ];
 
 /// Warning codes for amendments, besides those of the rule kinds.
-pub const WARNINGS: &[Code] =
-    &[Code::UnreadableReference, Code::ReferenceNotFound, Code::QuoteNotThere, Code::ReferenceIgnored];
+pub const WARNINGS: &[Code] = &[
+    Code::UnreadableReference,
+    Code::ReferenceNotFound,
+    Code::QuoteNotThere,
+    Code::SourceNotThere,
+    Code::ReferenceIgnored,
+];
 
 /// Validates an amendment. `known` contains the lookup results for the paths collected by [`citing`].
 ///
@@ -160,7 +165,7 @@ pub fn amend(
     check_texts(rules, &about, texts(&request), &mut diagnostics);
     match request.node_id {
         Some(_) => of_node(investigation, rules, request, (known, now), diagnostics),
-        None => of_conclusion(investigation, rules, request, now, diagnostics),
+        None => of_conclusion(investigation, rules, request, (known, now), diagnostics),
     }
 }
 
@@ -333,6 +338,10 @@ fn of_node(
     Rejection::unless_empty(std::mem::take(&mut diagnostics.errors))?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
     diagnostics.warnings.extend(unreadable);
+    let findings = amendment.findings.as_deref();
+    diagnostics
+        .warnings
+        .extend(findings.and_then(|text| sources::not_there(investigation, &about, text, known)));
     if let Some(result) = &node.classification {
         let missing = pin(result, &mut amendment, known);
         diagnostics.warnings.extend(citing::not_found(&about, missing));
@@ -363,11 +372,12 @@ fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths
         references.retain(|citation| citation.named_in.is_some());
         references.splice(..0, given);
     }
-    let before = [Some(result.findings.as_str()), result.evidence.as_deref()];
-    let after = [&amendment.findings, &amendment.evidence];
-    for (named_in, (before, after)) in
-        [NamedIn::Findings, NamedIn::Evidence].into_iter().zip(before.into_iter().zip(after))
-    {
+    let findings = Some(result.findings.as_str());
+    for (named_in, before, after) in [
+        (NamedIn::Findings, findings, &amendment.findings),
+        (NamedIn::Evidence, result.evidence.as_deref(), &amendment.evidence),
+        (NamedIn::Source, findings, &amendment.findings),
+    ] {
         if let Some(text) = after.as_deref().filter(|text| before != Some(*text)) {
             missing.extend(citing::pin_named(&mut references, named_in, text, known));
         }
@@ -380,7 +390,7 @@ fn of_conclusion(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: Amend,
-    now: Timestamp,
+    (known, now): (&LookedUpPaths, Timestamp),
     mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
     let (correction, conclusion) = (request.accepted(), request.conclusion);
@@ -417,6 +427,9 @@ fn of_conclusion(
     amendment.exchange(&mut end);
     if amendment.parts().next().is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    if let (Some(_), Some(text)) = (&amendment.conclusion, &end.conclusion) {
+        diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

@@ -6,7 +6,7 @@ use super::commit::NodeResult;
 use crate::domain::{
     Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn, Wording,
 };
-use crate::markdown::{self, Mention, MentionKind};
+use crate::markdown::{self, Mention, MentionKind, Parsed, Source, SourceTarget};
 
 /// Maximum number of paths looked up for one result.
 const MOST: usize = 100;
@@ -26,14 +26,22 @@ pub fn cited_by_results(results: &[NodeResult]) -> Vec<CitedPath> {
 /// Returns the paths cited by an amendment.
 pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
     let texts = [request.findings.as_deref(), request.evidence.as_deref()];
-    cited(request.references.as_deref().unwrap_or_default(), texts)
+    let mut cited = cited(request.references.as_deref().unwrap_or_default(), texts);
+    cited.extend(cited_by_conclusion(request.conclusion.as_deref()));
+    cited
 }
 
-fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
+/// Returns the places that are sources of a conclusion.
+pub fn cited_by_conclusion(conclusion: Option<&str>) -> Vec<CitedPath> {
+    conclusion.map(|text| source_paths(text).take(MOST).collect()).unwrap_or_default()
+}
+
+fn cited(given: &[NewCitation], [findings, evidence]: [Option<&str>; 2]) -> Vec<CitedPath> {
     let given = given
         .iter()
         .filter_map(|it| given_path(&it.target, [&it.lines, &it.commit, &it.quote].map(Option::as_deref)));
-    given.chain(texts.into_iter().flatten().flat_map(named_paths)).take(MOST).collect()
+    let named = findings.into_iter().chain(evidence).flat_map(named_paths);
+    given.chain(named).chain(findings.into_iter().flat_map(source_paths)).take(MOST).collect()
 }
 
 /// Returns the path cited by a structured source, if any.
@@ -57,6 +65,23 @@ fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
         quote: mention.quote,
         commit: None,
     })
+}
+
+/// Returns the sources of the text that have to be looked up: places in the project and other investigations.
+fn source_paths(text: &str) -> impl Iterator<Item = CitedPath> {
+    let sources = Parsed::new(text).sources().into_iter();
+    sources.filter_map(|source| source_path(&source))
+}
+
+/// Returns what is looked up for a source. The path may be the address of another investigation.
+pub(super) fn source_path(source: &Source) -> Option<CitedPath> {
+    match &source.target {
+        SourceTarget::Place(place) => {
+            Some(CitedPath { path: place.target.clone(), lines: lines_of(place), ..CitedPath::default() })
+        }
+        SourceTarget::Address(address) => Some(CitedPath { path: address.clone(), ..CitedPath::default() }),
+        _ => None,
+    }
 }
 
 fn lines_of(mention: &Mention) -> Option<Lines> {
@@ -90,7 +115,11 @@ pub(super) fn pin_named(
         references.extract_if(.., |citation| citation.named_in == Some(named_in)).collect::<Vec<_>>();
     let mut missing = Vec::new();
     // Most servers have no project, and without a project the text need not be parsed.
-    let named: Vec<CitedPath> = if known.is_empty() { Vec::new() } else { named_paths(text).collect() };
+    let named: Vec<CitedPath> = match named_in {
+        _ if known.is_empty() => Vec::new(),
+        NamedIn::Source => source_paths(text).collect(),
+        NamedIn::Findings | NamedIn::Evidence => named_paths(text).collect(),
+    };
     for path in named {
         let Some(found) = known.get(&path) else { continue };
         let lines = path.lines.map(|lines| lines.to_string());
@@ -100,10 +129,14 @@ pub(super) fn pin_named(
         match found {
             LookedUp::Found(_) => {}
             LookedUp::Misquoted(..) if before.iter().any(is_known) => {}
+            // `sources` warns of it.
+            LookedUp::Missing(_) if named_in == NamedIn::Source => {}
             other => missing.push(other.clone()),
         }
         let Some(pin) = found.pin() else { continue };
-        let is_same = |given: &Citation| given.named_in.is_none() && given.pinned.as_ref() == Some(pin);
+        let is_same = |it: &Citation| {
+            (it.named_in.is_none() || named_in == NamedIn::Source) && it.pinned.as_ref() == Some(pin)
+        };
         if !references.iter().any(is_same) {
             references.push(Citation {
                 target: path.path,

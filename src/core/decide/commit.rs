@@ -13,7 +13,7 @@ use super::claim;
 use super::propose::pending_list;
 use super::{
     Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, refuse_if_ended,
-    to_warning, trimmed,
+    sources, to_warning, trimmed,
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -133,6 +133,7 @@ pub const WARNINGS: &[Code] = &[
     Code::UnreadableReference,
     Code::ReferenceNotFound,
     Code::QuoteNotThere,
+    Code::SourceNotThere,
     Code::ReferenceIgnored,
 ];
 
@@ -264,11 +265,13 @@ fn classify(
     let texts = [
         (NamedIn::Findings, result.findings.as_str()),
         (NamedIn::Evidence, result.evidence.as_deref().unwrap_or_default()),
+        (NamedIn::Source, result.findings.as_str()),
     ];
     for (named_in, text) in texts {
         missing.extend(citing::pin_named(&mut references, named_in, text, known));
     }
     own.warnings.extend(citing::not_found(&about, missing));
+    own.warnings.extend(sources::not_there(investigation, &about, &result.findings, known));
     let links = backing::links(investigation, node, &result.links, &mut own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = ResultCheck {

@@ -7,11 +7,11 @@ use serde::Deserialize;
 
 use super::backing::check_number;
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
-use super::{Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, trimmed};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, sources, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
-    StopReason, Stopped, Timestamp, Wording,
+    Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, LookedUpPaths, NodeId,
+    PersonsAnswer, StopReason, Stopped, Timestamp, Wording,
 };
 use crate::ruleset::rules::{CallDiagnostics, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
@@ -104,13 +104,19 @@ pub const CODES: &[Code] = &[
 ];
 
 /// Warning codes for conclusions, besides those of the rule kinds.
-pub const WARNINGS: &[Code] =
-    &[Code::AlreadyEnded, Code::MissingConclusion, Code::ConclusionUnbound, Code::NotAccepted];
+pub const WARNINGS: &[Code] = &[
+    Code::AlreadyEnded,
+    Code::MissingConclusion,
+    Code::ConclusionUnbound,
+    Code::SourceNotThere,
+    Code::NotAccepted,
+];
 
 /// Validates a request to end an investigation.
 ///
 /// An ended investigation changes only if the request adds its first conclusion. With `stopped`, missing required steps
-/// don't prevent ending. A person's reply counts only if there are no other blockers.
+/// don't prevent ending. A person's reply counts only if there are no other blockers. `known` contains the lookup results for
+/// the places that the conclusion names.
 ///
 /// # Errors
 ///
@@ -119,12 +125,13 @@ pub fn end(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: End,
+    known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
-        return end_again(investigation, rules, ended, request, now);
+        return end_again(investigation, rules, ended, request, (known, now));
     }
-    let missing = missing_steps(investigation, rules);
+    let is_early = !missing_steps(investigation, rules).is_empty();
     let errors = match request.stopped {
         // An investigation without nodes can't be stopped.
         Some(_) => {
@@ -163,6 +170,8 @@ pub fn end(
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(diagnostics.errors)?;
+    let missing = conclusion.as_deref().and_then(|text| sources::not_there(investigation, "", text, known));
+    diagnostics.warnings.extend(missing);
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: trimmed(request.agent_id),
@@ -170,7 +179,7 @@ pub fn end(
         // If no required steps are missing, this is not an early stop.
         stopped: request
             .stopped
-            .filter(|_| !missing.is_empty())
+            .filter(|_| is_early)
             .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
         answers: if conclusion.is_some() { answers } else { Vec::new() },
         not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },
@@ -188,7 +197,7 @@ fn end_again(
     rules: &EffectiveRules,
     ended: &Conclusion,
     request: End,
-    now: Timestamp,
+    (known, now): (&LookedUpPaths, Timestamp),
 ) -> Result<Decision, Rejection> {
     let new_conclusion = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
     if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
@@ -199,6 +208,7 @@ fn end_again(
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
         check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
+        diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
         let conclusion = Arc::new(Conclusion {
             agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),

@@ -4,8 +4,8 @@
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`run`] and [`end`]. Each module checks the conditions common to all rulesets, then calls the
 //! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
-//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks). [`backing`] and [`citing`]
-//! check what a result rests on. `edits` changes passages of a text for amendments and corrections.
+//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks). [`backing`], [`citing`]
+//! and [`sources`] check what a result rests on. `edits` changes passages of a text for amendments and corrections.
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Each check names its
 //! code, of `domain::code`.
@@ -25,6 +25,7 @@ pub mod propose;
 pub mod reclassify;
 pub mod references;
 pub mod run;
+pub mod sources;
 pub mod start;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Citation, Classification, Investigation, Node, NodeId, Pin};
+use crate::domain::{Citation, Classification, Investigation, NamedIn, Node, NodeId, Pin};
 use crate::markdown::{self, Mention, MentionKind};
 use crate::text::one_line;
 
@@ -75,7 +75,7 @@ pub fn is_web(target: &str) -> bool {
 
 /// Returns the number of distinct sources that a result cites.
 pub fn sources(result: &Classification) -> usize {
-    let given = result.references.iter().map(mentioned);
+    let given = result.references.iter().filter(|it| it.named_in != Some(NamedIn::Source)).map(mentioned);
     let all = markdown::references(&result.findings).into_iter().chain(given);
     all.map(|mention| mention.target).collect::<HashSet<_>>().len()
 }
@@ -88,6 +88,7 @@ pub fn cited(investigation: &Investigation, mentions: impl Fn(&Node) -> Vec<Ment
     for (node, _) in investigation.committed() {
         let found = mentions(node);
         let given = node.classification.iter().flat_map(|it| &it.references);
+        let given = given.filter(|citation| citation.named_in != Some(NamedIn::Source));
         let given = given.map(|citation| (mentioned(citation), citation.pinned.as_ref()));
         for (mention, pin) in found.into_iter().map(|mention| (mention, None)).chain(given) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);

@@ -141,43 +141,48 @@ fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
         .for_people("`tot show NODE` lists its runs.")
 }
 
-/// Returns the captured run with this id or unambiguous id ending.
+/// Returns the captured run with this id, or with this unambiguous beginning or end of its id.
 ///
 /// # Errors
 ///
-/// Returns `RUN_NOT_FOUND` if no run matches, or if the id ending is ambiguous.
+/// Returns `RUN_NOT_FOUND` if no run matches, or several.
 pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     one(investigation, |run| matches!(run.what, RunKind::Captured(_)), named, CAPTURED)
 }
 
-/// Returns the differing repetition with this id or unambiguous id ending.
+/// Returns the differing repetition with this id, or with this unambiguous beginning or end of its id.
 ///
 /// # Errors
 ///
-/// Returns `RUN_NOT_FOUND` if no run matches, or if the id ending is ambiguous.
+/// Returns `RUN_NOT_FOUND` if no run matches, or several.
 pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     one(investigation, differs, named, DIFFERING)
 }
 
-/// Minimum length of an id ending.
-const ENDING_MIN: usize = 4;
+/// Minimum length of a part of an id.
+const PART_MIN: usize = 4;
+
+/// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
+pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {
+    let part = named.trim().to_ascii_lowercase();
+    let runs = investigation.runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
+    runs.map(AsRef::as_ref)
+}
 
 fn one<'a>(
     investigation: &'a Investigation,
     fits: fn(&Run) -> bool,
-    named: &str,
+    part: &str,
     what: &str,
 ) -> Result<&'a Run, Diagnostic> {
-    let ending = named.trim().to_ascii_lowercase();
-    let is_named = |id: RunId| ending.len() >= ENDING_MIN && id.to_string().ends_with(&ending);
-    let mut runs = investigation.runs().filter(|run| fits(run) && is_named(run.id));
+    let mut runs = named(investigation, part).filter(|run| fits(run));
     match (runs.next(), runs.next()) {
         (Some(run), None) => Ok(run),
         (Some(_), Some(_)) => {
-            let message = format!("Several runs end with {}.", quoted(named));
+            let message = format!("The ids of several runs begin or end with {}.", quoted(part));
             Err(Diagnostic::new(Code::RunNotFound, message).suggest("Give more of the id."))
         }
-        (None, _) => Err(no_such(what, quoted(named))),
+        (None, _) => Err(no_such(what, quoted(part))),
     }
 }
 
@@ -322,12 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_named_by_the_end_of_its_id_where_that_is_enough() {
+    fn a_run_is_named_by_a_beginning_or_an_end_of_its_id_where_that_is_enough() {
         let (first, after) = stored(&started(), new(None, RunKind::Captured(ran("1")))).unwrap();
         let (second, after) = stored(&after, new(None, RunKind::Captured(ran("1")))).unwrap();
         assert_eq!(captured(&after, "8057").unwrap().id, first.id);
         assert_eq!(captured(&after, "8058").unwrap().id, second.id);
-        for named in ["", "057", "9999", "R1.A"] {
+        for named in ["", "057", "9999", "R1.A", "01890a5d"] {
             assert_eq!(captured(&after, named).unwrap_err().code, Code::RunNotFound, "{named}");
         }
     }

@@ -37,6 +37,8 @@ pub enum NamedIn {
     Findings,
     /// The evidence.
     Evidence,
+    /// A link in the findings that says how a passage is known. It is no reference.
+    Source,
 }
 
 /// The state of a project file when it was cited, as read by the server.

@@ -122,6 +122,7 @@ codes! {
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References can't be read as a source"
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"
     QuoteNotThere "QUOTE_NOT_THERE" "a cited file lacks the quoted words, or has them elsewhere"
+    SourceNotThere "SOURCE_NOT_THERE" "a source names a run, a node or a place that is not there"
     ReferenceIgnored "REFERENCE_IGNORED" "git ignores a cited file, so only its name is stored"
     DepthEnforced "DEPTH_ENFORCED" "a state requested too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"

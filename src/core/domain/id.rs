@@ -279,12 +279,6 @@ impl fmt::Display for NodeId {
 }
 
 impl SessionId {
-    /// Returns whether the id starts or ends with the lowercase text.
-    pub fn matches(self, part: &str) -> bool {
-        let id = self.to_string();
-        id.starts_with(part) || id.ends_with(part)
-    }
-
     /// Returns the time encoded in a version 7 UUID.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
@@ -346,6 +340,13 @@ macro_rules! uuids {
             /// Creates a version 7 UUID from the time and 74 of the random bits.
             pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
                 $name(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
+            }
+
+            /// Returns whether the id starts or ends with the lowercase text.
+            pub fn matches(self, part: &str) -> bool {
+                let mut id = uuid::Uuid::encode_buffer();
+                let id = self.0.hyphenated().encode_lower(&mut id);
+                id.starts_with(part) || id.ends_with(part)
             }
 
             /// Returns the next id, for use if this one is taken.

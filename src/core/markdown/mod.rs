@@ -26,7 +26,7 @@
 //! Text that is needed in several forms is parsed only once, with [`Parsed::new`].
 //!
 //! 1. `parse` turns Markdown into events, merges split text, and undoes emphasis inside bare URLs.
-//! 2. `reference` finds mentions. `html` renders HTML, which `sanitize` filters with ammonia and an explicit
+//! 2. `reference` finds mentions, and `source` the links that say how a passage is known. `html` renders HTML, which `sanitize` filters with ammonia and an explicit
 //!    allow-list. `excerpt` extracts plain text. `terminal` formats text for a terminal.
 
 mod excerpt;
@@ -36,6 +36,7 @@ mod parse;
 mod quote;
 mod reference;
 mod sanitize;
+mod source;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -46,4 +47,5 @@ pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use quote::{Reader, code_span, literal, quoted};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
+pub use source::{How, Source, SourceTarget};
 pub use terminal::to_terminal;

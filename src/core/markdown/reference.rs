@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     parse::{self, Definition, Parsed},
+    source::SourceTarget,
     text::{bare_urls, is_web_url, lines_at},
 };
 use crate::text::{first_bytes, is_hidden, one_line, shorten};
@@ -179,6 +180,8 @@ struct OuterItem {
     containers: usize,
     /// The number of mentions found before the item.
     found: usize,
+    /// True if the item names a source, such as `run:4c7d8f`.
+    has_source: bool,
 }
 
 struct Section {
@@ -267,14 +270,14 @@ impl ReferenceReader {
     fn start_item(&mut self, at: usize) {
         if self.section.is_some() && self.outer.is_none() {
             let (containers, found) = (self.containers, self.found.len());
-            self.outer = Some(OuterItem { at, text: String::new(), containers, found });
+            self.outer = Some(OuterItem { at, text: String::new(), containers, found, has_source: false });
         }
     }
 
     /// Ends the outermost list item, unless a nested item ends at this point.
     fn end_item(&mut self) {
         let Some(outer) = self.outer.take_if(|outer| outer.containers == self.containers) else { return };
-        if outer.found == self.found.len() && !says_none(&outer.text) {
+        if outer.found == self.found.len() && !outer.has_source && !says_none(&outer.text) {
             self.unreadable.push((outer.at, outer.text));
         }
     }
@@ -314,8 +317,11 @@ impl ReferenceReader {
                 self.unreadable.push((line.at, first_bytes(&line.text, MAX_TITLE_BYTES).to_owned()));
             }
         }
-        if let Some(outer) = self.outer.as_mut().filter(|outer| outer.text.is_empty()) {
-            outer.text.push_str(first_bytes(&line.text, MAX_TITLE_BYTES));
+        if let Some(outer) = &mut self.outer {
+            outer.has_source |= line.links.iter().any(|link| SourceTarget::parse(&link.target).is_some());
+            if outer.text.is_empty() {
+                outer.text.push_str(first_bytes(&line.text, MAX_TITLE_BYTES));
+            }
         }
         found.sort_by_key(|(range, _)| range.start);
         self.found.extend(found.into_iter().map(|(range, mention)| ((line.at, range.start), mention)));

@@ -233,7 +233,7 @@ impl Bench {
                 Err(_) => return Ok(()),
             },
             Call::End => self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
-                end(investigation, rules, concluded(investigation, rules), now)
+                end(investigation, rules, concluded(investigation, rules), &HashMap::new(), now)
             }),
         };
         let tool = match call {
@@ -284,12 +284,8 @@ impl Bench {
         if investigation.conclusion().is_some() {
             prop_assert!(blocked.is_empty());
         }
-        let ended = end(
-            investigation,
-            &rules,
-            concluded(investigation, &rules),
-            self.service.now().map_err(|_| ()).unwrap(),
-        );
+        let now = self.service.now().map_err(|_| ()).unwrap();
+        let ended = end(investigation, &rules, concluded(investigation, &rules), &HashMap::new(), now);
         prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
         let outlook = outlook(investigation, &rules);
         prop_assert!(!worded(&outlook.next_step.wording(None)).is_empty());

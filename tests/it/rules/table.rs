@@ -134,7 +134,7 @@ impl Table {
     }
 
     pub fn end(&mut self, request: End) -> Result<Decision, Rejection> {
-        self.take(|table, rules| end(&table.investigation, rules, request, table.now))
+        self.take(|table, rules| end(&table.investigation, rules, request, &table.known, table.now))
     }
 
     /// Runs a command as evidence for a node or the investigation.

@@ -188,7 +188,7 @@ impl<'r> Play<'r> {
                 let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
                 let answers = answers.iter().map(bind).collect();
                 let request = End { conclusion: Some("It is so.".into()), answers, ..End::default() };
-                let decision = end(investigation, rules, request, at)?;
+                let decision = end(investigation, rules, request, &crate::domain::LookedUpPaths::new(), at)?;
                 assert!(matches!(decision.event, Some(Event::Ended { .. })));
                 Ok(decision)
             }),

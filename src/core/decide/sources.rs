@@ -1,0 +1,120 @@
+//! The sources of findings and of the conclusion: whether the runs, nodes and places that their links name are there.
+
+use std::collections::HashSet;
+
+use strsim::damerau_levenshtein;
+
+use super::citing::source_path;
+use super::run;
+use crate::domain::{Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, Wording};
+use crate::markdown::{How, Parsed, Source, SourceTarget};
+use crate::text::{one_line, shorten};
+
+/// Maximum number of different sources checked in one text.
+const MOST: usize = 200;
+
+/// Maximum number of sources named in a message.
+const NAMED: usize = 5;
+
+/// Maximum length of a source in a message, and of an id that is compared with others, in characters.
+const SHOWN: usize = 80;
+
+/// Returns a warning about the sources of a text that are not there. `about` is the node, or empty for the conclusion.
+pub fn not_there(
+    investigation: &Investigation,
+    about: &str,
+    text: &str,
+    known: &LookedUpPaths,
+) -> Option<Diagnostic> {
+    let sources = Parsed::new(text).sources();
+    let mut seen = HashSet::new();
+    let new = sources.iter().filter(|source| seen.insert(&source.written)).take(MOST);
+    let missing = new.filter_map(|source| {
+        let why = fault(investigation, source, known)?;
+        Some(format!("{} ({})", shorten(&one_line(&source.written), SHOWN), one_line(&why)))
+    });
+    let mut missing: Vec<String> = missing.collect();
+    missing.first()?;
+    let more = missing.len().saturating_sub(NAMED);
+    missing.truncate(NAMED);
+    if more > 0 {
+        missing.push(format!("{more} more"));
+    }
+    let who = if about.is_empty() { "The conclusion" } else { about };
+    let message = format!("{who} names sources that are not there: {}.", missing.join("; "));
+    let how = Wording::both("tot_amend", "`tot amend`").map(|call| format!("Correct them with {call}."));
+    Some(Diagnostic::new(Code::SourceNotThere, message).about(about).suggest(how))
+}
+
+/// Says why a source is not there. Returns `None` if it is, or if it can't be looked up.
+fn fault(investigation: &Investigation, source: &Source, known: &LookedUpPaths) -> Option<String> {
+    match &source.target {
+        SourceTarget::Run(named) => match found_run(investigation, named) {
+            Ok(_) => None,
+            Err(several) if several.is_empty() => {
+                let ids: Vec<String> = printing(investigation).map(|run| run.id.to_string()).collect();
+                let part = |id: &str, from_end: bool| {
+                    let length = id.len().min(named.len());
+                    if from_end { id[id.len() - length..].to_owned() } else { id[..length].to_owned() }
+                };
+                let slips = |id: &str| {
+                    let of = |from_end| damerau_levenshtein(&part(id, from_end), named);
+                    of(false).min(of(true))
+                };
+                Some(format!("there is no such run{}", nearest("run:", named, &ids, slips)))
+            }
+            Err(several) => {
+                let ids: Vec<String> =
+                    several.iter().take(NAMED).map(|run| format!("run:{}", run.id)).collect();
+                Some(format!("it may be {}", ids.join(" or ")))
+            }
+        },
+        SourceTarget::Node(named) => match investigation.find(named) {
+            Ok(_) => None,
+            Err(NotFound::Ambiguous(nodes)) => {
+                let ids: Vec<String> =
+                    nodes.iter().take(NAMED).map(|node| format!("node:{}", node.id.whole())).collect();
+                Some(format!("it may be {}", ids.join(" or ")))
+            }
+            Err(NotFound::Unknown) => {
+                let ids: Vec<String> = investigation.nodes().map(|node| node.id.to_string()).collect();
+                let slips = |id: &str| damerau_levenshtein(id, named);
+                Some(format!("there is no such node{}", nearest("node:", named, &ids, slips)))
+            }
+        },
+        SourceTarget::Address(_) | SourceTarget::Place(_) => match known.get(&source_path(source)?) {
+            Some(LookedUp::Missing(what)) => Some(what.clone()),
+            _ => None,
+        },
+        SourceTarget::How(Some(_)) => None,
+        SourceTarget::How(None) => {
+            let ways: Vec<String> = How::ALL.iter().map(|(word, _)| format!("how:{word}")).collect();
+            Some(format!("it can be {}", ways.join(", ")))
+        }
+    }
+}
+
+/// Returns the run that a source names.
+///
+/// # Errors
+///
+/// Returns the runs that it may mean, if there are several or none.
+pub fn found_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Vec<&'a Run>> {
+    let mut runs: Vec<&Run> = run::named(investigation, named).filter(|run| run.ran().is_some()).collect();
+    match (runs.pop(), runs.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (last, _) => Err(runs.into_iter().chain(last).collect()),
+    }
+}
+
+/// Returns the runs and repetitions, newest first.
+fn printing(investigation: &Investigation) -> impl Iterator<Item = &Run> {
+    investigation.runs().rev().map(AsRef::as_ref).filter(|run| run.ran().is_some())
+}
+
+/// Names the id that differs least.
+fn nearest(scheme: &str, named: &str, ids: &[String], slips: impl Fn(&str) -> usize) -> String {
+    let is_short = named.chars().count() <= SHOWN;
+    let nearest = ids.iter().filter(|_| is_short).min_by_key(|id| slips(id));
+    nearest.map(|id| format!("; the nearest is {scheme}{id}")).unwrap_or_default()
+}
