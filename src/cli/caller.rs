@@ -32,8 +32,7 @@ const ANY_AGENT: [&str; 2] = ["AI_AGENT", "AGENT"];
 /// Returns the caller of a command in this investigation. If git does not know the person's name, none is stored: a shared
 /// default name would make all unnamed people look like one person.
 pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    if let Some(agent) = agent(variable) {
+    if let Some(agent) = agent_here() {
         return Ok(agent);
     }
     let Some((name, email)) = store.person(path)? else {
@@ -43,6 +42,15 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
         return Ok(Caller::default());
     };
     Ok(Caller::of_person(name, email))
+}
+
+/// Returns the caller of a command that was given the name of an agent, if any. It is not the person whose shell runs it.
+pub(super) fn caller_as(agent: Option<&str>, store: &Store, path: &Path) -> Result<Caller, StoreError> {
+    if agent.is_some() { Ok(agent_here().unwrap_or_default()) } else { caller(store, path) }
+}
+
+fn agent_here() -> Option<Caller> {
+    agent(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 
 /// Returns the agent identified by these variables.

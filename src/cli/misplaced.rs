@@ -20,7 +20,7 @@ pub(super) struct Misplaced {
     is_first: bool,
     /// The command line with `-i`.
     line: String,
-    /// Whether the command takes similar words in this place: text to search for, or a comment's id.
+    /// Whether the command takes similar words in this place: text to search for, or the id of a comment or a run.
     is_usual: bool,
 }
 
@@ -49,7 +49,7 @@ impl Misplaced {
         };
         let line = [&[program.get_name().to_owned()], words.get(1..begin)?, &["-i".to_owned(), word.clone()]];
         let line = shell_line(&[&line.concat(), words.get(begin..at)?, words.get(at + 1..)?].concat());
-        let is_usual = is_here(&["text", "comment"]);
+        let is_usual = is_here(&["text", "comment", "nodes_or_runs"]);
         let takes_one = is_here(&["investigation"]) && !command.has_subcommands();
         let root =
             words.iter().zip(&words[1..]).find_map(|(option, value)| match option.strip_prefix("--root") {

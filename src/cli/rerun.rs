@@ -18,18 +18,18 @@ use chosen::{Wanted, no_longer};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::caller::caller;
+use super::caller::caller_as;
 use super::interrupt::Passed;
-use super::place::Common;
+use super::place::{Common, named_id};
 use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
-use crate::decide::run::{NewRun, NewRuns, differing};
+use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
-use crate::domain::{Event, NodeId, Run, RunId, RunKind};
+use crate::domain::{Event, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
@@ -59,9 +59,9 @@ const INTERRUPTED: u8 = 130;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RerunArguments {
-    /// Nodes whose commands to rerun
-    #[arg(value_name = "NODE", conflicts_with_all = ["all", "answers"])]
-    nodes: Vec<String>,
+    /// Nodes whose commands to rerun, or single runs: the beginning or the end of a run's id is enough
+    #[arg(value_name = "NODE|RUN", conflicts_with_all = ["all", "answers"])]
+    nodes_or_runs: Vec<String>,
     /// Where to run: recorded, here (in place, with the files as they are now), or a commit, branch or tag of the project, such as
     /// HEAD
     #[arg(long, value_name = "WHERE", default_value = "recorded", hide_default_value = true)]
@@ -81,6 +81,9 @@ pub(super) struct RerunArguments {
     /// Run in bubblewrap: no network, and only the work tree and an empty /tmp are writable
     #[arg(long)]
     sandbox: bool,
+    /// Name of the agent that reruns the commands, so that the reruns are not taken for a person's
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Only report, and store nothing
     #[arg(long)]
     no_store: bool,
@@ -104,6 +107,7 @@ Examples:
   tot rerun                          rerun what the conclusion rests on, after asking
   tot rerun --all --at HEAD --yes    check everything against the newest code, in CI
   tot rerun R2.A1 --sandbox          without network access
+  tot rerun 4c7d8f --at HEAD         only this run
   tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
 
 /// Where the commands run.
@@ -133,16 +137,14 @@ struct RerunResult<'a> {
 pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let place = arguments.common.place()?;
     let path = place.folder()?;
-    let nodes: CommandResult<Vec<NodeId>> =
-        arguments.nodes.iter().map(|word| place.node_id(&path, word)).collect();
-    let nodes = nodes?;
     let session = place.store.id(&path)?.to_string();
     let world = World::here();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let loaded = service.read(&session)?;
+    let caller = || caller_as(arguments.agent.as_deref(), &place.store, &path);
+    let request = |runs| NewRuns { runs, attachments: Vec::new(), agent_id: arguments.agent.clone() };
     let record = |runs, known: &[RunId]| -> CommandResult<String> {
-        let request = NewRuns { runs, attachments: Vec::new() };
-        let written = service.record(&session, request, &caller(&place.store, &path)?)?;
+        let written = service.record(&session, request(runs), &caller()?)?;
         warn("tot rerun", &written);
         let stored = match &written.decision.event {
             Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),
@@ -166,13 +168,20 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let commit = record(vec![judged(&loaded, named, judgement, arguments.message.clone())?], &[])?;
         return print_results(arguments, &loaded, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
     }
+    let (mut nodes, mut runs) = (Vec::new(), Vec::new());
+    for word in &arguments.nodes_or_runs {
+        match captured(loaded.investigation(), word) {
+            Ok(run) => runs.push(run.id),
+            Err(_) => nodes.push(named_id(loaded.investigation(), word)?),
+        }
+    }
     if let Some(node) = nodes.iter().find(|node| loaded.investigation().node(node).is_none()) {
         return Err(format!("there is no node {node}").into());
     }
-    let wanted = match nodes.as_slice() {
+    let wanted = match arguments.nodes_or_runs.as_slice() {
         [] if arguments.all => Wanted::All,
         [] => Wanted::Answers,
-        nodes => Wanted::Of(nodes),
+        _ => Wanted::Of(&nodes, &runs),
     };
     let assessment = loaded.assessment();
     let chosen = chosen::chosen(&assessment, wanted);
@@ -205,8 +214,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
             let what = RunKind::Repeated { of, at: None, verdict: RunComparison::CouldNotRun, ran };
             NewRun { node: None, note: None, what }
         };
-        let request = NewRuns { runs: chosen.iter().map(rerun).collect(), attachments: Vec::new() };
-        let rehearsed = service.rehearse(&session, request, &caller(&place.store, &path)?);
+        let rehearsed = service.rehearse(&session, request(chosen.iter().map(rerun).collect()), &caller()?);
         rehearsed.inspect_err(|_| {
             tell("tot rerun: no command started, because the reruns could not be stored");
         })?;
@@ -250,7 +258,7 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     let none = "tot rerun: `tot run` captured no commands";
     match (all, wanted) {
         (0, _) | (_, Wanted::All) => none.to_owned(),
-        (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs every command"),
+        (_, Wanted::Of(..)) => format!("{none} for these nodes; --all runs every command"),
         (_, Wanted::Answers) => format!("{none} that the answers rest on; --all runs every command"),
     }
 }

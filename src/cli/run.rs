@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::caller::caller;
+use super::caller::caller_as;
 use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
@@ -80,6 +80,9 @@ pub(super) struct RunArguments {
     /// Store nothing if the output looks like it contains a credential, even if the ruleset only warns
     #[arg(long)]
     reject_secrets: bool,
+    /// Name of the agent that runs the command, so that the run is not taken for a person's
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     #[command(flatten)]
     place: PlaceArguments,
 }
@@ -179,7 +182,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
             None
         }
     });
-    let caller = caller(&place.store, &path)?;
+    let caller = caller_as(arguments.agent.as_deref(), &place.store, &path)?;
     let folder = std::env::current_dir()?;
     let signals = Passed::watch()?;
     let prepared =
@@ -267,7 +270,7 @@ impl Prepared {
     fn request(&self, arguments: &RunArguments, ran: Ran) -> NewRuns {
         let run =
             NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
-        NewRuns { runs: vec![run], attachments: Vec::new() }
+        NewRuns { runs: vec![run], attachments: Vec::new(), agent_id: arguments.agent.clone() }
     }
 
     fn record(&self, request: NewRuns) -> Result<(), Refusal> {
@@ -277,7 +280,8 @@ impl Prepared {
             let commit = written.loaded.snapshot.head.to_string();
             for run in runs {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
-                tell(&format!("tot run: stored as {}{node}, commit {}", run.id, &commit[..10]));
+                let how = run.ran().map(early_end).unwrap_or_default();
+                tell(&format!("tot run: stored as {}{node}, commit {}{how}", run.id, &commit[..10]));
             }
         }
         Ok(())
@@ -309,8 +313,23 @@ impl Prepared {
     }
 }
 
-/// Returns a line for each expectation that the command did not meet. Pure.
+/// Returns what ended the command before it exited by itself, as the end of a line. Pure.
+fn early_end(ran: &Ran) -> String {
+    let by = match (&ran.ended, ran.timeout) {
+        (Ended::Signal(signal), _) => format!("signal {signal}"),
+        (Ended::TimedOut, Some(limit)) => format!("the limit of {limit} s"),
+        _ => return String::new(),
+    };
+    let expects = !ran.expectations.is_empty() || ran.expected_exit.is_some();
+    let unmet = if expects { ", so no expectation was met" } else { "" };
+    format!("; {by} ended the command{unmet}")
+}
+
+/// Returns a line for each expectation that the command, which exited by itself, did not meet. Pure.
 fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
+    if matches!(captured.ended, Ended::Signal(_) | Ended::TimedOut) {
+        return Vec::new();
+    }
     let ended = exit.filter(|exit| captured.ended != Ended::Exit(*exit));
     let ended = ended.map(|exit| format!("expected exit {exit}, got: {}", captured.ended));
     let missed = captured.expectations.iter().filter(|it| !it.held).map(missed);

@@ -208,7 +208,7 @@ fn record(service: &Service, session: &str, number: usize, call: StoryCall) -> R
     let run = NewRun { node: Some(node), note: Some(note), what: RunKind::Captured(ran) };
     let caller =
         Caller { client: Some("tot-demo".to_owned()), session: Some(call.session), ..Caller::default() };
-    let runs = NewRuns { runs: vec![run], attachments: Vec::new() };
+    let runs = NewRuns { runs: vec![run], ..NewRuns::default() };
     service.record(session, runs, &caller).map(drop).map_err(|refusal| unexpected(refusal.line()))
 }
 

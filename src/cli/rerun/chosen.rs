@@ -12,8 +12,8 @@ const SENTENCE_MAX: usize = 300;
 pub(super) enum Wanted<'a> {
     /// All captured runs.
     All,
-    /// The runs of these nodes.
-    Of(&'a [NodeId]),
+    /// The runs of these nodes, and these runs.
+    Of(&'a [NodeId], &'a [RunId]),
     /// The runs that the answers rest on.
     Answers,
 }
@@ -22,7 +22,10 @@ pub(super) enum Wanted<'a> {
 pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>) -> Vec<&'s CapturedRun<'a>> {
     let mut chosen: Vec<&CapturedRun<'a>> = match wanted {
         Wanted::All => assessment.runs().collect(),
-        Wanted::Of(nodes) => nodes.iter().flat_map(|node| assessment.runs_of(node)).collect(),
+        Wanted::Of(nodes, runs) => {
+            let of_nodes = nodes.iter().flat_map(|node| assessment.runs_of(node));
+            of_nodes.chain(runs.iter().filter_map(|id| assessment.run(*id))).collect()
+        }
         Wanted::Answers => assessment.whole_runs().collect(),
     };
     chosen.sort_by_key(|it| it.run.id);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
-use super::{Decision, Rejection, check_texts, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
 use crate::domain::run::RunComparison;
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
@@ -20,6 +20,8 @@ pub struct NewRuns {
     pub runs: Vec<NewRun>,
     /// Files to store with the run's node. Allowed only with a single new run.
     pub attachments: Vec<NewAttachment>,
+    /// The agent that ran the commands.
+    pub agent_id: Option<String>,
 }
 
 /// A run, repetition or judgement to store.
@@ -51,6 +53,8 @@ pub fn record(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let mut diagnostics = CallDiagnostics::default();
+    let author = Commenter { agent_id: trimmed(request.agent_id), ..author.clone() };
+    check_texts(rules, "", author.agent_id.iter().map(|it| ("agentId", it.as_str())), &mut diagnostics);
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
@@ -256,7 +260,7 @@ mod tests {
         let ruleset =
             crate::ruleset::builtin::all().iter().find(|it| it.ruleset.name == "review").expect("built in");
         let rules = EffectiveRules::new(&ruleset.ruleset, investigation.meta());
-        let request = NewRuns { runs: vec![new], attachments: Vec::new() };
+        let request = NewRuns { runs: vec![new], ..NewRuns::default() };
         let id = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         let decision = record(investigation, &rules, request, &Commenter::default(), id, at())
             .map_err(|rejection| rejection.errors.into_iter().map(|error| error.code).collect::<Vec<_>>())?;
@@ -335,5 +339,9 @@ mod tests {
         for named in ["", "057", "9999", "R1.A", "01890a5d"] {
             assert_eq!(captured(&after, named).unwrap_err().code, Code::RunNotFound, "{named}");
         }
+        let start = &first.id.to_string()[..35];
+        assert!(captured(&after, start).is_err());
+        let alone = stored(&started(), new(None, RunKind::Captured(ran("1")))).unwrap().1;
+        assert_eq!(captured(&alone, start).unwrap().id, first.id);
     }
 }

@@ -75,7 +75,7 @@ pub struct Captured {
     pub seconds: Seconds,
     /// The output.
     pub output: Output,
-    /// The result of each expectation.
+    /// The result of each expectation. None is met by a command that did not exit by itself, whatever it printed.
     pub expectations: Vec<Expectation>,
     /// The signal that interrupted the command, if any.
     pub interrupted: Option<i32>,
@@ -136,6 +136,8 @@ pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Optio
     let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
     (captured.output, captured.expectations) =
         std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
+    let has_exited = matches!(captured.ended, Ended::Exit(_));
+    captured.expectations.iter_mut().for_each(|it| it.held &= has_exited);
     captured
 }
 

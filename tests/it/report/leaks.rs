@@ -209,7 +209,7 @@ impl Pair {
                     },
                     None => NewRun { node: Some(id.clone()), note: None, what: RunKind::Captured(ran) },
                 };
-                let runs = NewRuns { runs: vec![new], attachments: Vec::new() };
+                let runs = NewRuns { runs: vec![new], ..NewRuns::default() };
                 service.record(&session, runs, caller).ok().unwrap();
             }
             // A withheld proposal that is gone would not be checked.

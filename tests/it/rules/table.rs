@@ -143,7 +143,7 @@ impl Table {
                     output: {bytes: 0, sha256: ''}, system: {os: linux, architecture: x86_64, cpus: 2}}";
         let what = RunKind::Captured(yaml::from_text(ran).unwrap());
         let run = NewRun { node: node.map(|id| id.parse().unwrap()), note: None, what };
-        let request = NewRuns { runs: vec![run], attachments: Vec::new() };
+        let request = NewRuns { runs: vec![run], ..NewRuns::default() };
         let id = RunId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
         let author = Commenter::default();
         let decision =

@@ -57,7 +57,7 @@ impl Place {
     }
 
     fn record(&self, runs: Vec<NewRun>, attachments: Vec<NewAttachment>) -> Vec<Run> {
-        let request = NewRuns { runs, attachments };
+        let request = NewRuns { runs, attachments, ..NewRuns::default() };
         let written: Written = self.service.record(&self.session, request, &Caller::default()).ok().unwrap();
         let changes = written.decision.event.unwrap().changes();
         let runs = changes.into_iter().filter_map(|change| match change {

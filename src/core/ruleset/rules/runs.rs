@@ -77,7 +77,9 @@ fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics)
 }
 
 fn warning(node: &NodeId, state: &StateName) -> Diagnostic {
+    let how = "If something can be run, capture it in your shell";
     Diagnostic::new(Code::NotRun, format!("{node} is {state}, and its evidence is text only."))
         .about(node)
-        .suggest(format!("If something can be run, capture it in your shell: `tot run {node} -- COMMAND`."))
+        .suggest(format!("{how}: `tot run {node} --agent NAME -- COMMAND`."))
+        .for_people(format!("{how}: `tot run {node} -- COMMAND`."))
 }
