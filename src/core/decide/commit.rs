@@ -66,7 +66,7 @@ pub struct NodeResult {
     /// Commands run.
     #[serde(default)]
     pub commands: Vec<NewCommand>,
-    /// Ids of `tot run` runs for other nodes; its own count anyway.
+    /// `tot run` ids of other nodes.
     #[serde(default)]
     pub runs: Vec<String>,
     /// Sources, as data.
