@@ -29,12 +29,12 @@ use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
-use crate::domain::{Event, Run, RunId, RunKind};
+use crate::domain::{Event, Investigation, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
-    CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state,
-    remove_leftovers, sandbox, try_sandbox,
+    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Workspace, capture, folder_in,
+    project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, visible};
@@ -189,9 +189,9 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let all = chosen::chosen(&assessment, Wanted::All).len();
         tell(&nothing(all, wanted));
     }
-    let again = Again::new(arguments, world)?;
+    let again = Again::new(arguments, loaded.investigation(), world)?;
     if arguments.dry_run {
-        let shown = chosen.iter().map(|it| words::description(it.run, it.ran, &again.place));
+        let shown = chosen.iter().map(|it| words::description(loaded.investigation(), it, &again.place));
         if arguments.common.json {
             let runs: Vec<Value> = chosen.iter().map(|it| entry(it.run, it.ran, None)).collect();
             say_fields(&json!({"sessionId": session, "runs": runs}))?;
@@ -299,6 +299,7 @@ fn print_results(
 /// The settings of a rerun.
 struct Again<'a> {
     arguments: &'a RerunArguments,
+    investigation: &'a Investigation,
     world: World,
     place: Where,
     /// Git and the project around the current folder.
@@ -310,7 +311,11 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
-    fn new(arguments: &'a RerunArguments, world: World) -> CommandResult<Again<'a>> {
+    fn new(
+        arguments: &'a RerunArguments,
+        investigation: &'a Investigation,
+        world: World,
+    ) -> CommandResult<Again<'a>> {
         let project = Project::here();
         let project = project.map(|it| GitProgram::find(is_person()).map(|git| (git, it))).transpose()?;
         let place = match (arguments.at.as_str(), &project) {
@@ -339,7 +344,7 @@ impl<'a> Again<'a> {
             try_sandbox(&here)?;
         }
         let signals = Passed::watch()?;
-        Ok(Again { arguments, world, place, project, state, here, signals })
+        Ok(Again { arguments, investigation, world, place, project, state, here, signals })
     }
 
     /// Reruns the commands one after another. Returns whether the user interrupted them. Finished reruns are added to `repeated`.
@@ -355,7 +360,7 @@ impl<'a> Again<'a> {
         }
         for captured @ CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
             if asks {
-                say(&words::description(run, first, &self.place))?;
+                say(&words::description(self.investigation, captured, &self.place))?;
                 match self.key()? {
                     'r' => {}
                     'a' => asks = false,
@@ -405,18 +410,16 @@ impl<'a> Again<'a> {
         };
         let at = project.as_ref().and_then(|state| state.commit.clone());
         let again = Ran {
-            command: first.command.clone(),
             folder: first.folder.clone(),
             project,
-            started_at,
             seconds: captured.seconds,
             timeout: Some(limit),
             ended: captured.ended,
             expected_exit: first.expected_exit,
             output: captured.output,
             expectations: captured.expectations,
-            attachments: Vec::new(),
             system: system(),
+            ..Ran::new(first.command.clone(), started_at)
         };
         Ok((at, again, captured.interrupted.is_some()))
     }
@@ -473,13 +476,27 @@ impl<'a> Again<'a> {
             return Err(format!("the folder {folder} does not exist"));
         };
         let expected = first.expectations.iter().map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
-        let starter = if self.arguments.sandbox { sandbox(root, &place) } else { Vec::new() };
-        let command = workspace.map(|it| it.command(&first.command)).transpose()?;
+        let files = match first.files.as_slice() {
+            [] => None,
+            files => Some(LaidOut::new(files, |file| self.investigation.content(file))?),
+        };
+        let starter = match self.arguments.sandbox {
+            true => sandbox(root, &place, files.as_ref().map(LaidOut::folder).as_deref()),
+            false => Vec::new(),
+        };
+        let mut command = first.command.clone();
+        if let Some(workspace) = workspace {
+            command = workspace.command(&command)?;
+        }
+        if let Some(files) = &files {
+            command = files.command(&command);
+        }
+        let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
         let request = CaptureRequest {
-            command: command.as_deref().unwrap_or(&first.command),
+            command: &command,
             starter: &starter,
             folder: &place,
-            variables: workspace.map(Workspace::variables).unwrap_or_default(),
+            variables: variables.chain(files.iter().map(LaidOut::variable)).collect(),
             input: CommandInput::Nothing,
             sinks: [None, None],
             expected,
@@ -487,10 +504,11 @@ impl<'a> Again<'a> {
             kills_background: true,
         };
         let mut captured = capture(request, &mut || self.signals.take());
-        if let Some(workspace) = workspace {
-            let Output { text, end, .. } = &mut captured.output;
-            let found = captured.expectations.iter_mut().filter_map(|it| it.found.as_mut());
-            found.chain([text]).chain(end).for_each(|text| *text = workspace.in_project(text));
+        if let (Some(workspace), Some((_, project))) = (workspace, &self.project) {
+            captured.rename(&workspace.root(), &project.root().to_string_lossy());
+        }
+        if let Some(files) = &files {
+            captured.rename(&files.folder(), PLACE);
         }
         Ok(captured)
     }

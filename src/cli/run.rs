@@ -18,16 +18,19 @@ use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused}
 use crate::base::platform::private_folder;
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
-use crate::decide::run::{NewRun, NewRuns};
-use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
+use crate::decide::run::{NewRun, NewRuns, any_run};
+use crate::domain::run::{Ended, Expectation, ProjectState, Ran, RunFile, System};
 use crate::domain::wording::command;
-use crate::domain::{Caller, Code, Event, NodeId, RunKind, Timestamp};
+use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind, Timestamp};
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
-use crate::service::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
+use crate::service::runs::{
+    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, capture, named_outside,
+    project_state, stored_command,
+};
 use crate::service::{Refusal, Service};
-use crate::text::one_line;
+use crate::text::{one_line, shell_line};
 use crate::yaml;
 
 /// The exit status that shells report for a missing command.
@@ -38,6 +41,8 @@ const SIGNALLED: i32 = 128;
 const TIMED_OUT: i32 = 124;
 /// The exit status of timeout(1) and env(1) for their own failure.
 const NOT_STORED: u8 = 125;
+/// The maximum size of a file to store with a run.
+const FILE_MAX: u64 = 256 << 10;
 /// The prefix of the folder for a run that could not be stored.
 const KEPT: &str = "tot-run-";
 
@@ -45,8 +50,8 @@ const KEPT: &str = "tot-run-";
 ///
 /// The command runs as it would without tot run, and its exit status is passed on. A run that could not be stored, as
 /// during a merge, is refused before it starts. If storing fails afterwards, the status is 125, and standard error says
-/// where the run is kept. The status is 127 if the command can't be started, 124 after the time limit, and 128 plus the
-/// number for a signal. A failing command is evidence too. tot run stores the command, the folder, the project's commit
+/// where the run is kept. If the command can't be started, the status is 127, and nothing is stored. It is 124 after the
+/// time limit, and 128 plus the number for a signal. A failing command is evidence too. tot run stores the command, the folder, the project's commit
 /// and uncommitted changes to tracked files, the names of untracked files, the first and last 32 KiB of the output, and
 /// its checksum.
 #[derive(Args)]
@@ -55,7 +60,7 @@ pub(super) struct RunArguments {
     /// Node that the run is evidence for; without a node, it belongs to the whole investigation until a result names it
     node: Option<String>,
     /// Program and its arguments, after --
-    #[arg(value_name = "COMMAND", last = true, required = true)]
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "retract")]
     command: Vec<String>,
     /// Regular expression that a line of the output must match; with 'REGEX in LOW..HIGH', the number that the group in
     /// REGEX captures from the last matching line must be in the range
@@ -71,10 +76,18 @@ pub(super) struct RunArguments {
     /// only the names are stored
     #[arg(long, value_name = "FILE")]
     include: Vec<String>,
+    /// File from outside the project, such as a script, to store with the run. It is laid out for the run and each rerun in
+    /// the folder $TOT_FILES; an argument that names it becomes its path there
+    #[arg(long = "with", value_name = "FILE")]
+    files: Vec<String>,
     /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE", requires = "node")]
     attach: Vec<String>,
-    /// Note on the run
+    /// Run or rerun to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
+    /// a reason (-m), unless it is your own
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "attach"])]
+    retract: Option<String>,
+    /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
     message: Option<String>,
     /// Store nothing if the output looks like it contains a credential, even if the ruleset only warns
@@ -93,29 +106,79 @@ Examples:
   tot run R2.A1 --expect 'p99 ([0-9.]+) ms in 0..50' -- ./bench
   tot run R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run R2.A1 --include data.csv -- python3 plot.py data.csv
-  tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
+  tot run R2.A1 --with /tmp/load.py -- python3 /tmp/load.py
+  tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'
+  tot run --retract 4c7d8f -m 'It measured the wrong branch.'";
 
 pub(super) fn run(arguments: &RunArguments) -> ExitResult {
+    if let Some(named) = &arguments.retract {
+        return retract(arguments, named);
+    }
     let (prepared, expected) = prepare(arguments)?;
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
+    let files = match prepared.files.as_slice() {
+        [] => None,
+        files => Some(LaidOut::new(files, RunFile::content)?),
+    };
+    let command = files.as_ref().map(|it| it.command(&prepared.command));
     let request = CaptureRequest {
-        command: &prepared.command,
+        command: command.as_ref().unwrap_or(&prepared.command),
         starter: &[],
         folder: &prepared.folder,
-        variables: Vec::new(),
+        variables: files.iter().map(LaidOut::variable).collect(),
         input: CommandInput::Own,
         sinks,
         expected,
         timeout: arguments.timeout.map(Duration::from_secs),
         kills_background: false,
     };
-    let captured = capture(request, &mut || prepared.signals.take());
+    let mut captured = capture(request, &mut || prepared.signals.take());
+    if let Some(files) = &files {
+        captured.rename(&files.folder(), PLACE);
+    }
     let status = status(&captured.ended);
     // git needs a current folder, but the command may have removed this one.
     if std::env::current_dir().is_err() {
         let _ = std::env::set_current_dir(&prepared.root);
     }
+    if let Ended::NotRun(reason) = &captured.ended {
+        tell(&format!("tot run: {reason}, so nothing is stored{}", form(&arguments.command)));
+        return Ok(status);
+    }
     Ok(if prepared.store(arguments, captured) { status } else { ExitCode::from(NOT_STORED) })
+}
+
+/// Returns how to write a command that was given in the syntax of a shell. Pure.
+fn form(command: &[String]) -> String {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let form = match command {
+        [line] if line.contains(|c: char| c.is_whitespace() || "|&;<>()$`*?=".contains(c)) => {
+            ["sh", "-c", line].map(str::to_owned).to_vec()
+        }
+        [first, ..] if first.split_once('=').is_some_and(|(name, _)| is_name(name)) => {
+            [&["env".to_owned()], command].concat()
+        }
+        _ => return String::new(),
+    };
+    format!("; in the syntax of a shell: tot run … -- {}", shell_line(&form))
+}
+
+/// Takes back a run or a rerun.
+fn retract(arguments: &RunArguments, named: &str) -> ExitResult {
+    let place = arguments.place.place()?;
+    let path = place.folder()?;
+    let session = place.store.id(&path)?.to_string();
+    let service = Service::new(place.store.root().to_owned(), World::here(), None);
+    let of = any_run(service.read(&session)?.investigation(), named).map_err(Refusal::from)?.id;
+    let what = RunKind::Retracted { of };
+    let run = NewRun { node: None, note: arguments.message.clone(), what };
+    let agent_id = arguments.agent.clone();
+    let caller = caller_as(agent_id.as_deref(), &place.store, &path)?;
+    let written =
+        service.record(&session, NewRuns { runs: vec![run], attachments: Vec::new(), agent_id }, &caller)?;
+    warn("tot run", &written);
+    tell(&format!("tot run: took back {of}, commit {}", &written.loaded.snapshot.head.to_string()[..10]));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the exit status that a shell would report.
@@ -135,8 +198,9 @@ struct Prepared {
     session: String,
     caller: Caller,
     service: Service,
-    /// The command. A program in the project is named by its path from the folder.
+    /// The command to store. A program in the project is named by its path from the folder.
     command: Vec<String>,
+    files: Vec<RunFile>,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
@@ -170,6 +234,21 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     if let (Some(project), Some(program)) = (&project, command.first_mut()) {
         *program = project.relative_program(program).unwrap_or_else(|| program.clone());
     }
+    let around = project.as_ref().map_or(std::env::current_dir()?, |project| project.root().to_owned());
+    let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
+    command = stored_command(&command, &files);
+    let files: Vec<RunFile> = files.into_iter().map(|(_, file)| file).collect();
+    for (number, RunFile { name, .. }) in files.iter().enumerate() {
+        if files[..number].iter().any(|it| it.name.without_case() == name.without_case()) {
+            return Err(misused(format!("--with: two files are named {name}: rename one")));
+        }
+    }
+    for outside in named_outside(&command, &around) {
+        tell(&format!(
+            "tot run: {} is not in the project, and missing in a rerun elsewhere: store it with --with {0}",
+            one_line(&outside)
+        ));
+    }
     let named = arguments.include.iter().map(|file| {
         let path = project.as_ref().and_then(|project| project.path_of(file));
         path.ok_or_else(|| misused(format!("--include: {} is not a file of the project", one_line(file))))
@@ -185,8 +264,19 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let caller = caller_as(arguments.agent.as_deref(), &place.store, &path)?;
     let folder = std::env::current_dir()?;
     let signals = Passed::watch()?;
-    let prepared =
-        Prepared { session, caller, service, command, root, node, folder, project, started_at, signals };
+    let prepared = Prepared {
+        session,
+        caller,
+        service,
+        command,
+        files,
+        root,
+        node,
+        folder,
+        project,
+        started_at,
+        signals,
+    };
     // The command may take hours, and its run must then be stored.
     let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
     let rehearsed =
@@ -195,6 +285,17 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         tell("tot run: the command did not start, because the run could not be stored");
     })?;
     Ok((prepared, expected))
+}
+
+/// Reads a file to store with the run. Returns it with its path.
+fn with(file: &str) -> CommandResult<(PathBuf, RunFile)> {
+    if fs::metadata(file).is_ok_and(|about| about.len() > FILE_MAX) {
+        let most = FILE_MAX >> 10;
+        return Err(misused(format!("--with: {} has more than {most} KiB: commit it", one_line(file))));
+    }
+    let NewAttachment { name, content } = attach::read(file, None, FILE_MAX)?;
+    let name = name.parse::<AttachmentName>().map_err(|error| misused(format!("--with: {error}")))?;
+    Ok((PathBuf::from(file), RunFile::new(name, content)))
 }
 
 fn state(project: &Project, named: &[String]) -> CommandResult<ProjectState> {
@@ -214,9 +315,6 @@ impl Prepared {
     /// Stores the run, and tells the result. Returns false if it should have been stored and could not be.
     fn store(&self, arguments: &RunArguments, captured: Captured) -> bool {
         for reason in unmet(&captured, arguments.exit) {
-            tell(&format!("tot run: {reason}"));
-        }
-        if let Ended::NotRun(reason) = &captured.ended {
             tell(&format!("tot run: {reason}"));
         }
         let without = |error: CommandError| {
@@ -252,18 +350,17 @@ impl Prepared {
     fn ran(&self, arguments: &RunArguments, captured: Captured) -> Ran {
         let (project, folder) = self.project.clone().unzip();
         Ran {
-            command: self.command.clone(),
             folder: folder.flatten(),
             project,
-            started_at: self.started_at,
             seconds: captured.seconds,
             timeout: arguments.timeout,
             ended: captured.ended,
             expected_exit: arguments.exit,
             output: captured.output,
             expectations: captured.expectations,
-            attachments: Vec::new(),
+            files: self.files.clone(),
             system: system(),
+            ..Ran::new(self.command.clone(), self.started_at)
         }
     }
 

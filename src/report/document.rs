@@ -305,6 +305,7 @@ fn ran(run: &RunEntry) -> String {
         ended,
         captured_by,
         note,
+        files,
         not_stored,
         output,
         expectations,
@@ -314,9 +315,16 @@ fn ran(run: &RunEntry) -> String {
     let expected = expectations.iter().map(|it| format!("expected {it}"));
     let printed = Some(one_line(output)).filter(|output| !output.is_empty());
     let printed = printed.map(|output| format!("it printed: {output}"));
+    let with = (!files.is_empty()).then(|| format!("stored with it: {}", files.join(", ")));
     let lacks = not_stored.iter().map(|files| format!("not stored, and missing in a rerun: {files}"));
-    let more =
-        note.iter().cloned().chain(lacks).chain(expected).chain(repetitions.iter().cloned()).chain(printed);
+    let more = note
+        .iter()
+        .cloned()
+        .chain(with)
+        .chain(lacks)
+        .chain(expected)
+        .chain(repetitions.iter().cloned())
+        .chain(printed);
     let more: String = more.map(|it| format!("; {it}")).collect();
     let about = literal(&format!("({ended}): {standing}; captured by {captured_by} as {run_id}{more}"));
     format!("{} {about}", code_span(command))

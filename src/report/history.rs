@@ -268,6 +268,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
             RunKind::Captured(_) => ("Ran a command", "ran"),
             RunKind::Repeated { .. } => ("Reran a command", "ran"),
             RunKind::Judged { .. } => ("Judged a difference", "ran"),
+            RunKind::Retracted { .. } => ("Took back a run", "ran"),
         },
         Happening::RunEdited(_) => ("Run edited by hand", "edited"),
         Happening::RunRemoved(_) => ("Run removed by hand", "removed"),

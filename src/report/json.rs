@@ -106,7 +106,7 @@ struct InvestigationJson<'a> {
     nodes: Vec<NodeJson<'a>>,
     /// The comments, oldest first.
     comments: Vec<CommentJson>,
-    /// The runs, their reruns and the judgements on them, oldest first.
+    /// The runs that count, their reruns and the judgements on them, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<RunJson<'a>>,
     attachments: Vec<AttachmentJson<'a>>,
@@ -223,7 +223,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         quality: rules.map(|rules| quality(investigation, &rules)),
         nodes: nodes.collect(),
         comments: investigation.comments().map(|comment| CommentJson::new(comment)).collect(),
-        runs: investigation.runs().map(|run| RunJson::new(&assessment, run)).collect(),
+        runs: investigation.counted_runs().map(|run| RunJson::new(&assessment, run)).collect(),
         attachments: input.attachments.iter().map(AttachmentJson::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: ObjectionJson::all(&assessment),

@@ -119,12 +119,14 @@ pub fn review(
                 again.is_some_and(Repetition::is_contesting)
             }
             RunKind::Judged { holds, .. } => !holds,
+            RunKind::Retracted { .. } => true,
         };
         let risk = if is_turn { Risk::Turned } else { Risk::Other };
         let verb = match run.what {
             RunKind::Captured(_) => "ran",
             RunKind::Repeated { .. } => "reran",
             RunKind::Judged { .. } => "judged a difference:",
+            RunKind::Retracted { .. } => "about a run:",
         };
         notes.add(run.node.as_ref(), risk, format!("{} {verb} {}", run.author.label(), run.summary()));
     }

@@ -24,7 +24,9 @@ use std::sync::Arc;
 use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
-use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, RunComparison, Seconds, System};
+use crate::domain::run::{
+    Ended, Expectation, Output, ProjectState, Ran, RunComparison, RunFile, Seconds, System,
+};
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
     Classification, Code, Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening,
@@ -638,6 +640,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             held: true,
         }],
         attachments: Vec::new(),
+        files: vec![RunFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };
     Arc::new(Run {

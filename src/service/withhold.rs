@@ -388,7 +388,7 @@ fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
     texts.texts(&mut note);
     match &mut what {
         RunKind::Captured(ran) | RunKind::Repeated { of: _, at: _, verdict: _, ran } => texts.ran(ran),
-        RunKind::Judged { of: _, holds: _ } => {}
+        RunKind::Judged { of: _, holds: _ } | RunKind::Retracted { of: _ } => {}
     }
     Arc::new(Run { id, node, author, at, note, what })
 }
@@ -543,6 +543,7 @@ impl TextWithholder<'_> {
             output,
             expectations,
             attachments,
+            files,
             expected_exit: _,
             system: _,
         } = it;
@@ -561,7 +562,8 @@ impl TextWithholder<'_> {
             self.text(pattern);
             self.forget(range.take().into_iter().chain(found.take()));
         }
-        self.forget(attachments.drain(..).map(|name| name.to_string()));
+        let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]);
+        self.forget(texts.flatten().chain(attachments.drain(..).map(|name| name.to_string())));
     }
 
     fn citations(&mut self, citations: &mut Vec<Citation>) {

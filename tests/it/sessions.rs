@@ -297,6 +297,7 @@ sessions! {
     #[cfg(target_os = "linux")]
     review__what_is_new
     #[cfg(target_os = "linux")]
+    run__scripts_beside_the_project
     run__what_is_captured
     #[cfg(target_os = "linux")]
     setup__after_an_upgrade

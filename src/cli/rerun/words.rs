@@ -1,9 +1,10 @@
 //! Formats what `tot rerun` prints about a run. Pure. Hidden characters are made visible.
 
 use super::{RerunResult, Where};
+use crate::assess::CapturedRun;
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
-use crate::domain::Run;
+use crate::domain::Investigation;
 use crate::domain::run::{Output, Ran, RunComparison};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
@@ -15,13 +16,25 @@ const LINE_MAX: usize = 200;
 /// The maximum number of characters shown for a command after it ran.
 const COMMAND_MAX: usize = 72;
 
-/// Describes a command before it runs: the full command, who captured it and when, and where it will run.
-pub(super) fn description(run: &Run, ran: &Ran, place: &Where) -> String {
+/// Describes a command before it runs: the full command, the files stored with it, who captured it and when, and where it
+/// will run.
+pub(super) fn description(
+    investigation: &Investigation,
+    captured: &CapturedRun<'_>,
+    place: &Where,
+) -> String {
+    let CapturedRun { run, ran, .. } = captured;
     let node = run.node.as_ref().map_or("the investigation", |node| node.as_str());
     let who = one_line(&run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
     // A carriage return would otherwise look like a space.
     let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
+    let files = ran.files.iter().map(|file| {
+        let content = investigation.content(file);
+        let text = content.as_deref().map_or("(not stored)".into(), String::from_utf8_lossy);
+        format!("  $TOT_FILES/{}:\n{}", file.name, plain_lines(&made_visible(&text), 4))
+    });
+    let command = command + &files.collect::<String>();
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
     format!(

@@ -30,7 +30,8 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> No
     let investigation = assessment.investigation;
     let captured: HashSet<RunId> = assessment.runs_of(&node.id).map(|run| run.run.id).collect();
     let repeated = |of: RunId| investigation.run(of).and_then(|run| run.of()).unwrap_or(of);
-    let runs = investigation.runs().filter(|run| captured.contains(&run.of().map_or(run.id, repeated)));
+    let runs =
+        investigation.counted_runs().filter(|run| captured.contains(&run.of().map_or(run.id, repeated)));
     NodeDocument {
         session_id: investigation.meta().id,
         node: NodeJson::new(assessment, node),
@@ -123,6 +124,7 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
         ended,
         captured_by,
         note,
+        files,
         not_stored,
         expectations,
         standing,
@@ -133,8 +135,9 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {command}"), 2)));
     let facts = [format!("{ended}; captured by {captured_by}"), standing];
     let expected = expectations.into_iter().map(|it| format!("expected {it}"));
+    let with = (!files.is_empty()).then(|| format!("stored with it: {}", files.join(", ")));
     let lacks = not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
-    for line in facts.into_iter().chain(note).chain(lacks).chain(expected).chain(repetitions) {
+    for line in facts.into_iter().chain(note).chain(with).chain(lacks).chain(expected).chain(repetitions) {
         text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
     }
     let (shown, output) = (run.entry(OUTPUT_CHARACTERS, 0).output, &run.ran.output);

@@ -121,6 +121,9 @@ pub struct RunEntry {
     /// The beginning of the output or, if the output was not stored in full, its end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// The files from outside the project that are stored with the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// The project's files whose content is not stored, so that a rerun lacks it.
     pub not_stored: Option<String>,
     /// The expected output patterns, each with the value found.
@@ -263,6 +266,7 @@ impl CapturedRun<'_> {
             captured_by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
             note: self.run.note.as_deref().map(cut),
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
+            files: self.ran.files.iter().map(|file| file.name.to_string()).collect(),
             not_stored: self.ran.not_stored().as_deref().map(cut),
             expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
             standing: self.words(),
@@ -297,7 +301,7 @@ pub(super) struct EvidenceRuns<'a> {
 impl<'a> EvidenceRuns<'a> {
     pub(super) fn of(investigation: &'a Investigation) -> Self {
         let mut runs = EvidenceRuns::default();
-        for run in investigation.runs() {
+        for run in investigation.counted_runs() {
             if let RunKind::Captured(ran) = &run.what {
                 runs.captured.insert(run.id, CapturedRun { run, ran, repetitions: Vec::new() });
                 if let Some(node) = &run.node {
@@ -309,12 +313,12 @@ impl<'a> EvidenceRuns<'a> {
             return runs;
         }
         let mut judgements: HashMap<RunId, Vec<&'a Arc<Run>>> = HashMap::new();
-        for run in investigation.runs() {
+        for run in investigation.counted_runs() {
             if let RunKind::Judged { of, .. } = run.what {
                 judgements.entry(of).or_default().push(run);
             }
         }
-        for run in investigation.runs() {
+        for run in investigation.counted_runs() {
             let RunKind::Repeated { of, at, verdict, ran } = &run.what else { continue };
             let Some(first) = runs.captured.get_mut(of) else { continue };
             first.repetitions.push(Repetition {
@@ -499,7 +503,7 @@ fn is_pinned(result: &Classification) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::run::{Ended, Output};
+    use crate::domain::run::Output;
     use crate::domain::{Caller, Meta, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
@@ -512,20 +516,8 @@ mod tests {
     }
 
     fn ran(command: &str) -> Ran {
-        Ran {
-            command: vec![command.to_owned()],
-            folder: None,
-            project: None,
-            started_at: at(0),
-            seconds: Default::default(),
-            timeout: None,
-            ended: Ended::Exit(0),
-            expected_exit: None,
-            output: Output { text: "41".into(), bytes: 2, ..Output::default() },
-            expectations: Vec::new(),
-            attachments: Vec::new(),
-            system: Default::default(),
-        }
+        let output = Output { text: "41".into(), bytes: 2, ..Output::default() };
+        Ran { output, ..Ran::new(vec![command.to_owned()], at(0)) }
     }
 
     fn run(number: u8, node: Option<&str>, by: &str, what: RunKind) -> Arc<Run> {

@@ -362,7 +362,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::run::{Ended, Output, Ran, RunComparison};
+    use crate::domain::run::{Ran, RunComparison};
     use crate::domain::{
         BoundAnswer, BoundAs, Caller, Citation, Classification, Comment, CommentKind, Commenter, Conclusion,
         Investigation, Link, LinkKind, Meta, Run, RunId, RunKind, Timestamp, Withdrawal,
@@ -419,20 +419,8 @@ mod tests {
         }
 
         fn run(&mut self, node: Option<&str>, session: &str, of: Option<(u8, RunComparison)>) {
-            let ran = Ran {
-                command: vec!["./measure".into()],
-                folder: None,
-                project: None,
-                started_at: at(61),
-                seconds: Seconds { milliseconds: 1_500 },
-                timeout: None,
-                ended: Ended::Exit(0),
-                expected_exit: None,
-                output: Output::default(),
-                expectations: Vec::new(),
-                attachments: Vec::new(),
-                system: Default::default(),
-            };
+            let seconds = Seconds { milliseconds: 1_500 };
+            let ran = Ran { seconds, ..Ran::new(vec!["./measure".into()], at(61)) };
             let id = |number: u8| RunId::new(1_795_000_000_000 + u64::from(number), [number; 10]);
             let what = match of {
                 Some((of, verdict)) => RunKind::Repeated { of: id(of), at: None, verdict, ran },

@@ -334,7 +334,7 @@ impl<'a> Assessment<'a> {
         let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
         let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();
         let said = self.investigation.comments().map(|comment| &comment.author.caller);
-        let ran = self.investigation.runs().map(|run| &run.author.caller);
+        let ran = self.investigation.counted_runs().map(|run| &run.author.caller);
         let callers = said.chain(ran).chain(self.end().map(|end| &end.caller));
         let people =
             results().flat_map(Classification::people).chain(callers.filter_map(|it| it.person.as_ref()));

@@ -12,11 +12,12 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
+use crate::ruleset::rules::verification::ClaimedAuthor;
 
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRuns {
-    /// Runs, repetitions and judgements.
+    /// Runs, repetitions, judgements and retractions.
     pub runs: Vec<NewRun>,
     /// Files to store with the run's node. Allowed only with a single new run.
     pub attachments: Vec<NewAttachment>,
@@ -24,12 +25,12 @@ pub struct NewRuns {
     pub agent_id: Option<String>,
 }
 
-/// A run, repetition or judgement to store.
+/// A run, repetition, judgement or retraction to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit their run's node.
+    /// The node, or `None` for the whole investigation. Other records than captured runs inherit their run's node.
     pub node: Option<NodeId>,
-    /// The author's note, or the reason for a judgement.
+    /// The author's note, or the reason for a judgement or a retraction.
     pub note: Option<String>,
     /// The kind of record. The verdict of a repetition is always recomputed.
     pub what: RunKind,
@@ -69,6 +70,17 @@ pub fn record(
             let how = "Say why the evidence holds or fails despite the difference.";
             diagnostics.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
         }
+        if let RunKind::Retracted { of } = what {
+            check_retraction(investigation, of, &author, note.as_deref(), &mut diagnostics);
+        }
+        let mut what = what;
+        if let RunKind::Captured(ran) = &mut what {
+            for file in &mut ran.files {
+                if investigation.content(file).is_some() {
+                    (file.text, file.base64) = (None, None);
+                }
+            }
+        }
         while investigation.run(id).is_some() {
             id = id.next();
         }
@@ -107,7 +119,7 @@ fn placed(
     node: Option<NodeId>,
     what: RunKind,
 ) -> Result<(Option<NodeId>, RunKind), Diagnostic> {
-    let first = |of: &RunId| investigation.run(*of).map(AsRef::as_ref);
+    let first = |of: &RunId| investigation.counted_runs().find(|run| run.id == *of).map(AsRef::as_ref);
     match what {
         RunKind::Captured(ran) => match node.as_ref().map(|id| (id, investigation.find(id.as_str()))) {
             None => Ok((None, RunKind::Captured(ran))),
@@ -129,9 +141,44 @@ fn placed(
             Some(run) => Ok((run.node.clone(), what)),
             None => Err(no_such(DIFFERING, of)),
         },
+        RunKind::Retracted { of } => match first(&of).filter(|run| run.ran().is_some()) {
+            Some(run) => Ok((run.node.clone(), what)),
+            None => Err(no_such(RUN, of)),
+        },
     }
 }
 
+/// Adds an error if this author can't take back this run: without a reason, only its own author can. Whoever captured a
+/// command can't take back the rerun of somebody else that differs.
+fn check_retraction(
+    investigation: &Investigation,
+    of: RunId,
+    author: &Commenter,
+    reason: Option<&str>,
+    diagnostics: &mut CallDiagnostics,
+) {
+    let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
+    let is_own =
+        |run: &Run| ClaimedAuthor::of(run.author.agent_id.as_deref(), &run.author.caller).is_same_as(&by);
+    let Some(run) = investigation.run(of) else { return };
+    let first = run.of().and_then(|first| investigation.run(first)).unwrap_or(run);
+    if reason.is_none() && !is_own(run) {
+        let how = "Say why it counts for nothing.";
+        diagnostics.refuse(
+            Code::MissingReason,
+            "",
+            "You take back somebody else's run without a reason.",
+            how,
+        );
+    }
+    if differs(run) && is_own(first) && !is_own(run) {
+        let message = "You captured the command, and this rerun of it differs.";
+        let how = "Let somebody else judge the difference, or take it back.";
+        diagnostics.refuse(Code::InvalidArgument, "", message, how);
+    }
+}
+
+const RUN: &str = "run";
 const CAPTURED: &str = "captured run";
 const DIFFERING: &str = "differing repetition";
 
@@ -154,6 +201,15 @@ pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a
     one(investigation, |run| matches!(run.what, RunKind::Captured(_)), named, CAPTURED)
 }
 
+/// Returns the captured run or the repetition with this id, or the only one whose id begins or ends with this.
+///
+/// # Errors
+///
+/// Returns `RUN_NOT_FOUND` if no run matches, or if several do.
+pub fn any_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
+    one(investigation, |run| run.ran().is_some(), named, RUN)
+}
+
 /// Returns the differing repetition with this id, or with this unambiguous beginning or end of its id.
 ///
 /// # Errors
@@ -169,7 +225,7 @@ const PART_MIN: usize = 4;
 /// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
 pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {
     let part = named.trim().to_ascii_lowercase();
-    let runs = investigation.runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
+    let runs = investigation.counted_runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
     runs.map(AsRef::as_ref)
 }
 
@@ -208,7 +264,9 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
                 .map(|text| ("expectations", text.as_str()))
         });
         let command = ran.command.iter().map(|word| ("command", word.as_str()));
-        command.chain(folder).chain(output).chain(end).chain(project).chain(expected)
+        let files = ran.files.iter().flat_map(|file| file.text.iter().chain(&file.base64));
+        let files = files.map(|text| ("files", text.as_str()));
+        command.chain(files).chain(folder).chain(output).chain(end).chain(project).chain(expected)
     }))
 }
 
@@ -223,20 +281,8 @@ mod tests {
     }
 
     fn ran(output: &str) -> Ran {
-        Ran {
-            command: vec!["true".into()],
-            folder: None,
-            project: None,
-            started_at: at(),
-            seconds: Default::default(),
-            timeout: None,
-            ended: Ended::Exit(0),
-            expected_exit: None,
-            output: Output { text: output.into(), sha256: output.into(), ..Output::default() },
-            expectations: Vec::new(),
-            attachments: Vec::new(),
-            system: Default::default(),
-        }
+        let output = Output { text: output.into(), sha256: output.into(), ..Output::default() };
+        Ran { output, ..Ran::new(vec!["true".into()], at()) }
     }
 
     fn started() -> Investigation {

@@ -1,14 +1,15 @@
 //! The tree of nodes, with the queries that rules need.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::run::RunFile;
 use super::{
     Attachments, Caller, Change, Classification, Code, Comment, CommentId, Conclusion, Diagnostic, Node,
-    NodeId, Pin, Run, RunId, SessionId, ShortId, StateName, Timestamp,
+    NodeId, Pin, Run, RunId, RunKind, SessionId, ShortId, StateName, Timestamp,
 };
 use crate::text::{one_line, shorten};
 
@@ -203,7 +204,28 @@ impl Investigation {
         self.comments.get(&id)
     }
 
-    /// Returns all runs, repetitions and judgements, oldest first.
+    /// Returns the runs, repetitions and judgements that count, oldest first: neither those that were taken back, nor what
+    /// belongs to one that was.
+    pub fn counted_runs(&self) -> impl DoubleEndedIterator<Item = &Arc<Run>> {
+        let retracted =
+            |run: &Arc<Run>| matches!(run.what, RunKind::Retracted { .. }).then(|| run.of()).flatten();
+        let gone: HashSet<RunId> = self.runs().filter_map(retracted).collect();
+        let counts = move |run: &Run| {
+            let of = run.of();
+            let first = of.and_then(|of| self.run(of)?.of());
+            !matches!(run.what, RunKind::Retracted { .. })
+                && ![Some(run.id), of, first].into_iter().flatten().any(|id| gone.contains(&id))
+        };
+        self.runs().filter(move |run| counts(run))
+    }
+
+    /// Returns the content of a file that a run needs, from whichever run stores it.
+    pub fn content(&self, file: &RunFile) -> Option<Vec<u8>> {
+        let files = self.runs().filter_map(|run| run.ran()).flat_map(|ran| &ran.files);
+        files.filter(|it| it.sha256 == file.sha256).find_map(RunFile::content)
+    }
+
+    /// Returns all records of runs, oldest first.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Arc<Run>> {
         self.runs.values()
     }

@@ -5,10 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
-use crate::text::{counted, one_line, shell_line, shorten, without_escapes};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 
-/// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
+use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
+use crate::text::{counted, made_visible, one_line, shell_line, shorten, without_escapes};
+
+/// A record in `runs/`: a command run, a judgement on a difference, or a retraction. Each record is written once to its own file and
 /// never changed, so records cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -17,11 +21,11 @@ pub struct Run {
     /// The node that the run supports. Absent if no node was named when the run was recorded; results can still cite
     /// the run.
     pub node: Option<NodeId>,
-    /// The author of the run or judgement.
+    /// The author of the record.
     pub author: Commenter,
     /// The time at which the record was stored.
     pub at: Timestamp,
-    /// The author's note. For a judgement, this is the reason.
+    /// The author's note. For a judgement or a retraction, this is the reason.
     pub note: Option<String>,
     /// The kind of record, with its data.
     pub what: RunKind,
@@ -49,6 +53,11 @@ pub enum RunKind {
         of: RunId,
         /// True if the evidence holds despite the difference.
         holds: bool,
+    },
+    /// A retraction. What was taken back counts for nothing; see [`Investigation::counted_runs`](super::Investigation::counted_runs).
+    Retracted {
+        /// The captured run or the repetition.
+        of: RunId,
     },
 }
 
@@ -81,8 +90,25 @@ pub struct Ran {
     /// Output files, stored as attachments of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentName>,
+    /// The files from outside the project that the command needs, such as a script. Only a captured run has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RunFile>,
     /// The machine on which the command ran.
     pub system: System,
+}
+
+/// A file from outside the project that a command needs. In the command, its path is `$TOT_FILES/<name>`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunFile {
+    /// The file name.
+    pub name: AttachmentName,
+    /// The SHA-256 hash of the content, in hexadecimal.
+    pub sha256: String,
+    /// The content, if it is plain text. Absent if an earlier run has the same content.
+    pub text: Option<String>,
+    /// Other content, in base64.
+    pub base64: Option<String>,
 }
 
 /// The state of the project when a command ran in it.
@@ -181,22 +207,22 @@ pub struct Seconds {
 }
 
 impl Run {
-    /// Returns the command and its outcome; `None` for a judgement.
+    /// Returns the command and its outcome; `None` for a judgement or a retraction.
     pub fn ran(&self) -> Option<&Ran> {
         match &self.what {
             RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => Some(ran),
-            RunKind::Judged { .. } => None,
+            RunKind::Judged { .. } | RunKind::Retracted { .. } => None,
         }
     }
 
-    /// Summarizes the record on one line: `python3 load.py (exit 0, 55 s)`, `python3 load.py (differs)`, or the text of
-    /// a judgement.
+    /// Summarizes the record on one line: `python3 load.py (exit 0, 55 s)`, `python3 load.py (differs)`, or the reason for
+    /// a judgement or a retraction.
     pub fn summary(&self) -> String {
         match &self.what {
             RunKind::Captured(ran) => format!("{} ({}, {})", ran.line(), ran.ended, ran.seconds),
             RunKind::Repeated { ran, .. } => format!("{} ({})", ran.line(), self.outcome()),
-            RunKind::Judged { .. } => {
-                format!("{}: {}", self.outcome(), self.note.as_deref().unwrap_or_default())
+            RunKind::Judged { .. } | RunKind::Retracted { .. } => {
+                format!("{}: {}", self.outcome(), self.note.as_deref().unwrap_or("no reason given"))
             }
         }
     }
@@ -213,14 +239,17 @@ impl Run {
                     "fails"
                 }
             }
+            RunKind::Retracted { .. } => "taken back",
         }
     }
 
-    /// Returns the record that this one repeats or judges, if any.
+    /// Returns the record that this one repeats, judges or takes back, if any.
     pub fn of(&self) -> Option<RunId> {
         match &self.what {
             RunKind::Captured(_) => None,
-            RunKind::Repeated { of, .. } | RunKind::Judged { of, .. } => Some(*of),
+            RunKind::Repeated { of, .. } | RunKind::Judged { of, .. } | RunKind::Retracted { of } => {
+                Some(*of)
+            }
         }
     }
 }
@@ -252,10 +281,55 @@ fn named(kind: &str, files: &[String]) -> Option<String> {
     (!files.is_empty()).then(|| format!("{} ({}{more})", counted(files.len(), kind), names.join(", ")))
 }
 
+impl RunFile {
+    /// Creates a file with its content.
+    pub fn new(name: AttachmentName, content: Vec<u8>) -> RunFile {
+        let sha256 = sha256(&content);
+        let (text, base64) = match String::from_utf8(content) {
+            Ok(text) if made_visible(&text) == text => (Some(text), None),
+            Ok(text) => (None, Some(STANDARD.encode(text))),
+            Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
+        };
+        RunFile { name, sha256, text, base64 }
+    }
+
+    /// Returns the content, if it is stored here and has the recorded hash.
+    pub fn content(&self) -> Option<Vec<u8>> {
+        let content = match (&self.text, &self.base64) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, digits) => STANDARD.decode(digits.as_ref()?).ok()?,
+        };
+        (sha256(&content) == self.sha256).then_some(content)
+    }
+}
+
+fn sha256(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Ran {
     /// Names the files whose content a rerun lacks. See [`ProjectState::not_stored`].
     pub fn not_stored(&self) -> Option<String> {
         self.project.as_ref().and_then(ProjectState::not_stored)
+    }
+
+    /// Creates the record of a command that printed nothing and exited with 0.
+    pub fn new(command: Vec<String>, started_at: Timestamp) -> Ran {
+        Ran {
+            command,
+            folder: None,
+            project: None,
+            started_at,
+            seconds: Seconds::default(),
+            timeout: None,
+            ended: Ended::Exit(0),
+            expected_exit: None,
+            output: Output::default(),
+            expectations: Vec::new(),
+            attachments: Vec::new(),
+            files: Vec::new(),
+            system: System::default(),
+        }
     }
 
     /// Returns the command on one line, quoted for a shell.

@@ -12,7 +12,7 @@ use crate::yaml::YamlError;
 struct RunFile {
     id: RunId,
     node: Option<NodeId>,
-    /// The run that this record repeats or judges.
+    /// The run that this record repeats, judges or takes back.
     of: Option<RunId>,
     /// The project's commit at the time of the repetition.
     at: Option<String>,
@@ -21,11 +21,11 @@ struct RunFile {
     by: ByEntry,
     stored_at: Timestamp,
     note: Option<String>,
-    /// Absent in a judgement.
+    /// Absent in a judgement or a retraction.
     ran: Option<Ran>,
 }
 
-/// The verdict in a repetition or a judgement.
+/// The verdict in a repetition, a judgement or a retraction.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum WrittenResult {
@@ -34,6 +34,7 @@ enum WrittenResult {
     CouldNotRun,
     Holds,
     Fails,
+    Retracted,
 }
 
 /// Serializes the file.
@@ -83,6 +84,7 @@ fn entry(run: Run) -> RunFile {
         RunKind::Judged { of, holds } => {
             (Some(of), None, Some(if holds { WrittenResult::Holds } else { WrittenResult::Fails }), None)
         }
+        RunKind::Retracted { of } => (Some(of), None, Some(WrittenResult::Retracted), None),
     };
     RunFile { id, node, of, at, verdict, author, by, stored_at, note, ran }
 }
@@ -95,14 +97,15 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
                 WrittenResult::Same => Ok(RunComparison::Same),
                 WrittenResult::Differs => Ok(RunComparison::Differs),
                 WrittenResult::CouldNotRun => Ok(RunComparison::CouldNotRun),
-                WrittenResult::Holds => Err(true),
-                WrittenResult::Fails => Err(false),
+                WrittenResult::Holds => Err(RunKind::Judged { of, holds: true }),
+                WrittenResult::Fails => Err(RunKind::Judged { of, holds: false }),
+                WrittenResult::Retracted => Err(RunKind::Retracted { of }),
             };
             match (verdict, ran) {
                 (Ok(verdict), Some(ran)) => RunKind::Repeated { of, at: file.at, verdict, ran },
-                (Err(holds), None) if file.at.is_none() => RunKind::Judged { of, holds },
+                (Err(what), None) if file.at.is_none() => what,
                 (Ok(_), None) => return Err("this `verdict` requires `ran`"),
-                (Err(_), _) => return Err("a judgement can't have `ran` or `at`"),
+                (Err(_), _) => return Err("a judgement or a retraction can't have `ran` or `at`"),
             }
         }
         (None, None, None) => return Err("missing field `ran`"),
@@ -115,7 +118,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::run::{Ended, Expectation, Output, ProjectState, Seconds, System};
+    use crate::domain::run::{Ended, Expectation, Output, ProjectState, RunFile, Seconds, System};
     use crate::domain::{Commenter, Person};
 
     /// Creates a run with every field set.
@@ -152,6 +155,7 @@ mod tests {
                 held: true,
             }],
             attachments: vec!["load.log".parse().unwrap()],
+            files: vec![RunFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };
         Run {
@@ -185,6 +189,7 @@ mod tests {
             kinds.push(RunKind::Repeated { of, at: Some("3f2a91c".into()), verdict, ran });
         }
         kinds.extend([true, false].map(|holds| RunKind::Judged { of, holds }));
+        kinds.push(RunKind::Retracted { of });
         for what in kinds {
             let run = Run { what, ..captured.clone() };
             let text = write(&run).unwrap();

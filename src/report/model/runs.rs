@@ -12,7 +12,7 @@ use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
-use crate::text::{first_bytes, last_bytes, one_line, shorten};
+use crate::text::{first_bytes, last_bytes, made_visible, one_line, shorten};
 
 /// The maximum size of the output shown on a page, in bytes. `investigation.json` contains the full stored output.
 const SHOWN: usize = 8 << 10;
@@ -54,6 +54,8 @@ pub(in crate::report) struct RunView {
     pub changed: usize,
     /// The project's files whose content is not stored, so that a rerun lacks it.
     pub not_stored: Option<String>,
+    /// The files stored with the run.
+    pub files: Vec<FileView>,
     /// The system: `linux x86_64, 2 CPUs`.
     pub system: String,
     pub expectations: Vec<ExpectationView>,
@@ -62,6 +64,14 @@ pub(in crate::report) struct RunView {
     pub repeats: Vec<RepeatView>,
     /// The number of omitted older reruns.
     pub more_repeats: usize,
+}
+
+/// A file from outside the project that the command needs.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct FileView {
+    pub name: String,
+    /// The beginning of its text. Empty for other content.
+    pub text: String,
 }
 
 /// A pattern that the output was expected to match.
@@ -140,7 +150,13 @@ impl Cards<'_> {
             let place = places.get(&id);
             let card = place.and_then(|node| self.get(node)).cloned();
             let is_shown = place.is_some_and(|node| shown.contains(&(id, *node)));
-            (id, SharedValue::of(view(captured, card, is_shown)))
+            let mut view = view(captured, card, is_shown);
+            for (file, shown) in captured.ran.files.iter().zip(&mut view.files) {
+                let content = self.investigation.content(file);
+                let text = content.and_then(|content| String::from_utf8(content).ok()).unwrap_or_default();
+                shown.text = made_visible(first_bytes(&text, SHOWN));
+            }
+            (id, SharedValue::of(view))
         };
         self.assessment.runs().map(view).collect()
     }
@@ -180,6 +196,11 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         commit: ran.project.as_ref().and_then(|project| project.commit.clone()),
         changed: ran.project.as_ref().map_or(0, |project| project.changed.len()),
         not_stored: ran.not_stored(),
+        files: ran
+            .files
+            .iter()
+            .map(|it| FileView { name: it.name.to_string(), text: String::new() })
+            .collect(),
         system: system(ran),
         expectations: ran.expectations.iter().map(expectation).collect(),
         output: output(ran),

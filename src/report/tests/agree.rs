@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::assess::{Answer, Assessment, DoubtKind, Verdict};
-use crate::domain::run::{Ended as RunEnded, Output, Ran, RunComparison, Seconds, System};
+use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind, TextEdit};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::markdown;
@@ -252,20 +252,7 @@ fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
         runs.push(Arc::new(Run { id, node: Some(node.clone()), author, at, note, what }));
         id
     };
-    let ran = || Ran {
-        command: vec!["./measure".into()],
-        folder: None,
-        project: None,
-        started_at: time(0),
-        seconds: Seconds::default(),
-        timeout: None,
-        ended: RunEnded::Exit(0),
-        expected_exit: None,
-        output: Output::default(),
-        expectations: Vec::new(),
-        attachments: Vec::new(),
-        system: System::default(),
-    };
+    let ran = || Ran::new(vec!["./measure".into()], time(0));
     for (node, by, repeated) in captured {
         let node = &nodes[node % nodes.len()];
         let of = add(node, *by, RunKind::Captured(ran()));

@@ -7,6 +7,7 @@
 //! 4. After the command has exited, the threads read its pipes until no more output arrives.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -90,6 +91,19 @@ impl Captured {
             output: Output::default(),
             expectations: Vec::new(),
             interrupted: None,
+        }
+    }
+
+    /// Replaces the path of a folder in what was printed, because it is another one in each run.
+    pub fn rename(&mut self, folder: &Path, to: &str) {
+        let paths = [fs::canonicalize(folder).unwrap_or_default(), folder.to_owned()];
+        let paths = paths.map(|path| path.to_string_lossy().into_owned());
+        let Output { text, end, .. } = &mut self.output;
+        let found = self.expectations.iter_mut().filter_map(|it| it.found.as_mut());
+        for text in found.chain([text]).chain(end) {
+            for path in paths.iter().filter(|path| !path.is_empty()) {
+                *text = text.replace(path, to);
+            }
         }
     }
 }

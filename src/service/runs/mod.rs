@@ -10,6 +10,7 @@
 //!   everything that it has started.
 //! - In a workspace, the paths of the project in a command and in its environment lead to the workspace.
 //! - A process that has left the group, or keeps a pipe open in the background, does not prevent a run from ending.
+//! - The files that a run needs lie in a folder of their own, for the run and each rerun.
 //! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.
 //! - No project hook or filter runs while a workspace is created.
 //!
@@ -22,11 +23,13 @@
 
 mod capture;
 mod expect;
+mod files;
 mod output;
 mod sandbox;
 mod workspace;
 
 pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture};
 pub use expect::Expected;
+pub use files::{LaidOut, PLACE, named_outside, stored_command};
 pub use sandbox::{sandbox, try_sandbox};
 pub use workspace::{Workspace, folder_in, project_state, remove_leftovers};

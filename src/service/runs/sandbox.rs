@@ -8,14 +8,16 @@ use std::process::Stdio;
 use crate::base::platform::command;
 
 /// Returns the program and arguments that start a command in the sandbox, with `folder` as the working folder. The command
-/// can write only to `writable`, and to a private `/tmp` and `/dev`.
-pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
+/// can write only to `writable`, and to a private `/tmp` and `/dev`. It can also read `files`.
+pub fn sandbox(writable: &Path, folder: &Path, files: Option<&Path>) -> Vec<OsString> {
     let options = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
     let alone =
         ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--"];
     let places =
         [OsString::from("--bind"), writable.into(), writable.into(), "--chdir".into(), folder.into()];
-    options.map(OsString::from).into_iter().chain(places).chain(alone.map(OsString::from)).collect()
+    let files = files.iter().flat_map(|files| ["--ro-bind".into(), (*files).into(), (*files).into()]);
+    let options = options.map(OsString::from).into_iter();
+    options.chain(files).chain(places).chain(alone.map(OsString::from)).collect()
 }
 
 /// Checks that the sandbox works.
@@ -24,7 +26,7 @@ pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
 ///
 /// Returns the reason why the sandbox is unavailable, for people.
 pub fn try_sandbox(folder: &Path) -> Result<(), String> {
-    let starter = sandbox(folder, folder);
+    let starter = sandbox(folder, folder, None);
     let tried = command(&starter[0], folder).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();
     match tried {
         Ok(output) if output.status.success() => Ok(()),

@@ -107,19 +107,6 @@ impl<'a> Workspace<'a> {
             .collect()
     }
 
-    /// Returns a printed text with the project's path in place of that of the work tree, which is another one in each rerun.
-    pub fn in_project(&self, text: &str) -> String {
-        let place = self.root();
-        let Some((project, _)) = self.worktrees.first() else { return text.to_owned() };
-        let places =
-            [fs::canonicalize(&place).unwrap_or_default(), place].map(|path| path.display().to_string());
-        let project = project.display().to_string();
-        places
-            .iter()
-            .filter(|place| !place.is_empty())
-            .fold(text.to_owned(), |text, place| text.replace(place, &project))
-    }
-
     fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {
         let failed = |error: RemoteError| one_line(&causes(&error));
         let Some(commit) = self.git.resolve(root, commit).map_err(failed)? else {
@@ -166,7 +153,7 @@ fn names(git: &GitProgram, root: &Path) -> Vec<String> {
 
 /// Returns a text with each path that begins with one of `from` moved to the folder `to`, if `is_there` returns true for the
 /// rest of the path. Pure.
-fn moved(text: &str, from: &[String], to: &str, is_there: impl Fn(&str) -> bool) -> String {
+pub(super) fn moved(text: &str, from: &[String], to: &str, is_there: impl Fn(&str) -> bool) -> String {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
     let (mut result, mut kept) = (String::new(), 0);
     for (at, _) in text.char_indices() {

@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunComparison, Seconds, System};
+use tree_of_thoughts::domain::run::{Output, Ran, RunComparison, Seconds, System};
 use tree_of_thoughts::domain::{Caller, Happening, NodeId, Run, RunId, RunKind};
 use tree_of_thoughts::service::check::{self, Objects};
 use tree_of_thoughts::service::{Service, Written};
@@ -84,19 +84,13 @@ impl Place {
 }
 
 fn ran(output: &str) -> Ran {
+    let output = Output { text: output.into(), end: None, bytes: output.len() as u64, sha256: output.into() };
+    let at = "2026-01-05T09:00:00Z".parse().unwrap();
     Ran {
-        command: vec!["python3".into(), "load.py".into()],
-        folder: None,
-        project: None,
-        started_at: "2026-01-05T09:00:00Z".parse().unwrap(),
         seconds: Seconds { milliseconds: 250 },
-        timeout: None,
-        ended: Ended::Exit(0),
-        expected_exit: None,
-        output: Output { text: output.into(), end: None, bytes: output.len() as u64, sha256: output.into() },
-        expectations: Vec::new(),
-        attachments: Vec::new(),
+        output,
         system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
+        ..Ran::new(vec!["python3".into(), "load.py".into()], at)
     }
 }
 

@@ -120,6 +120,7 @@ pub(super) fn run_subject(run: &Run) -> String {
         }
         RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), run.outcome()),
         RunKind::Judged { .. } => format!("Judge a difference in {about}: {}", run.outcome()),
+        RunKind::Retracted { of } => format!("Take back a run of {about}: {of}"),
     }
 }
 

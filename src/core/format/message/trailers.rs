@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ATTACH, COMMENT, RELEASE, RERUN, RUN, is_unfiled, line};
-use crate::domain::{Caller, Code, CommentKind, Diagnostic, Event, Node, NodeId, RunKind, Transition};
+use crate::domain::{Caller, Code, CommentKind, Diagnostic, Event, Node, NodeId, Run, RunKind, Transition};
 
 pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &Caller) {
     let (tool, nodes, agents): (_, Vec<&NodeId>, Vec<&str>) = match event {
@@ -66,10 +66,10 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
             (ATTACH, attachments.iter().take(1).map(|file| &file.node).collect(), Vec::new())
         }
         Event::Ran { runs, .. } => {
-            let first = runs.iter().all(|run| matches!(run.what, RunKind::Captured(_)));
+            let first = |run: &Arc<Run>| matches!(run.what, RunKind::Captured(_) | RunKind::Retracted { .. });
             let nodes: BTreeSet<&NodeId> = runs.iter().filter_map(|run| run.node.as_ref()).collect();
             let agents = runs.iter().filter_map(|run| run.author.agent_id.as_deref());
-            (if first { RUN } else { RERUN }, nodes.into_iter().collect(), agents.collect())
+            (if runs.iter().all(first) { RUN } else { RERUN }, nodes.into_iter().collect(), agents.collect())
         }
     };
     trailer(text, "Tool", tool);

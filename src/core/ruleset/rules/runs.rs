@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::State;
 use super::{CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILENT, Verb};
-use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, NodeId, Run, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -35,12 +35,14 @@ pub(super) const KIND: RuleKind = RuleKind {
     ..SILENT
 };
 
-/// Returns whether a command was run for the node, or a result names a run.
+/// Returns whether a command was run for the node, or a result names a run, and it was not taken back before the node's
+/// result.
 pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
-    let captured = |node_of: &Option<NodeId>, what: &RunKind| {
-        node_of.as_ref() == Some(node) && matches!(what, RunKind::Captured(_))
-    };
-    !named.is_empty() || investigation.runs().any(|run| captured(&run.node, &run.what))
+    let is_of_node = |run: &Run| run.node.as_ref() == Some(node) || named.contains(&run.id);
+    let is_pending = investigation.node(node).is_none_or(|node| node.is_pending());
+    let runs: Vec<_> =
+        if is_pending { investigation.counted_runs().collect() } else { investigation.runs().collect() };
+    runs.iter().any(|run| matches!(run.what, RunKind::Captured(_)) && is_of_node(run))
 }
 
 fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
