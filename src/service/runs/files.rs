@@ -100,9 +100,9 @@ pub fn stored_command(words: &[String], files: &[(PathBuf, RunFile)]) -> Vec<Str
 /// Returns the existing files that a command names outside of a folder, except those of the system, in the order in which
 /// they are named.
 pub fn named_outside(words: &[String], root: &Path) -> Vec<String> {
-    /// Folders whose files any machine has, or none keeps.
+    /// Folders whose files other machines have too.
     const SYSTEM: [&str; 12] = [
-        "/bin", "/sbin", "/usr", "/etc", "/lib", "/dev", "/proc", "/sys", "/opt", "/nix", "/System",
+        "/bin", "/sbin", "/usr", "/etc", "/lib", "/lib64", "/proc", "/sys", "/opt", "/nix", "/System",
         "/Library",
     ];
     let is_end = |c: char| c.is_whitespace() || "\"'`=;,()[]{}<>|&".contains(c);
