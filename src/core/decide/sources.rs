@@ -109,7 +109,7 @@ pub fn found_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
 
 /// Returns the runs and repetitions, newest first.
 fn printing(investigation: &Investigation) -> impl Iterator<Item = &Run> {
-    investigation.runs().rev().map(AsRef::as_ref).filter(|run| run.ran().is_some())
+    investigation.counted_runs().rev().map(AsRef::as_ref).filter(|run| run.ran().is_some())
 }
 
 /// Names the id that differs least.
