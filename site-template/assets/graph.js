@@ -1,4 +1,4 @@
-// Zoom and pan for the graph, arrow keys in an icicle, and scrolling to the best answer. Optional: without it, the box
+// Zoom and pan for the graph, and scrolling to the best answer. Optional: without it, the box
 // scrolls and links to cards work.
 "use strict";
 
@@ -34,50 +34,14 @@
       return null;
     }
     const card = id && document.getElementById(id);
-    if (id && !card) elsewhere(box, id);
+    // The tree has the nodes that a picture of a large investigation has no room for.
+    if (id && !card) location.replace(`tree.html${location.hash}`);
     return card && inside.contains(card) ? card : null;
-  };
-
-  // Cells: arrow keys move between rows and siblings. Cells too narrow for a finger are no Tab stops.
-  const icicle = (box, svg) => {
-    const cells = [...svg.querySelectorAll("a.cell")].map((link) => {
-      const rect = link.querySelector("rect");
-      const [x, y, width] = ["x", "y", "width"].map((name) => parseFloat(rect.getAttribute(name)));
-      return { link, x, y, width };
-    });
-    const rows = [...new Set(cells.map((cell) => cell.y))].sort((a, b) => a - b);
-    const of = new Map(cells.map((cell) => [cell.link, cell]));
-    const nudge = 1e-4;
-    box.addEventListener("keydown", (event) => {
-      const cell = of.get(event.target.closest("a.cell"));
-      if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
-      const row = (by) => cells.filter((other) => other.y === rows[rows.indexOf(cell.y) + by]);
-      const beside = row(0);
-      const next = {
-        ArrowDown: () => row(1).find((it) => it.x >= cell.x - nudge && it.x < cell.x + cell.width - nudge),
-        ArrowUp: () => row(-1).find((it) => it.x <= cell.x + nudge && it.x + it.width > cell.x + nudge),
-        ArrowLeft: () => beside[beside.indexOf(cell) - 1],
-        ArrowRight: () => beside[beside.indexOf(cell) + 1],
-        Home: () => beside[0],
-        End: () => beside[beside.length - 1],
-      }[event.key];
-      if (!next) return;
-      event.preventDefault();
-      next()?.link.focus();
-    });
-    const show = () => {
-      const card = namedCard(box, svg) ?? svg.querySelector(".best-answer");
-      if (card) reveal(box, card);
-    };
-    fitWindow(box);
-    show();
-    window.addEventListener("hashchange", show);
   };
 
   const enhance = (box) => {
     const fit = box.querySelector(".graph-fit");
-    const svg = (fit ?? box).querySelector("svg.graph");
-    if (!fit && svg) return icicle(box, svg);
+    const svg = fit.querySelector("svg.graph");
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     let scale = 1;
 
@@ -228,20 +192,6 @@
     const first = svg.querySelector(".best-answer") ?? svg.querySelector(".card");
     box.scrollLeft = 0;
     if (!named(false) && first) reveal(box, first);
-  };
-
-  // The index of nodes by page is a script, since a page opened from disk may not fetch.
-  const elsewhere = (box, id) => {
-    if (!box.dataset.places) return;
-    const go = () => {
-      const found = (window.graphPlaces || []).find(([, ids]) => ids.includes(id));
-      if (found) location.replace(`${box.dataset.root}${found[0]}#${encodeURIComponent(id)}`);
-    };
-    if (window.graphPlaces) return go();
-    const script = document.createElement("script");
-    script.src = box.dataset.places;
-    script.addEventListener("load", go);
-    document.head.append(script);
   };
 
   document.querySelectorAll("[data-graph]").forEach(enhance);

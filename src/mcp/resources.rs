@@ -12,7 +12,7 @@ use serde_json::json;
 use super::tools::list::verdict;
 use crate::assess::Assessment;
 use crate::domain::{Code, Diagnostic};
-use crate::graph::{self, Pages, SvgOptions};
+use crate::graph::{self, DrawnTree, SvgOptions};
 use crate::report::document::{self, LINES, Links, literal, more, overview};
 use crate::service::address::ResourceAddress;
 use crate::service::{Refusal, Service};
@@ -137,7 +137,7 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
             let loaded = service.read(session)?;
             let rules = loaded.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
-            (SVG, graph::svg(&Pages::new(&loaded.assessment()), 0, &options).markup)
+            (SVG, graph::svg(&DrawnTree::new(&loaded.assessment()), &options).markup)
         }
     };
     Ok(Some(content))

@@ -3,7 +3,7 @@
 use super::model::Report;
 use super::site::{assessed, document, ruleset_of};
 use super::{ReportError, ReportInput, SiteOptions, Templates, json};
-use crate::graph::{self, Pages, SvgOptions};
+use crate::graph::{self, DrawnTree, SvgOptions};
 
 /// Returns the facts and the results computed from them, as in the site's `investigation.json`.
 ///
@@ -45,5 +45,5 @@ pub fn mermaid(input: &ReportInput) -> String {
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };
-    graph::svg(&Pages::new(&assessed(investigation, &ruleset)), 0, &options).markup
+    graph::svg(&DrawnTree::new(&assessed(investigation, &ruleset)), &options).markup
 }

@@ -230,7 +230,7 @@ enum PageContent<'a> {
     Node {
         node: &'a NodePage,
         /// The address of the node's card on the graph.
-        on_graph: &'a str,
+        on_graph: Option<String>,
         /// The link to the node's answer page, if the node is an answer.
         way: Option<&'a WayLink>,
         /// The prepared objections, or `None` for a proposal.
@@ -307,8 +307,7 @@ fn pages(
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
     let assessment = assessed(investigation, ruleset);
-    let pictures = Pictures::of(&report, &assessment, ruleset)
-        .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
+    let pictures = Pictures::of(&report, &assessment, ruleset);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
     let title = report.header.facts.title.as_str();
@@ -353,17 +352,8 @@ fn pages(
     add("index.html", "overview.html", first, overview)?;
     let tree = PageContent::Tree { outline, states, since: &report.since };
     add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
-    for (path, picture) in &pictures.pages {
-        let page = match path.as_str() {
-            "graph.html" => page("graph", "Graph"),
-            _ => PageInfo { kind: "graph", title: "Graph", ..deep },
-        };
-        add(path, "graph.html", page, PageContent::Graph { graph: Some(picture), states })?;
-    }
-    if pictures.pages.is_empty() {
-        let graph = PageContent::Graph { graph: None, states };
-        add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
-    }
+    let graph = PageContent::Graph { graph: pictures.page.as_ref(), states };
+    add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     for (path, references) in report.references.pages() {
         let references = PageContent::References { references };
         add(&path, "references.html", page("references", "Evidence"), references)?;
@@ -408,9 +398,10 @@ fn pages(
     }
     let print = PageContent::Print(print(&report, &pictures.path, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
-    for (path, bytes) in redirects(&report.nodes).chain(pictures.files) {
+    for (path, bytes) in redirects(&report.nodes) {
         put(&path, bytes)?;
     }
+    put("graph.svg", pictures.file)?;
     for (path, bytes) in attachments {
         put(&path, bytes)?;
     }

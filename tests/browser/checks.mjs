@@ -444,54 +444,17 @@ export function bestAnswer(page) {
     }
     if (innerWidth > 640) return faults;
     if (drawn) faults.push("shows a picture where a list can be read");
-    const listed = [...document.querySelectorAll(".map-outline a, .branches a")].filter((link) => link.checkVisibility());
+    const listed = [...document.querySelectorAll(".map-outline a")].filter((link) => link.checkVisibility());
     if (!listed.length) faults.push("shows no list in the place of the picture");
     return faults;
   });
 }
 
-/** The icicle of the open page, if there is one: a cell for each node, which the arrow keys reach from the first. */
-export function cells(page) {
-  return page.evaluate(() => {
-    const cells = [...document.querySelectorAll(".icicle a.cell")];
-    if (!cells.length) return { faults: [], found: 0 };
-    const faults = [];
-    const without = cells.filter((cell) => !cell.querySelector("title")?.textContent.trim() || !cell.getAttribute("href"));
-    if (without.length) faults.push(`${without.length} cells have no title or lead nowhere`);
-    const reached = new Set([cells[0]]);
-    for (const cell of reached) {
-      for (const key of ["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"]) {
-        cell.focus({ preventScroll: true });
-        cell.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-        if (document.activeElement.matches("a.cell")) reached.add(document.activeElement);
-      }
-    }
-    if (reached.size !== cells.length) faults.push(`the arrow keys reach ${reached.size} of ${cells.length} cells`);
-    const stops = cells.filter((cell) => cell.tabIndex >= 0);
-    const small = stops.filter((cell) => cell.getBoundingClientRect().width < 24);
-    if (!stops.length || small.length) faults.push(`${stops.length} cells can be reached by Tab, of which ${small.length} are too small`);
-    return { faults, found: cells.length };
-  });
-}
-
-/** Whether a reader who only follows links comes from the map of the whole to every other map, and from those to every node. */
+/** Whether a reader who only follows links comes from the tree to every node. */
 export function clicks(pages) {
-  const seen = new Set(["graph.html"]);
-  const nodes = new Set();
-  for (const file of seen) {
-    for (const link of pages[file].links) {
-      const target = decodeURIComponent(new URL(link, `x://host/${file}`).pathname.slice(1));
-      if (target.startsWith("nodes/")) nodes.add(target);
-      if (/^graph(\/|\.html$)/.test(target) && pages[target]) seen.add(target);
-    }
-  }
-  const all = Object.keys(pages);
-  const maps = all.filter((file) => file.startsWith("graph/") && !seen.has(file));
-  const lost = all.filter((file) => file.startsWith("nodes/") && !nodes.has(file));
-  return [
-    ...maps.map((file) => `no way of links leads from graph.html to ${file}`),
-    ...lost.map((file) => `no map leads to ${file}`),
-  ];
+  const nodes = new Set(pages["tree.html"].links.map((link) => decodeURIComponent(new URL(link, "x://host/").pathname.slice(1))));
+  const lost = Object.keys(pages).filter((file) => file.startsWith("nodes/") && !nodes.has(file));
+  return lost.map((file) => `the tree does not lead to ${file}`);
 }
 
 /** How far the content of the open page has moved while it was loaded, as browsers reckon it (Cumulative Layout Shift). */

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tree_of_thoughts::assess::Assessment;
-use tree_of_thoughts::graph::{self, Pages, SvgOptions};
+use tree_of_thoughts::graph::{self, DrawnTree, SvgOptions};
 use tree_of_thoughts::ruleset::{EffectiveRules, builtin};
 
 fn main() -> ExitCode {
@@ -58,8 +58,8 @@ fn graph(size: usize, times: usize, file: &Path) {
     let assessment = Assessment::new(&investigation, Some(rules));
     fs::write(file, graph::dot(&assessment)).unwrap();
     for _ in 0..times {
-        let whole = Pages::new(&assessment);
-        let svg = graph::svg(&whole, 0, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
+        let whole = DrawnTree::new(&assessment);
+        let svg = graph::svg(&whole, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
         assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess::Verdict;
 
-/// The width of a full bar in its own units.
-pub const BAR: usize = 1_000;
+/// The width of a bar in its own units.
+const BAR: usize = 1_000;
 /// The minimum width of a part, so that one node among thousands stays visible.
 const LEAST: usize = 10;
 
@@ -92,23 +92,11 @@ impl Tallies {
         Tallies { kinds, counts }
     }
 
-    /// Returns the combined bar of these branches. `length` limits its total width and is at most [`BAR`].
-    pub fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
+    /// Returns the bar of a node and its descendants.
+    pub fn bar(&self, node: usize) -> Vec<BarPart> {
         let width = self.kinds.len();
-        let sum =
-            |kind: usize| branches.iter().map(|branch| self.counts[branch * width + kind] as usize).sum();
-        parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
-    }
-
-    /// Returns the number of confirmed answers in these branches and the number of unrefuted answers.
-    pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
-        let bar = self.bar(branches, BAR);
-        let count =
-            |fits: fn(&str) -> bool| bar.iter().filter(|part| fits(&part.class)).map(|part| part.count).sum();
-        (
-            count(|class| class == "role-solution confirmed"),
-            count(|class| class.starts_with("role-solution") && !class.ends_with(" refuted")),
-        )
+        let counts = &self.counts[node * width..(node + 1) * width];
+        parts(self.kinds.iter().zip(counts.iter().map(|count| *count as usize)))
     }
 }
 
@@ -116,16 +104,15 @@ impl Tallies {
 pub fn bar(nodes: impl IntoIterator<Item = BarKind>) -> Vec<BarPart> {
     let mut kinds: Vec<BarKind> = nodes.into_iter().collect();
     kinds.sort_unstable();
-    parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
+    parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())))
 }
 
 /// Returns the nonempty parts from left to right. Each has a minimum width, and the remaining width is divided in
 /// proportion to the counts.
-fn parts<'k>(kinds: impl Iterator<Item = (&'k BarKind, usize)>, length: usize) -> Vec<BarPart> {
+fn parts<'k>(kinds: impl Iterator<Item = (&'k BarKind, usize)>) -> Vec<BarPart> {
     let kinds: Vec<(&BarKind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
     let all: usize = kinds.iter().map(|(_, count)| count).sum();
-    let length = length.clamp((LEAST * kinds.len()).min(BAR), BAR);
-    let shared = length.saturating_sub(LEAST * kinds.len());
+    let shared = BAR.saturating_sub(LEAST * kinds.len());
     let (mut before, mut x) = (0, 0);
     let part = |(at, (kind, count)): (usize, (&BarKind, usize))| {
         before += count;
@@ -172,20 +159,18 @@ mod tests {
             (None, open()),
         ];
         let tallies = Tallies::new(&nodes);
-        let counts = |branches: &[usize]| -> Vec<(String, usize)> {
-            tallies.bar(branches, BAR).into_iter().map(|part| (part.class, part.count)).collect()
+        let counts = |node: usize| -> Vec<(String, usize)> {
+            tallies.bar(node).into_iter().map(|part| (part.class, part.count)).collect()
         };
         let counted = |class: &str, count| (class.to_owned(), count);
         assert_eq!(
-            counts(&[0]),
+            counts(0),
             [
                 counted("role-solution confirmed", 1),
                 counted("role-solution unconfirmed", 1),
                 counted("role-open", 2)
             ]
         );
-        assert_eq!(counts(&[1, 4]), [counted("role-solution confirmed", 1), counted("role-open", 2)]);
-        assert_eq!(tallies.answers(&[0]), (1, 2));
-        assert_eq!(widths(&tallies.bar(&[0], 100)), [(0, 27), (27, 28), (55, 45)]);
+        assert_eq!(counts(1), [counted("role-solution confirmed", 1), counted("role-open", 1)]);
     }
 }

@@ -6,14 +6,11 @@ use super::text::one_line;
 use crate::text::escape;
 
 /// Opens a link, or a group if there is no address, and returns the element's name.
-///
-/// The Tab key skips links that are too small to be seen (`small`).
 pub(super) fn open(
     out: &mut String,
     class: &str,
     id: Option<String>,
     href: Option<&str>,
-    small: bool,
     title: &str,
 ) -> &'static str {
     let tag = if href.is_some() { "a" } else { "g" };
@@ -22,8 +19,7 @@ pub(super) fn open(
         let _ = write!(out, " id=\"{}\"", escape(&one_line(&id)));
     }
     if let Some(href) = href {
-        let skipped = if small { " tabindex=\"-1\"" } else { "" };
-        let _ = write!(out, " href=\"{}\"{skipped}", escape(&one_line(href)));
+        let _ = write!(out, " href=\"{}\"", escape(&one_line(href)));
     }
     let _ = write!(out, "><title>{}</title>", escape(title));
     tag

@@ -4,10 +4,10 @@
 //! bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: source text for other programs.
-//! - [`Pages`]: the nodes in each picture. A picture of 1,000 cards is unreadable, so `maps` divides large
-//!   investigations into pages.
-//! - [`svg()`]: the picture of a page, as cards or as an icicle. `svg` decides the content of each card and `place`
-//!   its position. `icicle` draws one cell per node and merges small branches.
+//! - [`DrawnTree`]: the nodes in preorder, and those that a picture shows. A picture of 1,000 cards is unreadable, so it shows
+//!   the path to the best answer and the first rounds.
+//! - [`svg()`]: the picture of the tree, with a card per node. `svg` decides the content of each card and `place` its
+//!   position.
 //! - [`bar()`], [`Tallies`]: counts of nodes by kind, shown as a bar.
 //! - [`path()`]: the path to an answer, drawn as a line from the question with other lines that join it or branch off.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the stylesheet of a standalone picture.
@@ -33,15 +33,8 @@
 //! | `.card.best-answer` | the best answer in the picture |
 //! | `.card-box`, `.card-bar` | the outline of a card, and the bar at its left edge in the colour of the role |
 //! | `.card-id`, `.card-state`, `.card-title` | the id, the state label (`Proposed` for a proposal) and a line of the title |
-//! | `.card-note` | the verdict |
+//! | `.card-note` | the verdict, and the number of nodes below that are not shown |
 //! | `.sign.role-…`, `.sign.proposed` | the sign next to the state |
-//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the button that links a branch back to its map |
-//! | `.tally > rect` | a part of a bar, with the classes of its role and verdict |
-//! | `svg.icicle`, `.cells > .cell` | an icicle and its cells, with the classes of cards; `.thin` if too narrow for an outline |
-//! | `.cell.together` | merged branches: a `.more-box` with their number and a `.tally` of their nodes |
-//! | `.cell > .full`, `.tint`, `.hollow` | the fill of confirmed answers, open nodes, and uncertain nodes; all others have a pattern |
-//! | `.hatch` | a pattern, with the class of its role, `.doubt` or `.proposed` |
-//! | `.way`, `.cell-sign`, `.flag` | the line of the path in a cell, the sign of a verdict, and the flag at the best answer |
 //! | `svg.path.wide`, `svg.path.tall` | the path to an answer, for a window and for a phone |
 //! | `.line`, `.join`, `.twig` | the lines of a path picture: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their labels |
 //! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; the end also has a `.note` and a `.dot-sign` |
@@ -56,11 +49,8 @@
 
 mod bar;
 mod dot;
-mod icicle;
-mod maps;
 mod markup;
 mod mermaid;
-mod pages;
 mod palette;
 mod path;
 mod place;
@@ -68,14 +58,13 @@ mod place;
 mod samples;
 mod svg;
 mod text;
+mod tree;
 
-pub use bar::{BAR, BarKind, BarPart, Tallies, bar};
+pub use bar::{BarKind, BarPart, Tallies, bar};
 pub use dot::dot;
-pub use icicle::swatch;
-pub use maps::PartRow;
 pub use mermaid::{mermaid, mermaid_of};
-pub use pages::{Drawn, MapPage, Pages, REFUTATION, Way};
 pub use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
 pub use path::{PathLinks, PathPicture, path};
-pub use svg::{PageHref, Svg, SvgOptions, sign, svg};
+pub use svg::{Svg, SvgOptions, sign, svg};
+pub use tree::{DrawnTree, REFUTATION, Way};

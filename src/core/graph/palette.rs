@@ -82,11 +82,6 @@ pub fn stylesheet() -> String {
         write_rules(&mut css, &CARDS_OF_ROLE.replace("ROLE", class(role)));
     }
     write_rules(&mut css, PATHS);
-    for role in ROLES {
-        write_rules(&mut css, &CELLS_OF_ROLE.replace("ROLE", class(role)));
-    }
-    write_rules(&mut css, DOUBTS);
-    css.push_str(CELLS);
     write_rules(&mut css, LINKS);
     css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible rect{stroke-width:3}\n");
     css
@@ -107,8 +102,8 @@ const CARDS: &str = "\
 .graph .background{fill:--graph-background}
 .graph text{fill:--graph-text}
 .graph .edge{stroke:--graph-edge}
-.graph .card-box,.graph .more-box{fill:--graph-card}
-.graph .card-box,.graph .more-box,.graph .behind{stroke:--graph-border}
+.graph .card-box{fill:--graph-card}
+.graph .card-box{stroke:--graph-border}
 .graph .card-bar{fill:--graph-quiet}
 .graph .sign{stroke:--graph-quiet}
 .graph .card-state,.graph .card-note{fill:--graph-quiet}
@@ -120,28 +115,11 @@ const CARDS_OF_ROLE: &str = "\
 .graph .sign.ROLE{stroke:--ROLE}";
 const PATHS: &str = "\
 .graph .confirmed .card-note{fill:--role-solution}
-.graph .edge.on-path,.graph .on-path .card-box,.graph .way{stroke:--role-solution}
-.graph .edge.doubted,.graph .doubted .card-box,.graph .doubted .way{stroke:--graph-doubt}
-.graph .unconfirmed .card-note,.graph .self-checked .card-note,.graph .contested .card-note,\
-.graph .unconfirmed .cell-sign,.graph .self-checked .cell-sign,.graph .contested .cell-sign{fill:--graph-doubt}
-.graph .cell rect,.graph .tally rect{stroke:--graph-background}
-.graph .tally rect,.graph .hatch rect{fill:--graph-quiet}
-.graph .hatch path,.graph .cell .hollow{stroke:--graph-quiet}";
-const CELLS_OF_ROLE: &str = "\
-.graph .tally .ROLE,.graph .hatch.ROLE rect,.graph .cell.ROLE .tint{fill:--ROLE}
-.graph .hatch.ROLE path{stroke:--ROLE}";
-const DOUBTS: &str = "\
-.graph .cell .full{fill:--role-solution}
-.graph .hatch.doubt path,.graph .unconfirmed .hollow,.graph .self-checked .hollow{stroke:--graph-doubt}
-.graph .tally .unconfirmed,.graph .tally .self-checked,.graph .tally .contested{fill:--graph-doubt}
-.graph .cell .full~svg text{fill:--graph-background}";
+.graph .edge.on-path,.graph .on-path .card-box{stroke:--role-solution}
+.graph .edge.doubted,.graph .doubted .card-box{stroke:--graph-doubt}
+.graph .unconfirmed .card-note,.graph .self-checked .card-note,.graph .contested .card-note{fill:--graph-doubt}";
 const LINKS: &str = "\
-.graph a:hover rect.card-box,.graph a:focus-visible rect.card-box{stroke:--graph-text}
-.graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow{stroke:--role-open}
-.graph .more text{fill:--role-open}";
-/// The opacity of icicle cells. Fills that refer to patterns are attributes, which stylesheets must not override.
-const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
-    .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
+.graph a:hover rect.card-box,.graph a:focus-visible rect.card-box{stroke:--graph-text}";
 
 #[cfg(test)]
 mod tests {
@@ -173,7 +151,7 @@ mod tests {
 
     #[test]
     fn each_rule_has_a_known_colour() {
-        for rules in [CARDS, &CARDS_OF_ROLE.replace("ROLE", "role-open"), PATHS, DOUBTS, LINKS] {
+        for rules in [CARDS, &CARDS_OF_ROLE.replace("ROLE", "role-open"), PATHS, LINKS] {
             let mut css = String::new();
             write_rules(&mut css, rules);
             assert_eq!(css.lines().count(), rules.lines().count(), "{css}");

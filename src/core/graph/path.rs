@@ -14,9 +14,9 @@ mod layout;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::pages::{PageItem, Pages};
 use super::svg::Svg;
 use super::text::one_line;
+use super::tree::{DrawnTree, TreeItem};
 use crate::assess::{Answer, Assessment, Bound, CapturedRun, RunStanding, Verdict};
 use crate::domain::{BoundAs, Node, NodeId};
 use crate::markdown;
@@ -67,11 +67,11 @@ pub struct PathPicture {
 /// If the investigation has no answer, draws the path to its newest node.
 pub fn path(
     assessment: &Assessment<'_>,
-    pages: &Pages<'_>,
+    tree: &DrawnTree<'_>,
     to: Option<&NodeId>,
     links: PathLinks<'_>,
 ) -> PathPicture {
-    let model = Model::of(assessment, pages, to, links);
+    let model = Model::of(assessment, tree, to, links);
     let label = model.label();
     PathPicture {
         wide: draw::svg("wide", &label, &layout::wide(&model)),
@@ -196,17 +196,17 @@ struct Branch {
 impl Model {
     fn of(
         assessment: &Assessment<'_>,
-        pages: &Pages<'_>,
+        tree: &DrawnTree<'_>,
         to: Option<&NodeId>,
         links: PathLinks<'_>,
     ) -> Model {
-        let (ends, more) = ends(assessment, pages, to);
-        let model = Model::to(assessment, pages, &ends, more, links);
+        let (ends, more) = ends(assessment, tree, to);
+        let model = Model::to(assessment, tree, &ends, more, links);
         match &model.lanes[..] {
             // The conclusion is not based on any node, and nothing was ruled out.
             [Lane { stops, .. }] if stops.len() == 1 && stops[0].twigs.is_empty() => {
-                let newest: Vec<LaneEnd<'_, '_>> = newest(pages).into_iter().collect();
-                Model::to(assessment, pages, &newest, 0, links)
+                let newest: Vec<LaneEnd<'_, '_>> = newest(tree).into_iter().collect();
+                Model::to(assessment, tree, &newest, 0, links)
             }
             _ => model,
         }
@@ -214,15 +214,15 @@ impl Model {
 
     fn to(
         assessment: &Assessment<'_>,
-        pages: &Pages<'_>,
+        tree: &DrawnTree<'_>,
         ends: &[LaneEnd<'_, '_>],
         more: usize,
         links: PathLinks<'_>,
     ) -> Model {
-        let ways: Vec<Vec<usize>> = ends.iter().map(|end| way(pages, end.id)).collect();
+        let ways: Vec<Vec<usize>> = ends.iter().map(|end| tree.way(end.id)).collect();
         let mut sketch = Sketch {
             assessment,
-            pages,
+            tree,
             links,
             taken: ways.iter().flatten().copied().collect(),
             joined: BTreeSet::new(),
@@ -255,7 +255,7 @@ impl Model {
 /// Returns the ends of the lanes, and the number of omitted ends.
 fn ends<'a, 'i>(
     assessment: &'a Assessment<'i>,
-    pages: &Pages<'i>,
+    tree: &DrawnTree<'i>,
     to: Option<&'a NodeId>,
 ) -> (Vec<LaneEnd<'a, 'i>>, usize) {
     let of = |id: &'a NodeId, answer: Option<&'a Answer<'i>>| {
@@ -274,7 +274,7 @@ fn ends<'a, 'i>(
     if ends.is_empty() && assessment.end().is_none() {
         match assessment.first() {
             Some(first) => ends.push(of(&first.node.id, Some(first))),
-            None => ends.extend(newest(pages)),
+            None => ends.extend(newest(tree)),
         }
     }
     let more = ends.len().saturating_sub(MOST_LANES);
@@ -283,11 +283,11 @@ fn ends<'a, 'i>(
 }
 
 /// Returns the newest proposal or, if there are no proposals, the most recently researched node.
-fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<LaneEnd<'a, 'i>>
+fn newest<'a, 'i>(tree: &DrawnTree<'i>) -> Option<LaneEnd<'a, 'i>>
 where
     'i: 'a,
 {
-    let nodes = pages.items.iter().map(|item| item.node);
+    let nodes = tree.items.iter().map(|item| item.node);
     let newest = nodes.max_by_key(|node| (node.is_pending(), node.last_research(), Reverse(&node.id)))?;
     let (sign, words) = match newest.is_pending() {
         true => ("○", "proposed, not yet looked at"),
@@ -296,21 +296,10 @@ where
     Some(LaneEnd { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
 }
 
-/// Returns the preorder indexes of the nodes from the root to this node.
-fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
-    let mut way: Vec<usize> = Vec::new();
-    for node in pages.investigation.path(id) {
-        let mut children = pages.children(way.last().copied());
-        let Some(at) = children.find(|child| pages.items[*child].node.id == node.id) else { break };
-        way.push(at);
-    }
-    way
-}
-
 /// A model under construction.
 struct Sketch<'a, 'i> {
     assessment: &'a Assessment<'i>,
-    pages: &'a Pages<'i>,
+    tree: &'a DrawnTree<'i>,
     links: PathLinks<'a>,
     /// The nodes on the lanes.
     taken: HashSet<usize>,
@@ -321,7 +310,7 @@ struct Sketch<'a, 'i> {
 
 impl<'i> Sketch<'_, 'i> {
     fn node(&self, at: usize) -> &'i Node {
-        self.pages.items[at].node
+        self.tree.items[at].node
     }
 
     fn question(&self) -> LaneStop {
@@ -422,7 +411,7 @@ impl<'i> Sketch<'_, 'i> {
 
     /// Returns the full text of a node for tooltips.
     fn title(&self, at: usize) -> String {
-        let item: &PageItem<'_> = &self.pages.items[at];
+        let item: &TreeItem<'_> = &self.tree.items[at];
         format!("{}: {}", item.in_words(), found(item.node))
     }
 
@@ -491,7 +480,7 @@ impl<'i> Sketch<'_, 'i> {
 
     /// Returns the kind of a node that is not on a lane. Returns `None` if the node is not shown as a branch.
     fn kind(&self, at: usize) -> Option<BranchKind> {
-        let item = &self.pages.items[at];
+        let item = &self.tree.items[at];
         if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
             return None;
         }
@@ -547,7 +536,7 @@ impl<'i> Sketch<'_, 'i> {
     /// Returns the branches at a stop, one per subtree. Leaves below the same node are grouped, and each answer is a
     /// separate branch.
     fn branches(&self, nodes: &[usize]) -> Vec<Branch> {
-        let mut roots = self.pages.children(None);
+        let mut roots = self.tree.children(None);
         let lone = roots.next().filter(|root| roots.next().is_none() && !self.taken.contains(root));
         // If no node below the question is on a lane, show the branches of a single root instead.
         let parents: Vec<Option<usize>> = match nodes {
@@ -571,8 +560,8 @@ impl<'i> Sketch<'_, 'i> {
         };
         lone.iter().filter(|_| nodes.is_empty()).for_each(|root| add(*root, *root));
         for parent in parents {
-            for child in self.pages.children(parent).filter(|child| !self.taken.contains(child)) {
-                let below = self.pages.items[child].below;
+            for child in self.tree.children(parent).filter(|child| !self.taken.contains(child)) {
+                let below = self.tree.items[child].below;
                 let branch = if below == 0 { parent.unwrap_or(child) } else { child };
                 (child..=child + below).for_each(|node| add(node, branch));
             }
@@ -581,8 +570,8 @@ impl<'i> Sketch<'_, 'i> {
     }
 
     fn twig(&self, branch: &Branch) -> Twig {
-        let items = || branch.nodes.iter().map(|at| &self.pages.items[*at]);
-        let name = |item: &PageItem<'_>| {
+        let items = || branch.nodes.iter().map(|at| &self.tree.items[*at]);
+        let name = |item: &TreeItem<'_>| {
             let refuted = if item.verdict == Some(Verdict::Refuted) { " (refuted)" } else { "" };
             format!("{}{refuted}", one_line(item.node.name()))
         };

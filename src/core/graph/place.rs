@@ -6,7 +6,7 @@
 //!
 //! # Limitations
 //!
-//! - Time grows with nearly the cube of the number of cards. A page has at most `maps::MOST_CARDS` cards.
+//! - Time grows with nearly the cube of the number of cards. A picture has at most `tree::MOST_CARDS` cards.
 //! - For each line, layout-rs checks whether it closes a cycle. This check can take exponential time, but is fast if
 //!   the lines are sorted by parent.
 //! - layout-rs panics if there are no cards.

@@ -1,4 +1,4 @@
-//! The picture of one page: the content, position and markup of its cards.
+//! The picture of the tree: the content, position and markup of its cards.
 //!
 //! 1. [`SvgCard::new`] decides the content of each card, which determines its height.
 //! 2. [`place`](super::place) positions the cards.
@@ -10,12 +10,11 @@ pub(super) mod sign;
 
 use std::fmt::Write as _;
 
-use super::icicle;
 use super::markup;
-use super::pages::{Drawn, MapPage, PageItem, Pages, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
+use super::tree::{DrawnTree, TreeItem, Way};
 use crate::assess::Verdict;
 use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
@@ -23,17 +22,11 @@ use crate::text::{counted, escape};
 
 pub use sign::sign;
 
-/// A function that returns the address of a node's card on the page with this number.
-pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
-
 /// Options for a picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
     /// A function that returns the link target of a card. If `None`, cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// A function that returns the address of a node's card on another page, for links to parts and back. If `None`,
-    /// such links are omitted.
-    pub page_href: Option<PageHref<'a>>,
     /// If set, the picture is a complete file with a namespace, styles (light and dark), a background, a title and a
     /// legend for this ruleset.
     ///
@@ -68,30 +61,24 @@ impl Svg {
     }
 }
 
-/// Draws a page from left to right, with one column per round and one card per node. Large pages are drawn as an
-/// icicle instead.
-pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
-    let title = title_of(pages.investigation);
-    let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
+/// Draws the tree from left to right, with one column per round and one card per node. Of a large tree, it draws the path
+/// to the best answer and the first rounds.
+pub fn svg(tree: &DrawnTree<'_>, options: &SvgOptions<'_>) -> Svg {
+    let title = title_of(tree.investigation);
+    if tree.items.is_empty() {
         return nothing(&title, options);
-    };
-    let mut label = match &page.root {
-        None => format!("Graph of {title}"),
-        Some(root) => format!("Branch {root} of the graph of {title}"),
-    };
-    if page.drawn == Drawn::Icicle {
-        let _ = write!(label, ", a row for each round: {}", counted(page.shown + page.hidden, "node"));
-        if page.hidden > 0 {
-            let _ = write!(label, ", {} of them merged", page.hidden);
-        }
-        return icicle::draw(pages, page, options, &label);
     }
-    let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
-    let scene = Scene::new(pages, page, options);
+    let all = counted(tree.items.len(), "node");
+    let number = match tree.shown.len() {
+        shown if shown < tree.items.len() => format!("{shown} of {all}"),
+        _ => all,
+    };
+    let label = format!("Graph of {title}, left to right: {number}");
+    let scene = Scene::new(tree, options);
     let mut writer = SvgWriter { out: String::with_capacity(scene.cards.len() * 1000), options };
     open_file(&mut writer.out, "graph", options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
-        legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
+        legend::write(&mut writer.out, &one_line(&tree.investigation.meta().title), ruleset, scene.width);
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // Draw paths to answers last, so that no other edge covers them.
@@ -103,7 +90,6 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         }
     }
     writer.out.push_str("</g>\n<g class=\"cards\">\n");
-    writer.way_up(pages, page, &scene);
     for (card, place) in scene.cards.iter().zip(&scene.places) {
         writer.card(card, *place);
     }
@@ -134,9 +120,6 @@ const SMALL_SIZE: f64 = 10.5;
 const LEAST_SIZE: f64 = 9.0;
 /// The relative width of bold text.
 const BOLD: f64 = 1.1;
-/// The size of the button before the root of a branch.
-const BUTTON: f64 = 24.0;
-const WAY_UP: f64 = 52.0;
 /// The font list, which contains only fonts installed on the reader's machine. A page's stylesheet may name other
 /// fonts.
 pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
@@ -151,34 +134,34 @@ struct Scene<'i> {
 
 /// The content of a card.
 struct SvgCard<'i> {
-    item: PageItem<'i>,
+    item: TreeItem<'i>,
     /// The index of the parent's card.
     parent: Option<usize>,
     state: String,
     id: String,
     title: Vec<String>,
-    /// True for the best answer on the page.
+    /// The number of nodes in the branches below that are not in the picture.
+    hidden: usize,
+    /// True for the best answer in the picture.
     is_best: bool,
 }
 
 impl<'i> Scene<'i> {
-    fn new(pages: &Pages<'i>, page: &MapPage, options: &SvgOptions<'_>) -> Self {
-        let best = pages.best_of(page.cards.iter().copied());
-        let card =
-            |item: &usize| SvgCard { is_best: best == Some(*item), ..SvgCard::new(pages, page, *item) };
-        let cards: Vec<SvgCard<'i>> = page.cards.iter().map(card).collect();
+    fn new(tree: &DrawnTree<'i>, options: &SvgOptions<'_>) -> Self {
+        let best = tree.highlighted();
+        let card = |at: &usize| SvgCard { is_best: best == Some(*at), ..SvgCard::new(tree, *at) };
+        let cards: Vec<SvgCard<'i>> = tree.shown.iter().map(card).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
         let heights: Vec<f64> = cards.iter().map(SvgCard::height).collect();
         let mut places = place::places(&parents, WIDTH, &heights, GAPS);
-        let left = MARGIN + if page.up.is_some() { WAY_UP } else { 0.0 };
-        let mut width = places.iter().map(|place| left + place.x + WIDTH + MARGIN).fold(0.0, f64::max);
+        let mut width = places.iter().map(|place| MARGIN + place.x + WIDTH + MARGIN).fold(0.0, f64::max);
         let mut head = 0.0;
         if let Some(ruleset) = options.standalone {
             width = width.max(legend::LEAST_WIDTH);
             head = legend::height(ruleset, width);
         }
         for place in &mut places {
-            place.x += left;
+            place.x += MARGIN;
             place.y += head + MARGIN;
         }
         let height = places.iter().map(|place| place.y + place.height + MARGIN).fold(0.0, f64::max);
@@ -192,9 +175,9 @@ impl<'i> Scene<'i> {
 }
 
 impl<'i> SvgCard<'i> {
-    fn new(pages: &Pages<'i>, page: &MapPage, at: usize) -> Self {
-        let item = pages.items[at].clone();
-        let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
+    fn new(tree: &DrawnTree<'i>, at: usize) -> Self {
+        let item = tree.items[at].clone();
+        let parent = item.parent.and_then(|parent| tree.shown.binary_search(&parent).ok());
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the first line. The id gets the rest.
@@ -209,13 +192,14 @@ impl<'i> SvgCard<'i> {
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
+            hidden: tree.hidden_below(at),
             is_best: false,
             item,
         }
     }
 
     fn height(&self) -> f64 {
-        let note = if self.item.verdict.is_some() { LINE } else { 0.0 };
+        let note = if self.note().is_some() { LINE } else { 0.0 };
         HEAD + LINE * self.title.len() as f64 + note + FOOT
     }
 
@@ -224,10 +208,12 @@ impl<'i> SvgCard<'i> {
         format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
     }
 
-    /// Returns the verdict as shown on the card.
+    /// Returns the last line of the card: the verdict, and the number of hidden descendants.
     fn note(&self) -> Option<String> {
-        let verdict = self.item.verdict?;
-        Some(format!("{} {}", verdict.sign(), verdict.short_label()))
+        let verdict = self.item.verdict.map(|it| format!("{} {}", it.sign(), it.short_label()));
+        let hidden = (self.hidden > 0).then(|| format!("{} more below", self.hidden));
+        let notes: Vec<String> = verdict.into_iter().chain(hidden).collect();
+        (!notes.is_empty()).then(|| notes.join(" · "))
     }
 }
 
@@ -241,41 +227,8 @@ struct SvgWriter<'a> {
 }
 
 impl SvgWriter<'_> {
-    /// Writes the button before the root of a branch. The button leads back to the page above.
-    fn way_up(&mut self, pages: &Pages<'_>, page: &MapPage, scene: &Scene<'_>) {
-        let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
-            return;
-        };
-        let middle = place.y + place.height / 2.0;
-        let right = MARGIN + BUTTON + 6.0;
-        let way = scene.cards.first().and_then(|card| card.item.way);
-        let _ = writeln!(
-            self.out,
-            "<path class=\"edge{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" d=\"M{} {}H{}\"/>",
-            Way::class(way),
-            if way.is_some() { "3" } else { "1.5" },
-            number(right),
-            number(middle),
-            number(place.x)
-        );
-        let Some(href) = self.options.page_href else { return };
-        let above = pages.all().get(up).and_then(|page| page.root.as_ref());
-        let above = above.map_or("the whole graph".to_owned(), |above| format!("branch {above}"));
-        let out = &mut self.out;
-        markup::open(out, "more", None, Some(&href(up, root)), false, &format!("Back to {above}"));
-        let bounds = [MARGIN, middle - BUTTON / 2.0, BUTTON + 6.0, BUTTON].map(number);
-        markup::rect(out, "more-box", bounds, " rx=\"3\" fill=\"none\" stroke=\"currentColor\"");
-        let _ = writeln!(
-            out,
-            "<path class=\"more-arrow\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
-             d=\"M{} {}m4-4-4 4 4 4m-4-4h10\"/></a>",
-            number(MARGIN + (BUTTON + 6.0) / 2.0 - 5.0),
-            number(middle)
-        );
-    }
-
     /// Writes the edge that leads to the card of a node.
-    fn edge(&mut self, item: &PageItem<'_>, from: (f64, f64), until: (f64, f64)) {
+    fn edge(&mut self, item: &TreeItem<'_>, from: (f64, f64), until: (f64, f64)) {
         let class = match item.role {
             _ if item.way.is_some() => Way::class(item.way),
             None => " to-proposed",
@@ -308,7 +261,7 @@ impl SvgWriter<'_> {
         let (x, y) = (place.x, place.y);
         let class = format!("card {}{}", item.classes(), if card.is_best { " best-answer" } else { "" });
         let href = self.options.href.map(|href| href(id));
-        let tag = markup::open(out, &class, self.options.id(id), href.as_deref(), false, &card.full());
+        let tag = markup::open(out, &class, self.options.id(id), href.as_deref(), &card.full());
         let outline = match item.role {
             None => " stroke-dasharray=\"4 3\"",
             Some(_) if item.way.is_some() => " stroke-width=\"2\"",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards};
 use crate::domain::Node;
-use crate::graph::{BAR, BarKind, BarPart, Tallies};
+use crate::graph::{BarKind, BarPart, Tallies};
 use crate::report::templates::SharedValue;
 
 /// One row of the nested list, with the number of lists to close after it.
@@ -39,7 +39,7 @@ impl<'a> Cards<'a> {
                     card,
                     has_children: next > rounds[at],
                     closes: rounds[at].saturating_sub(next),
-                    bar: if has_bar { tallies.bar(&[at], BAR) } else { Vec::new() },
+                    bar: if has_bar { tallies.bar(at) } else { Vec::new() },
                 })
             })
             .collect()

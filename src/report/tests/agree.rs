@@ -361,8 +361,6 @@ const SURFACES: &[(&str, Option<Reader>)] = &[
     ("investigation.schema.json", None), // only the form of the data
     ("search-data.js", Some(search_data)),
     ("states.js", Some(states)),
-    ("graph/*.html", None), // a part of the graph, drawn as graph.html is
-    ("graph/*.svg", None),  // a part of the graph, drawn as graph.svg is
     ("references.html", Some(sources)),
     ("references-*.html", None), // the other sources, listed as in references.html
     ("attachments/*", None),     // the files of agents, as they are

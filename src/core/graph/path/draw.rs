@@ -43,7 +43,7 @@ pub(super) fn svg(shape: &str, label: &str, layout: &PathLayout) -> Svg {
 
 fn write_place(out: &mut String, place: &PathPlace, width: f64) {
     let title = one_line(&place.title);
-    let tag = markup::open(out, place.class.trim_end(), None, place.href.as_deref(), false, &title);
+    let tag = markup::open(out, place.class.trim_end(), None, place.href.as_deref(), &title);
     let areas = || place.texts.iter().map(PathText::area);
     let left = areas().map(|it| it.left).fold(f64::INFINITY, f64::min) - 4.0;
     let right = (areas().map(|it| it.right).fold(0.0, f64::max) + 4.0).min(width - 1.0);

@@ -15,7 +15,7 @@ const LINKS: PathLinks<'static> = PathLinks { node: &href, question: None };
 
 fn model(investigation: &Investigation) -> Model {
     let assessment = samples::assessed(investigation);
-    Model::of(&assessment, &Pages::new(&assessment), None, LINKS)
+    Model::of(&assessment, &DrawnTree::new(&assessment), None, LINKS)
 }
 
 /// Closes the investigation with a conclusion that is based on these nodes.
@@ -79,7 +79,7 @@ fn one_line_leads_to_the_answer_and_all_else_joins_or_leaves_it() {
     assert_eq!(twigs(&last.twigs), ["× Two locks", "○ On Windows"]);
     // Ids are shown only in tooltips.
     let assessment = samples::assessed(&investigation);
-    let drawn = path(&assessment, &Pages::new(&assessment), None, LINKS);
+    let drawn = path(&assessment, &DrawnTree::new(&assessment), None, LINKS);
     for svg in [drawn.wide, drawn.tall] {
         well_formed(&svg.markup);
         assert!(svg.markup.contains("<title>R3.A1a: Looked"), "{}", svg.markup);
@@ -171,7 +171,7 @@ fn hostile_texts_stay_text() {
     let investigation = samples::of(nodes);
     let assessment = samples::assessed(&investigation);
     let links = PathLinks { node: &|_| evil.to_owned(), question: Some(evil) };
-    let drawn = path(&assessment, &Pages::new(&assessment), None, links);
+    let drawn = path(&assessment, &DrawnTree::new(&assessment), None, links);
     for svg in [drawn.wide, drawn.tall] {
         well_formed(&svg.markup);
         assert!(!svg.markup.contains("<script") && !svg.markup.contains('\u{202e}'));

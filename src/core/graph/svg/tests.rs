@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::maps::MOST_CARDS;
 use crate::graph::samples::{self, well_formed};
+use crate::graph::tree::MOST_CARDS;
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
-    svg(&Pages::new(&samples::assessed(investigation)), 0, options)
+    svg(&DrawnTree::new(&samples::assessed(investigation)), options)
 }
 
 fn file() -> SvgOptions<'static> {
@@ -66,20 +66,19 @@ fn inline_there_is_no_style_and_alone_there_is() {
 }
 
 #[test]
-fn a_map_of_cards_leads_back_to_the_map_of_which_it_is_a_part() {
-    let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
-    let pages = Pages::new(&samples::assessed(&tree));
-    let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
-    let options =
-        SvgOptions { href: Some(&link), page_href: Some(&page_href), has_ids: true, ..SvgOptions::default() };
-    let root = pages.all()[1].root.as_ref().unwrap();
-    let markup = svg(&pages, 1, &options).markup;
-    assert!(
-        markup.contains(&format!("<a class=\"more\" href=\"0.html#{root}\"><title>Back to the whole graph"))
-    );
-    assert_eq!(markup.matches("class=\"more\"").count(), 1);
-    assert!(card(&markup, root.as_str()).contains(&format!("id=\"{root}\"")));
-    well_formed(&markup);
+fn a_large_tree_is_drawn_as_the_way_to_the_best_answer_and_the_first_rounds() {
+    // The last leaf, in round 6, is the only answer.
+    let parents = samples::complete(400, 3);
+    let tree = samples::tree(&parents, |at| Some(if at == 399 { "FOUND" } else { "EXPLORE" }));
+    let svg = drawn(&tree, &SvgOptions { href: Some(&link), has_ids: true, ..SvgOptions::default() });
+    assert_eq!(svg.markup.matches("class=\"card ").count(), MOST_CARDS);
+    assert!(svg.markup.contains("left to right: 80 of 400 nodes\""), "{}", &svg.markup[..400]);
+    assert!(svg.markup.contains("best-answer\""));
+    assert!(!card(&svg.markup, tree.roots().next().unwrap().id.as_str()).contains(" more below"));
+    let hidden =
+        svg.markup.split(" more below</text>").filter_map(|it| it.rsplit('>').next()?.parse::<usize>().ok());
+    assert_eq!(hidden.sum::<usize>(), 320);
+    well_formed(&svg.markup);
 }
 
 #[test]
@@ -112,8 +111,7 @@ fn hostile_texts_stay_text() {
 fn a_long_id_and_a_long_state_share_the_head() {
     let id = format!("R1.{}", "Ab1".repeat(60));
     let sample = samples::build(&[(&id, None, Some("A_STATE_WITH_A_VERY_LONG_NAME_INDEED_SO"), "t")]);
-    let pages = Pages::new(&samples::assessed(&sample));
-    let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
+    let scene = Scene::new(&DrawnTree::new(&samples::assessed(&sample)), &SvgOptions::default());
     let card = &scene.cards[0];
     let used = measure(&card.id) * TITLE_SIZE * BOLD + measure(&card.state) * SMALL_SIZE;
     assert!(used + sign::SIZE <= WIDTH - LEFT - RIGHT, "{} {}", card.id, card.state);
@@ -190,8 +188,7 @@ proptest! {
 
 /// Asserts all guarantees of a picture.
 fn check(investigation: &Investigation) {
-    let pages = Pages::new(&samples::assessed(investigation));
-    let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
+    let scene = Scene::new(&DrawnTree::new(&samples::assessed(investigation)), &SvgOptions::default());
     const NEARLY: f64 = 0.1;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;
 
