@@ -96,6 +96,7 @@ fn run(number: usize, node: &NodeId) -> Run {
     let ran = Ran {
         command: ["python3", "measure.py", "--batch", &of.to_string()].map(str::to_owned).to_vec(),
         folder: Some("bench".to_owned()),
+        files: Vec::new(),
         project: Some(ProjectState { commit: Some("3f2a91c0".repeat(5)), ..ProjectState::default() }),
         started_at: time(0),
         seconds: Seconds { milliseconds: 1_200 },

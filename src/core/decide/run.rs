@@ -225,7 +225,8 @@ const PART_MIN: usize = 4;
 /// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
 pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {
     let part = named.trim().to_ascii_lowercase();
-    let runs = investigation.counted_runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
+    let runs =
+        investigation.counted_runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
     runs.map(AsRef::as_ref)
 }
 
