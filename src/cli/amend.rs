@@ -123,6 +123,7 @@ fn amended(
     call.entry("reason").or_insert_with(|| json!(""));
     let mut request: Amend = work::understood(call)?;
     let Binding { not_covered, .. } = &arguments.binding;
+    request.bottom_line = arguments.binding.bottom_line.clone().or(request.bottom_line);
     request.answers = Some(arguments.binding.answers()).filter(|it| !it.is_empty()).or(request.answers);
     request.not_covered = Some(not_covered.clone()).filter(|it| !it.is_empty()).or(request.not_covered);
     let named = (request.node_id.clone(), request.correction.clone());
@@ -150,7 +151,8 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
             let end = subject.investigation().end_in_force();
             let end = end.ok_or("the investigation has not ended, so there is no conclusion to amend")?;
             let text = end.conclusion.as_deref().unwrap_or_default();
-            plain_text(draft::CONCLUSION, &[("reason", reason), ("conclusion", text)])
+            let fields = [("reason", reason), ("bottomLine", &end.bottom_line), ("conclusion", text)];
+            plain_text(draft::CONCLUSION, &fields)
         }
         Some(id) => {
             let node = subject.investigation().committed_node(id);

@@ -69,8 +69,13 @@ impl From<YamlError> for DraftError {
 }
 
 /// The labels at the top of a plain draft, with their fields.
-const LINES: [(&str, &str); 4] =
-    [("State", "state"), ("Headline", "headline"), ("Title", "title"), ("Reason", "reason")];
+const LINES: [(&str, &str); 5] = [
+    ("State", "state"),
+    ("Headline", "headline"),
+    ("Title", "title"),
+    ("Reason", "reason"),
+    ("Bottom line", "bottomLine"),
+];
 
 /// The sections below the labelled lines. The last section extends to the end of the draft, whatever headings it contains.
 const SECTIONS: [(&str, &str); 5] = [

@@ -18,7 +18,7 @@ use crate::text::{counted, one_line, shorten};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct EndArguments {
-    /// File with the conclusion; - for standard input
+    /// File with the conclusion, or first a paragraph that begins with `Bottom line:`; - for standard input
     #[arg(conflicts_with = "message")]
     file: Option<String>,
     /// Conclusion in Markdown; default: the file, standard input, or your editor at a terminal
@@ -43,9 +43,12 @@ Examples:
   tot end --answer R4.A1a1 --rival R3.B conclusion.md
   tot end --stopped budget -m 'So far: the planner is the likely cause.'";
 
-/// The answers that a conclusion rests on, and what it does not cover.
+/// The bottom line of a conclusion, the answers that it rests on, and what it does not cover.
 #[derive(Args)]
 pub(super) struct Binding {
+    /// What to do, or what is so, in one or two sentences, for somebody who reads nothing else
+    #[arg(long, value_name = "TEXT")]
+    pub bottom_line: Option<String>,
     /// Answer that the conclusion rests on, if there are several; can be given several times, for a conclusion with
     /// several parts
     #[arg(long, value_name = "NODE")]
@@ -73,6 +76,7 @@ impl Binding {
     /// Returns whether any option was given.
     pub(super) fn is_given(&self) -> bool {
         !(self.answer.is_empty() && self.rival.is_empty() && self.not_covered.is_empty())
+            || self.bottom_line.is_some()
     }
 }
 
@@ -102,8 +106,10 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     let stopped =
         arguments.stopped.map(|reason| EarlyStop { reason: reason.into(), note: arguments.note.clone() });
     let caller = subject.caller()?;
-    let call = |text: &str| {
+    let bottom_line = arguments.binding.bottom_line.as_ref();
+    let call = |(line, text): (String, &str)| {
         let request = End {
+            bottom_line: Some(line).filter(|line| !line.is_empty()).or(bottom_line.cloned()),
             conclusion: Some(text.trim().to_owned()),
             answers: arguments.binding.answers(),
             not_covered: arguments.binding.not_covered.clone(),
@@ -115,21 +121,34 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
         let (shared, body, advice) = reply::ended(subject.service(), &written);
         Ok((shared, Advised { body, advice }))
     };
-    let conclusion = match (&arguments.message, &arguments.file) {
-        (Some(text), _) => text.clone(),
-        (None, Some(file)) => work::read(file)?,
-        (None, None) => match piped()? {
-            Some(text) => text,
-            None => {
-                may_end(&subject, arguments.stopped.is_some())?;
-                let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
-                let again = ("tot end", reason.as_deref().unwrap_or_default());
-                let edited = subject.edit(again, "TOT_CONCLUSION.md", "", &help(&subject))?;
-                return subject.call_edited(edited, |text| Ok::<_, Infallible>(call(text)), lines);
-            }
-        },
+    if let Some(text) = &arguments.message {
+        return subject.tell(call((String::new(), text)), lines);
+    }
+    let given = match &arguments.file {
+        Some(file) => Some(work::read(file)?),
+        None => piped()?,
     };
-    subject.tell(call(&conclusion), lines)
+    if let Some(text) = given {
+        return subject.tell(call(parts(&text)), lines);
+    }
+    may_end(&subject, arguments.stopped.is_some())?;
+    let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
+    let again = ("tot end", reason.as_deref().unwrap_or_default());
+    let draft = format!("{BOTTOM_LINE} {}\n\n", bottom_line.map(|line| one_line(line)).unwrap_or_default());
+    let edited = subject.edit(again, "TOT_CONCLUSION.md", &draft, &help(&subject))?;
+    subject.call_edited(edited, |text| Ok::<_, Infallible>(call(parts(text))), lines)
+}
+
+/// The label of the bottom line, if it is the first paragraph of a text.
+const BOTTOM_LINE: &str = "Bottom line:";
+
+/// Returns the bottom line at the beginning of a text, and the conclusion below it.
+fn parts(text: &str) -> (String, &str) {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let Some(rest) = text.strip_prefix(BOTTOM_LINE) else { return (String::new(), text) };
+    let lines = rest.split_inclusive('\n').take_while(|line| !line.trim().is_empty());
+    let (line, conclusion) = rest.split_at(lines.map(str::len).sum());
+    (one_line(line).trim().to_owned(), conclusion)
 }
 
 /// Checks that the investigation may end, before the user writes a conclusion.
@@ -154,8 +173,9 @@ fn help(subject: &WorkTarget) -> String {
         .collect();
     let answers = if answers.is_empty() { "  none\n".to_owned() } else { answers };
     format!(
-        "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. Everything below\n\
-         this line is ignored; to cancel, leave the text empty.\n\n\
+        "First what to do, or what is so, in one or two sentences. Below a blank line the conclusion, in Markdown:\n\
+         what was found, how sure it is, what was ruled out. Everything below this line is ignored; to cancel,\n\
+         leave the text as it is.\n\n\
          {}\n\nAnswers:\n{answers}\n{} ruled out.",
         one_line(&subject.investigation().meta().title),
         counted(assessment.ruled_out().count(), "node"),

@@ -34,8 +34,8 @@ pub(super) struct ListArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, verdict?, totalAnswers,
-answer?, owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
+With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, verdict?, bottomLine?,
+totalAnswers, answer?, owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
 
 Examples:
   tot list                                  all investigations
@@ -93,6 +93,8 @@ struct ListedInvestigation {
     verdict: Option<String>,
     #[serde(skip)]
     class: Option<Verdict>,
+    /// The bottom line of the conclusion.
+    bottom_line: Option<String>,
     /// The number of unrefuted answers.
     total_answers: usize,
     /// The most certain answer.
@@ -210,6 +212,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         states,
         verdict: Some(assessment.in_short()),
         class: assessment.top().verdict,
+        bottom_line: assessment.bottom_line().map(str::to_owned),
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
@@ -237,7 +240,9 @@ fn shown(entries: &[ListedInvestigation], screen: Screen) -> String {
             let style = entry.class.map_or(QUIET, verdict_style);
             line(styled(style, &screen.rest(verdict, indent.len())));
         }
-        if let Some(answer) = &entry.answer {
+        if let Some(bottom_line) = &entry.bottom_line {
+            screen.wrapped(bottom_line, indent.len()).into_iter().for_each(&mut line);
+        } else if let Some(answer) = &entry.answer {
             let more = match entry.total_answers {
                 0 | 1 => String::new(),
                 several => format!(" (+{})", several - 1),

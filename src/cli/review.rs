@@ -227,8 +227,11 @@ impl Look<'_> {
                 text + &comments(investigation, Some(&node.id))
             }
             None => {
-                let end = investigation.conclusion().and_then(|end| end.conclusion.as_deref());
-                let text = heading("Question", &investigation.meta().query);
+                let end = investigation.conclusion();
+                let mut text = heading("Question", &investigation.meta().query);
+                let line = end.map(|end| &end.bottom_line).filter(|line| !line.is_empty());
+                text.extend(line.map(|line| heading("Bottom line", line)));
+                let end = end.and_then(|end| end.conclusion.as_deref());
                 text + &heading("Conclusion", end.unwrap_or("none")) + &comments(investigation, None)
             }
         }

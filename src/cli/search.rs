@@ -120,8 +120,9 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
     look(None, "Title", &meta.title);
     look(None, "Question", &meta.query);
     look(None, "Context", meta.context.as_deref().unwrap_or_default());
-    let end = investigation.conclusion().and_then(|end| end.conclusion.as_deref());
-    look(None, "Conclusion", end.unwrap_or_default());
+    let end = investigation.conclusion();
+    look(None, "Bottom line", end.map_or("", |end| &end.bottom_line));
+    look(None, "Conclusion", end.and_then(|end| end.conclusion.as_deref()).unwrap_or_default());
     let is_of_the_whole = |comment: &&std::sync::Arc<Comment>| {
         comment.node.as_ref().is_none_or(|node| investigation.node(node).is_none())
     };

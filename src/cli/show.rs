@@ -43,7 +43,7 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-sentence, conclusion?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
+sentence, bottomLine?, conclusion?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
 commentId?}], answers: [{nodeId, state, title, sure?, contested, verdict: {words, class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
 signOffs, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
@@ -123,6 +123,7 @@ fn document(
         "verdict": assessment.words(),
         // The whole verdict, as on the first page of a report.
         "sentence": assessment.sentence(&sign_offs.signed()),
+        "bottomLine": assessment.bottom_line(),
         "conclusion": end.map(|end| &end.conclusion),
         // The results of the commands that the conclusion rests on, or a note on other evidence.
         "evidence": assessment.whole_evidence(),
@@ -197,7 +198,9 @@ fn shown(
         counted(investigation.committed().count(), "node"),
         counted(investigation.current_round() as usize, "round")
     ));
-    let mut text = format!(
+    let bottom_line = assessment.bottom_line().map(|line| screen.wrapped(line, 0)).unwrap_or_default();
+    let mut text: String = bottom_line.iter().map(|line| styled(BOLD, line) + "\n").collect();
+    text += &format!(
         "{}\n{}\n{}\n",
         styled(BOLD, &screen.rest(&meta.title, 0)),
         styled(QUIET, &meta.id.to_string()),

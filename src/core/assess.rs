@@ -671,6 +671,11 @@ impl<'a> Assessment<'a> {
         self.investigation.conclusion()
     }
 
+    /// Returns the conclusion's bottom line, if it has one.
+    pub fn bottom_line(&self) -> Option<&'a str> {
+        self.end().map(|end| end.bottom_line.as_str()).filter(|line| !line.is_empty())
+    }
+
     /// Returns the answers that the conclusion rests on, in its order.
     ///
     /// Empty if there is no conclusion or no answer, or if the conclusion names none of several answers.

@@ -218,13 +218,13 @@ fn differing_fields<const N: usize>(
 }
 
 /// Returns the fields of a conclusion with their display names. All are empty without a conclusion.
-fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 11] {
+fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 12] {
     let nothing = Conclusion::default();
     let ended_at = or_none(end.map(|end| end.ended_at));
     let end = end.unwrap_or(&nothing);
     let stopped = end.stopped.as_ref();
     let others: Vec<String> =
-        end.other_conclusions.iter().filter_map(|other| other.conclusion.clone()).collect();
+        end.other_conclusions.iter().map(Conclusion::report).filter(|it| !it.is_empty()).collect();
     let amended: Vec<String> = end.amended.iter().map(AmendedConclusion::line).collect();
     let bound: Vec<String> =
         end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label())).collect();
@@ -235,6 +235,7 @@ fn fields_of_end(end: Option<&Conclusion>) -> [(&'static str, String); 11] {
         ("Stopped early", or_none(stopped.map(|stopped| stopped.reason.label()))),
         ("Why stopped", or_none(stopped.and_then(|stopped| stopped.note.as_ref()))),
         ("Before ending", or_none(end.asked.as_ref().map(Asked::line))),
+        ("Bottom line", end.bottom_line.clone()),
         (CONCLUSION, or_none(end.conclusion.as_ref())),
         ("Answers it rests on", bound.join("\n")),
         ("Not covered", end.not_covered.join("\n")),

@@ -106,6 +106,9 @@ fn ended(text: &mut String, end: &Conclusion) {
     if let Some(asked) = &end.asked {
         let _ = write!(text, "\n{}\n", literal(&asked.line()));
     }
+    if !end.bottom_line.is_empty() {
+        let _ = write!(text, "\n**{}**\n", literal(&end.bottom_line));
+    }
     match (&end.conclusion, end.concluded_at) {
         (None, _) => text.push_str("\nEnded without a conclusion.\n"),
         (Some(conclusion), None) => {
@@ -117,13 +120,15 @@ fn ended(text: &mut String, end: &Conclusion) {
     }
     for amended in &end.amended {
         let _ = write!(text, "\nAmended {}\n", literal(&amended.line()));
-        if let Some(before) = &amended.conclusion {
-            let _ = write!(text, "\nConclusion before:\n\n{}", quoted(before));
+        let before = amended.report();
+        if !before.is_empty() {
+            let _ = write!(text, "\nConclusion before:\n\n{}", quoted(&before));
         }
     }
     for other in &end.other_conclusions {
         let by = by(other.agent_id.as_deref(), &other.caller);
-        let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
+        let report = other.report();
+        let said = if report.is_empty() { "Without a conclusion." } else { &report };
         let _ = write!(text, "\nAlso ended elsewhere, {}{by}:\n\n{}", other.ended_at, quoted(said));
     }
 }

@@ -10,7 +10,9 @@ use serde::Serialize;
 use crate::assess::{Assessment, Repetition, differs};
 use crate::decide::blockers::weakened;
 use crate::domain::event::{attachment_events, node_events};
-use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
+use crate::domain::{
+    Comment, CommentKind, Conclusion, Happening, Investigation, NodeId, RunKind, StateName, Warning,
+};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::effective::list;
 use crate::service::project::ProjectEvidence;
@@ -300,7 +302,8 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
 fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) {
     let text = |investigation: &Investigation| {
         let end = investigation.end();
-        end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has no conclusion".to_owned()))
+        end.map(Conclusion::report)
+            .map(|text| if text.is_empty() { "it has no conclusion".to_owned() } else { text })
     };
     let change = match (text(before), text(after)) {
         (Some(_), None) => "it was reopened".to_owned(),

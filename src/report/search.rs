@@ -65,7 +65,8 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     whole.push(("The question", "index.html".to_owned(), ("Question", asked.join(" · "))));
     if let Some(end) = investigation.conclusion() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
-        let text = [text, end.who().unwrap_or_default()].join(" · ");
+        let texts = [end.bottom_line.clone(), text, end.who().unwrap_or_default()];
+        let text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ");
         whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
     }
     let mut found: Vec<FoundPlace<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());

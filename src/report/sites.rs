@@ -38,6 +38,8 @@ pub struct SiteEntry {
     pub(super) href: String,
     /// The outcome, in one sentence.
     pub(super) verdict: String,
+    /// The bottom line of its conclusion.
+    pub(super) bottom_line: Option<String>,
     /// Its best answer, if there is one.
     pub(super) best: Option<BestAnswer>,
     /// The heading and the verdict of its first page.
@@ -96,6 +98,7 @@ impl SiteEntry {
             facts: header.facts.clone(),
             href: format!("{folder}index.html"),
             verdict: report.overview.found.clone(),
+            bottom_line: report.overview.bottom_line.clone(),
             best: report
                 .overview
                 .best

@@ -678,6 +678,7 @@ fn all_texts(text: &str) -> ReportInput {
     let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, text))).collect();
     let conclusion = Conclusion {
         agent_id: Some(text.into()),
+        bottom_line: text.into(),
         conclusion: Some(text.into()),
         asked: Some(Asked { answer: PersonsAnswer::Cancelled, said: Some(text.into()) }),
         amended: vec![AmendedConclusion {
@@ -685,10 +686,10 @@ fn all_texts(text: &str) -> ReportInput {
             agent_id: Some(text.into()),
             caller: Caller { client: Some(text.into()), ..Caller::default() },
             reason: text.into(),
-            correction: None,
+            bottom_line: Some(text.into()),
             conclusion: Some(text.into()),
-            answers: None,
             not_covered: Some(vec![text.into()]),
+            ..AmendedConclusion::default()
         }],
         answers: vec![BoundAnswer { id: "R4.A1a1".parse().unwrap(), role: BoundAs::Main }],
         not_covered: vec![text.into()],
@@ -1043,10 +1044,8 @@ fn concluded_late() -> ReportInput {
             agent_id: Some("editor-2".to_owned()),
             caller: Caller { client: Some("client-5/1.0".to_owned()), ..Caller::default() },
             reason: "It was hasty.".to_owned(),
-            correction: None,
             conclusion: Some("It **does not** sort.".to_owned()),
-            answers: None,
-            not_covered: None,
+            ..AmendedConclusion::default()
         }],
         ..Conclusion::new(time(200))
     };

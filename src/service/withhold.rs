@@ -454,8 +454,11 @@ impl Quotes {
         let state = &snapshot.investigation;
         let meta = state.meta();
         let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
-        let end = state.conclusion().and_then(|end| end.conclusion.as_ref());
-        let mut public: Replaced = texts.chain(end).map(|text| (text.clone(), String::new())).collect();
+        let end = state.conclusion().map(|end| [Some(&end.bottom_line), end.conclusion.as_ref()]);
+        let mut public: Replaced = texts
+            .chain(end.into_iter().flatten().flatten())
+            .map(|text| (text.clone(), String::new()))
+            .collect();
         for node in state.nodes().filter(|node| !withheld.labels.contains_key(&node.id)) {
             hidden(node, &String::new(), &mut public);
         }

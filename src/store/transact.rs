@@ -131,7 +131,7 @@ impl Store {
             _ => None,
         });
         let name = end.map(|_| next_end(writer.git())).transpose()?.unwrap_or_default();
-        let ended = end.map(|end| message::ended(before.investigation.meta(), end.conclusion.as_deref()));
+        let ended = end.map(|end| message::ended(before.investigation.meta(), end));
         let ended = ended.unwrap_or_default();
         let tag = end.map(|end| TagText { name: &name, message: &ended, at: end.ended_at.seconds() });
         let texts: Vec<CommitText> = drafts
@@ -175,7 +175,7 @@ fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>
         return Ok(Some(name));
     }
     let name = next_end(git)?;
-    let message = message::ended(snapshot.investigation.meta(), end.conclusion.as_deref());
+    let message = message::ended(snapshot.investigation.meta(), end);
     writer.tag(&TagText { name: &name, message: &message, at: end.ended_at.seconds() }, target)?;
     Ok(Some(name))
 }

@@ -16,7 +16,7 @@ use crate::text::one_line;
 #[derive(Args)]
 pub(super) struct StateArguments {
     /// Change the state instead of the text. The previous state stays in the node's file
-    #[arg(long, value_name = "STATE", conflicts_with_all = ["conclusion", "answer", "rival", "not_covered"])]
+    #[arg(long, value_name = "STATE", conflicts_with_all = ["conclusion", "bottom_line", "answer", "rival", "not_covered"])]
     pub state: Option<String>,
     /// Evidence for the state: what was measured, read or reproduced
     #[arg(long, value_name = "TEXT", requires = "state")]

@@ -41,6 +41,7 @@ pub(super) fn no_longer(
     differing.find(|id| assessment.whole_runs().any(|it| it.run.id == *id))?;
     let sentence = |text: &str| shorten(&one_line(first_sentence(text.trim())), SENTENCE_MAX);
     let conclusion = assessment.end().and_then(|end| end.conclusion.as_deref());
+    let conclusion = assessment.bottom_line().or(conclusion);
     Some(match (conclusion, assessment.first()) {
         (Some(conclusion), _) => format!("The conclusion no longer holds: {}", sentence(conclusion)),
         (None, Some(answer)) => {

@@ -10,7 +10,7 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
 use super::edits::edited;
-use super::end::{Bind, BindSchema, bound_answers, check_bound};
+use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
     refuse_if_ended, sources, trimmed,
@@ -59,7 +59,9 @@ pub struct Amend {
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
     pub references: Option<Vec<NewCitation>>,
-    /// The new conclusion.
+    /// As in tot_end.
+    pub bottom_line: Option<String>,
+    /// As in tot_end.
     pub conclusion: Option<String>,
     /// As in tot_end.
     #[schemars(with = "Option<Vec<BindSchema>>", extend("x-elsewhere" = true))]
@@ -276,9 +278,11 @@ fn of_node(
     (known, now): (&LookedUpPaths, Timestamp),
     mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
-    if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
+    if names_conclusion(&request) {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
-            .suggest("Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.")
+            .suggest(
+                "Leave out `nodeId` to amend the conclusion, its `bottomLine`, `answers` or `notCovered`.",
+            )
             .for_people("Use --conclusion to amend the conclusion.")
             .into());
     }
@@ -393,8 +397,7 @@ fn of_conclusion(
     (known, now): (&LookedUpPaths, Timestamp),
     mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
-    let (correction, conclusion) = (request.accepted(), request.conclusion);
-    if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
+    if !names_conclusion(&request) {
         diagnostics.errors.push(nothing_given());
         return Err(Rejection { errors: diagnostics.errors });
     }
@@ -404,6 +407,8 @@ fn of_conclusion(
             .for_people("Give one with `tot end`, or name a node.")
             .into());
     };
+    let (correction, conclusion) = (request.accepted(), request.conclusion);
+    let bottom_line = request.bottom_line.map(|line| bottom_line(rules, Some(&line), &mut diagnostics));
     let named = request.answers.as_deref().unwrap_or_default();
     let (covers, is_named) = (request.not_covered.is_some(), request.answers.is_some());
     let (answers, not_covered) =
@@ -417,12 +422,13 @@ fn of_conclusion(
     let mut amendment = AmendedConclusion {
         at: now.max(last),
         agent_id: trimmed(request.agent_id),
-        caller: Caller::default(),
         reason: request.reason,
         correction,
+        bottom_line,
         conclusion,
         answers: is_named.then_some(answers),
         not_covered: covers.then_some(not_covered),
+        ..AmendedConclusion::default()
     };
     amendment.exchange(&mut end);
     if amendment.parts().next().is_none() {
@@ -435,11 +441,17 @@ fn of_conclusion(
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })
 }
 
+/// Returns whether the request changes the conclusion.
+fn names_conclusion(request: &Amend) -> bool {
+    let texts = request.conclusion.is_some() || request.bottom_line.is_some();
+    texts || request.answers.is_some() || request.not_covered.is_some()
+}
+
 fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
         .suggest(
-            "Give `edits`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or \
-             `notCovered`. To empty a list, name it in `clear`.",
+            "Give `edits`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `bottomLine`, \
+             `answers` or `notCovered`. To empty a list, name it in `clear`.",
         )
         .for_people("Change at least one text, or name answers with --answer.")
 }
@@ -455,6 +467,7 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         ("findings", &request.findings),
         ("title", &request.title),
         ("evidence", &request.evidence),
+        ("bottomLine", &request.bottom_line),
         ("conclusion", &request.conclusion),
         ("agentId", &request.agent_id),
     ];

@@ -29,7 +29,7 @@ pub struct Attach {
     pub name: String,
     /// Its content.
     pub text: Option<String>,
-    /// Its content in base64. Picture metadata is dropped.
+    /// Or in base64; picture metadata is dropped.
     pub base64: Option<String>,
 }
 

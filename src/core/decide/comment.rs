@@ -23,7 +23,7 @@ use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_o
 pub struct Say {
     /// The node; default: the node of the `replyTo` comment, or none.
     pub node_id: Option<String>,
-    /// Objections claim that the node is wrong; corrections mend passages.
+    /// objection: the node is wrong; correction: mends passages.
     #[serde(default)]
     #[schemars(with = "String", extend("enum" = ["comment", "objection", "correction", "answer", "resolution"]))]
     pub kind: CommentKind,

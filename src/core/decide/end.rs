@@ -5,9 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::backing::check_number;
+use super::backing::{LINE_MAX, check_number};
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
-use super::{Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, sources, trimmed};
+use super::{
+    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, sources, trimmed,
+};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, LookedUpPaths, NodeId,
@@ -21,7 +23,9 @@ use crate::text::one_line;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct End {
-    /// The answer, in Markdown: findings, certainty, what was ruled out.
+    /// What to do, or what is so, in one or two sentences.
+    pub bottom_line: Option<String>,
+    /// For the colleague who asked, in Markdown.
     pub conclusion: Option<String>,
     /// The answers behind the conclusion.
     #[serde(default)]
@@ -30,7 +34,7 @@ pub struct End {
     /// Open questions, one sentence each.
     #[serde(default)]
     pub not_covered: Vec<String>,
-    /// The agent ending the investigation.
+    /// The agent that ends it.
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,
@@ -72,7 +76,7 @@ impl Bind {
 pub(super) struct BindSchema {
     /// An answer.
     node_id: String,
-    /// `part`: one of several that form the conclusion together; `rival`: also possible.
+    /// `part`: one of several that form the conclusion; `rival`: also possible.
     #[schemars(with = "Option<String>", extend("enum" = ["main", "part", "rival", null]))]
     r#as: Option<BoundAs>,
 }
@@ -82,7 +86,7 @@ pub(super) struct BindSchema {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct EarlyStop {
-    /// No time or money left; sufficient findings; no way forward.
+    /// Out of time or money; enough found; no way forward.
     #[schemars(with = "String", extend("enum" = ["budget", "enough", "stuck"]))]
     pub reason: StopReason,
     /// Details.
@@ -95,6 +99,7 @@ pub const CODES: &[Code] = &[
     Code::PendingProposals,
     Code::Contested,
     Code::MissingConclusion,
+    Code::MissingBottomLine,
     Code::ConclusionUnbound,
     Code::EndDeclined,
     Code::UnreadableNode,
@@ -107,6 +112,7 @@ pub const CODES: &[Code] = &[
 pub const WARNINGS: &[Code] = &[
     Code::AlreadyEnded,
     Code::MissingConclusion,
+    Code::MissingBottomLine,
     Code::ConclusionUnbound,
     Code::SourceNotThere,
     Code::NotAccepted,
@@ -161,6 +167,8 @@ pub fn end(
             .for_people("Give it with -m, or as a file: the answer, how sure it is, what was ruled out.");
         diagnostics.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
+    let bottom_line = bottom_line(rules, request.bottom_line.as_deref(), &mut diagnostics);
+    check_bottom_line(rules, &bottom_line, &mut diagnostics);
     let (answers, not_covered) =
         bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
     if conclusion.is_some() {
@@ -181,6 +189,7 @@ pub fn end(
             .stopped
             .filter(|_| is_early)
             .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
+        bottom_line,
         answers: if conclusion.is_some() { answers } else { Vec::new() },
         not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },
         conclusion,
@@ -204,6 +213,8 @@ fn end_again(
         let mut diagnostics = CallDiagnostics::default();
         let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
         check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
+        let bottom_line = bottom_line(rules, request.bottom_line.as_deref(), &mut diagnostics);
+        check_bottom_line(rules, &bottom_line, &mut diagnostics);
         let (answers, not_covered) =
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
         check_bound(investigation, rules, &answers, &mut diagnostics);
@@ -212,6 +223,7 @@ fn end_again(
         let conclusion = Arc::new(Conclusion {
             agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),
+            bottom_line,
             conclusion: new_conclusion,
             answers,
             not_covered,
@@ -219,8 +231,11 @@ fn end_again(
         });
         return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: diagnostics.warnings });
     }
-    let adds_anything =
-        new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
+    let is_new = |line: &str| !line.trim().is_empty() && one_line(line) != ended.bottom_line;
+    let adds_anything = new_conclusion.is_some()
+        || request.bottom_line.as_deref().is_some_and(is_new)
+        || !request.answers.is_empty()
+        || !request.not_covered.is_empty();
     let unstored = adds_anything.then(|| {
         let message = format!("The investigation already ended at {}; nothing was stored.", ended.ended_at);
         Diagnostic::new(Code::AlreadyEnded, message).suggest(
@@ -233,6 +248,28 @@ fn end_again(
         )
     });
     Ok(Decision { event: None, warnings: unstored.into_iter().collect() })
+}
+
+/// Returns the bottom line to store, on one line.
+pub(super) fn bottom_line(
+    rules: &EffectiveRules,
+    given: Option<&str>,
+    diagnostics: &mut CallDiagnostics,
+) -> String {
+    let line = given.map(one_line).unwrap_or_default().trim().to_owned();
+    check_line("", "bottomLine", Some(&line), LINE_MAX, "the conclusion", diagnostics);
+    check_texts(rules, "", [("bottomLine", line.as_str())], diagnostics);
+    line
+}
+
+/// Adds a doubt about an end without a bottom line.
+fn check_bottom_line(rules: &EffectiveRules, line: &str, diagnostics: &mut CallDiagnostics) {
+    if says_nothing(line) {
+        let doubt = Diagnostic::new(Code::MissingBottomLine, "It ends without a bottom line.")
+            .suggest("Give `bottomLine`: what to do, or what is so, in one or two sentences.")
+            .for_people("Give --bottom-line: what to do, or what is so, in one or two sentences.");
+        diagnostics.add(rules.ruleset().checks.missing_bottom_line, doubt);
+    }
 }
 
 /// Maximum number of answers named in a message.

@@ -28,7 +28,7 @@ pub struct Propose {
     /// Pending ids to withdraw.
     #[serde(default)]
     pub withdraw: Vec<String>,
-    /// Why an ended investigation goes on with these nodes.
+    /// Why an ended investigation goes on.
     pub reopen: Option<String>,
 }
 

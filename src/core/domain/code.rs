@@ -127,6 +127,7 @@ codes! {
     DepthEnforced "DEPTH_ENFORCED" "a state requested too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"
     MissingConclusion "MISSING_CONCLUSION" "ended without a conclusion"
+    MissingBottomLine "MISSING_BOTTOM_LINE" "ended without a bottom line"
     ConclusionUnbound "CONCLUSION_UNBOUND" "there are several answers; the conclusion names none"
     UnderminedAnswer "UNDERMINED_ANSWER" "an answer rests on one that fell"
     EarlyState "EARLY_STATE" "a state that is not allowed in that round"

@@ -8,7 +8,7 @@ use super::{Caller, CommentId, NodeId, Timestamp, stored};
 use crate::text::one_line;
 
 /// A later change to the conclusion, with the previous text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
     /// The time of the amendment.
@@ -22,6 +22,8 @@ pub struct AmendedConclusion {
     pub reason: String,
     /// The correction that the amendment accepts.
     pub correction: Option<CommentId>,
+    /// The previous bottom line; absent if unchanged.
+    pub bottom_line: Option<String>,
     /// The previous conclusion; absent if unchanged.
     pub conclusion: Option<String>,
     /// The answers that the conclusion previously named; absent if unchanged.
@@ -71,6 +73,9 @@ pub struct Conclusion {
     pub asked: Option<Asked>,
     /// The time at which the conclusion was added, if the investigation had already ended.
     pub concluded_at: Option<Timestamp>,
+    /// What to do, or what is so, in one or two sentences, for somebody who reads nothing else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bottom_line: String,
     /// The conclusion in Markdown.
     pub conclusion: Option<String>,
     /// The answers that the conclusion names. Files written by older versions name no answers; a single answer then
@@ -169,7 +174,17 @@ impl Reopening {
     }
 }
 
+/// Joins the texts that are there, with blank lines between them.
+fn paragraphs(texts: [Option<&str>; 2]) -> String {
+    texts.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
 impl AmendedConclusion {
+    /// Returns the changed ones of the previous bottom line and the previous conclusion, in Markdown.
+    pub fn report(&self) -> String {
+        paragraphs([self.bottom_line.as_deref(), self.conclusion.as_deref()])
+    }
+
     /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
@@ -178,6 +193,7 @@ impl AmendedConclusion {
     /// Returns the keys of the changed parts.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         let parts = [
+            ("bottomLine", self.bottom_line.is_some()),
             ("conclusion", self.conclusion.is_some()),
             ("answers", self.answers.is_some()),
             ("notCovered", self.not_covered.is_some()),
@@ -191,6 +207,7 @@ impl AmendedConclusion {
         self.swap(end);
         self.answers.take_if(|held| *held == end.answers);
         self.not_covered.take_if(|held| *held == end.not_covered);
+        self.bottom_line.take_if(|held| *held == end.bottom_line);
         self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
     }
 
@@ -198,6 +215,7 @@ impl AmendedConclusion {
     pub fn swap(&mut self, end: &mut Conclusion) {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
+        swap(&mut self.bottom_line, &mut end.bottom_line);
         if let Some(text) = &mut end.conclusion {
             swap(&mut self.conclusion, text);
         }
@@ -240,6 +258,11 @@ impl PersonsAnswer {
 }
 
 impl Conclusion {
+    /// Returns the bottom line and the conclusion, in Markdown. Empty if neither was given.
+    pub fn report(&self) -> String {
+        paragraphs([Some(self.bottom_line.as_str()), self.conclusion.as_deref()])
+    }
+
     /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())

@@ -11,7 +11,7 @@ mod body;
 mod subject;
 mod trailers;
 
-use crate::domain::{Caller, Code, Diagnostic, Event, Investigation, Meta};
+use crate::domain::{Caller, Code, Conclusion, Diagnostic, Event, Investigation, Meta};
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten, visible};
 use body::{body, unfiled_warnings};
@@ -74,10 +74,11 @@ pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
 }
 
 /// Returns the message for the annotated tag that marks an investigation as ended.
-pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
+pub fn ended(meta: &Meta, end: &Conclusion) -> String {
     let mut message = format!("{}\n", line(&meta.title, SUBJECT_MAX));
-    if let Some(conclusion) = conclusion {
-        message.push_str(&format!("\n{}\n", block(conclusion)));
+    let report = end.report();
+    if !report.is_empty() {
+        message.push_str(&format!("\n{}\n", block(&report)));
     }
     message.push('\n');
     trailer(&mut message, "Tool", "tot_end");

@@ -48,9 +48,13 @@ pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRu
 /// Renders the page.
 pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let meta = investigation.meta();
-    let mut page =
-        format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION, Reader::Page));
-    match investigation.conclusion() {
+    let mut page = format!("# {}\n\n", inline(&meta.title, 300));
+    let end = investigation.conclusion();
+    if let Some(line) = end.map(|end| &end.bottom_line).filter(|line| !line.is_empty()) {
+        let _ = write!(page, "**{}**\n\n", inline(line, 300));
+    }
+    let _ = writeln!(page, "{}", quoted(&meta.query, QUESTION, Reader::Page));
+    match end {
         None => page.push_str(
             "This is an investigation in git: every finding is a file, every step a commit. It is under \
              way; the answer will appear here.\n\n",

@@ -156,13 +156,10 @@ fn amend_end(end: &mut Conclusion, text: &str, at: i64) {
     let before = end.amended.last().map_or(end.ended_at, |last| last.at);
     let mut amended = AmendedConclusion {
         at: time(at).max(before),
-        agent_id: None,
-        caller: Caller::default(),
         reason: format!("reason of {text}"),
-        correction: None,
+        bottom_line: Some(format!("bottom line {text}")),
         conclusion: Some(format!("conclusion {text}")),
-        answers: None,
-        not_covered: None,
+        ..AmendedConclusion::default()
     };
     amended.exchange(end);
     end.amended.push(amended);

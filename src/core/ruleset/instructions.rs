@@ -56,6 +56,10 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
             confirm.name
         ));
     }
-    steps.push("tot_end: a `conclusion` in Markdown, once `canEnd` is true.".to_owned());
+    steps.push(
+        "tot_end, once `canEnd` is true: `bottomLine`, what to do or what is so in one or two sentences, and a `conclusion` \
+         in Markdown, for somebody who asked and has read nothing else."
+            .to_owned(),
+    );
     steps
 }

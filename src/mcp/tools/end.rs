@@ -18,7 +18,7 @@ use crate::text::shorten;
 pub(super) const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once no required step is left (`canEnd`), or early with `stopped`. Returns the results.",
+    description: "Ends an investigation once `canEnd`, or early with `stopped`. Returns the results.",
     verb: Some(Verb::End),
     codes: end::CODES,
     warnings: end::WARNINGS,
@@ -33,7 +33,7 @@ const TITLE: usize = 120;
 /// The conclusion, and how to reply.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "conclusion": "The plan of the slow query changed."}]))]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "bottomLine": "Add the index.", "conclusion": "The plan changed."}]))]
 struct EndInput {
     /// From tot_start.
     session_id: String,
@@ -69,9 +69,10 @@ fn question(loaded: &Loaded, request: &End) -> String {
     let investigation = loaded.investigation();
     let assessment = loaded.assessment();
     let early = if request.stopped.is_some() { ", before its rules are met" } else { "" };
-    let conclusion = match request.conclusion.as_deref().map(str::trim) {
-        None | Some("") => "It has no conclusion.".to_owned(),
-        Some(text) => format!("Its conclusion:\n\n{}", shorten(text, CONCLUSION)),
+    let texts = [&request.bottom_line, &request.conclusion].into_iter().flatten().map(|text| text.trim());
+    let conclusion = match &*texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n") {
+        "" => "It has no conclusion.".to_owned(),
+        text => format!("Its conclusion:\n\n{}", shorten(text, CONCLUSION)),
     };
     format!(
         "May the investigation “{}” end{early}? {} {conclusion}",

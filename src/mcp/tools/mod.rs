@@ -51,8 +51,8 @@ repository that people review. Every call that changes something is one commit.
 The loop: tot_start returns a sessionId (any unique prefix or suffix works) and the method's instructions. \
 tot_propose registers nodes to research. Research each node; if you have sub-agents, give each of them one. tot_commit \
 stores each node's state, agentId, and findings in Markdown with sources under `## References`. In your own shell, \
-`tot run NODE --agent NAME -- COMMAND` captures evidence: best for logs that nodes share, and for numbers. \
-Propose children where they are required, and go on until `canEnd` is true; then call tot_end with a conclusion. \
+`tot run NODE --agent NAME -- COMMAND` captures evidence: best for shared logs, and for numbers. \
+Propose children where they are required, and go on until `canEnd` is true; then call tot_end with a bottom line and a conclusion. \
 tot_next plans for you: it returns tasks and, in `nextCall`, one legal call. Agents that share the work take tasks with \
 its `claim`. tot_step does a whole turn in one call.
 

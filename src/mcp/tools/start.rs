@@ -25,7 +25,7 @@ pub(super) const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StartInput {
-    /// The method; the server's instructions list the methods.
+    /// The method; the server's instructions list them.
     ruleset: Option<String>,
     #[serde(flatten)]
     request: Start,

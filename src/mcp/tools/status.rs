@@ -60,7 +60,7 @@ pub(super) const ABOUT: About = About {
     name: "tot_status",
     title: "Show an investigation's status",
     description: "Shows an investigation's status: question, answers, open and pending nodes, required steps. \
-                  `detail: concise` omits text, `full` lists all nodes. Paged (`nextCursor`).",
+                  Paged (`nextCursor`).",
     read_only: true,
     budget: 3_000,
     ..About::PLAIN
@@ -75,7 +75,7 @@ pub(super) struct StatusInput {
     /// auto: DOT of a small tree.
     #[serde(default)]
     graph: GraphForm,
-    /// full: all nodes.
+    /// concise: without text; full: all nodes.
     #[serde(default)]
     detail: StatusDetail,
     /// The previous page's `nextCursor`.
@@ -125,6 +125,8 @@ pub(super) struct StatusFacts {
     verdict: Option<Cow<'static, str>>,
     /// The whole verdict, as on the first page of a report.
     sentence: Option<String>,
+    /// The bottom line of the conclusion.
+    bottom_line: Option<String>,
     /// The beginning of the conclusion.
     conclusion: Option<String>,
     /// The answers that the conclusion rests on.
@@ -322,6 +324,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
         mode: meta.mode.clone(),
         min_rounds: meta.min_rounds,
         ended_at: investigation.end().map(|end| end.ended_at.to_string()),
+        bottom_line: end.and_then(|end| text(&end.bottom_line, QUERY)),
         conclusion: end.and_then(|end| text(end.conclusion.as_deref()?, QUERY)),
         active_by_state: active,
         total_nodes: total,

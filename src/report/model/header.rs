@@ -169,7 +169,7 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
                 at: Time::of(other.ended_at),
                 agent: other.who(),
                 conclusion: SafeHtml::some_markdown(
-                    other.conclusion.as_deref(),
+                    Some(&other.report()).filter(|text| !text.is_empty()).map(String::as_str),
                     &format!("other-end-{at}"),
                     3,
                 ),

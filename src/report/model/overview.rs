@@ -44,6 +44,8 @@ pub(in crate::report) struct Overview {
     pub sentence: String,
     /// The details of the verdict.
     pub verdict: Vec<VerdictLineView>,
+    /// The bottom line of the conclusion.
+    pub bottom_line: Option<String>,
     /// The best answer. `None` if there is no answer, or if the conclusion does not name the answer it rests on.
     pub best: Option<Solution>,
     /// The answers the conclusion rests on.
@@ -404,6 +406,7 @@ impl<'a> Cards<'a> {
             top: self.top(),
             sentence: assessment.sentence(&signed),
             verdict: lines,
+            bottom_line: assessment.bottom_line().map(str::to_owned),
             bound,
             limits: assessment
                 .limits()
@@ -425,9 +428,12 @@ impl<'a> Cards<'a> {
                     agent: amended.who(),
                     client: client(&amended.caller),
                     reason: amended.reason.clone(),
-                    parts: amended.parts().filter(|part| *part != "conclusion").collect(),
+                    parts: amended
+                        .parts()
+                        .filter(|part| !["bottomLine", "conclusion"].contains(part))
+                        .collect(),
                     conclusion: SafeHtml::some_markdown(
-                        amended.conclusion.as_deref(),
+                        Some(&amended.report()).filter(|text| !text.is_empty()).map(String::as_str),
                         &format!("conclusion-before-{at}"),
                         3,
                     ),

@@ -199,8 +199,10 @@ impl KnownState {
 /// Returns the text fields of a conclusion and its alternatives, including versions before amendments.
 fn texts_of(end: &Conclusion) -> HashSet<&str> {
     let ends = || std::iter::once(end).chain(&end.other_conclusions);
-    let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());
-    ends().filter_map(|end| end.conclusion.as_deref()).chain(before).collect()
+    let before = ends().flat_map(|end| &end.amended).flat_map(|it| [&it.bottom_line, &it.conclusion]);
+    let now = ends().flat_map(|end| [Some(&end.bottom_line), end.conclusion.as_ref()]);
+    let texts = now.chain(before.map(Option::as_ref)).flatten().map(String::as_str);
+    texts.filter(|text| !text.is_empty()).collect()
 }
 
 /// Checks an edit, other than a reclassification, to a committed node.

@@ -239,7 +239,10 @@ pub(crate) fn next_call(
             json!({"correction": id.to_string(), "agentId": agent.unwrap_or("<yours>")})
         }
         LegalCall::End(answers) => {
-            let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
+            let mut arguments = json!({
+                "bottomLine": "<what to do, or what is so>",
+                "conclusion": "<the answer, in Markdown>",
+            });
             if !answers.is_empty() {
                 let bound = |it: &BoundAnswer| BoundJson { node_id: it.id.clone(), r#as: it.role };
                 arguments["answers"] = json!(answers.iter().map(bound).collect::<Vec<_>>());

@@ -192,7 +192,7 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let call = next_call(&mut session, "agent-R1.A");
     let reply = session.ok(call["tool"].as_str().unwrap(), call["arguments"].clone());
     assert!(message(&reply).starts_with("No confirmation ends."), "{reply:#}");
-    session.ok("tot_end", json!({"conclusion": "It is so."}));
+    session.ok("tot_end", json!({"bottomLine": "Do it.", "conclusion": "It is so."}));
     let reply =
         session.ok("tot_amend", json!({"conclusion": "It is so, here.", "reason": "It was too wide."}));
     assert!(message(&reply).contains("An approval of the earlier conclusion lapses"), "{reply:#}");

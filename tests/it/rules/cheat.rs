@@ -42,7 +42,8 @@ const HONEST: Agent = Agent {
     },
     reason: Some("Nothing is left to try below it."),
     ends: || {
-        vec![End { conclusion: Some("It is the cache, as the second run shows.".into()), ..End::default() }]
+        let said = || Some("It is the cache, as the second run shows.".to_owned());
+        vec![End { conclusion: said(), bottom_line: said(), ..End::default() }]
     },
 };
 
@@ -61,8 +62,8 @@ const CHEAT: Agent = Agent {
         let said = || Some("It is so.".to_owned());
         vec![
             End::default(),
-            End { conclusion: said(), ..End::default() },
-            End { conclusion: said(), stopped, ..End::default() },
+            End { conclusion: said(), bottom_line: said(), ..End::default() },
+            End { conclusion: said(), bottom_line: said(), stopped, ..End::default() },
         ]
     },
 };

@@ -357,5 +357,10 @@ fn any_calls_leave_a_sound_investigation() {
 /// A conclusion that names every answer.
 fn concluded(investigation: &Investigation, rules: &EffectiveRules) -> End {
     let answers = rules.answers(investigation).map(|node| Bind::Id(node.id.to_string())).collect();
-    End { conclusion: Some("It is so.".into()), answers, ..End::default() }
+    End {
+        conclusion: Some("It is so.".into()),
+        bottom_line: Some("Do it.".into()),
+        answers,
+        ..End::default()
+    }
 }

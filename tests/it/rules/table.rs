@@ -21,12 +21,13 @@ use tree_of_thoughts::yaml;
 pub const EVIDENCE: &str = "Measured three times on the same machine, with the same result each time.";
 
 /// Words that mean nothing to people: the tools and their fields, except fields of the files.
-const TOOL_WORDS: [&str; 21] = [
+const TOOL_WORDS: [&str; 22] = [
     "tot_",
     "agentId",
     "plannedAction",
     "alternativesConsidered",
     "notCovered",
+    "bottomLine",
     "nodeId",
     "replyTo",
     "sessionId",

@@ -155,7 +155,10 @@ impl Table {
                 self.take(|table, rules| comment(&table.investigation, rules, request, author, id, table.now))
             }
             "end" => {
-                let given = merged(items, json!({"conclusion": "Air scatters blue light."}));
+                let given = merged(
+                    items,
+                    json!({"conclusion": "Air scatters blue light.", "bottomLine": "It scatters."}),
+                );
                 // The server asks a person, so it is not an argument.
                 let asked = serde_json::from_value(given["asked"].clone()).unwrap();
                 self.end(End { asked, ..filled(&[given], json!({})) })

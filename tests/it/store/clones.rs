@@ -276,6 +276,7 @@ impl Team {
                 let mut text = |about| if alike { format!("{about} alike.") } else { self.text(about) };
                 let request = Amend {
                     reason: text("Amended"),
+                    bottom_line: of_end.then(|| text("Do")),
                     conclusion: of_end.then(|| text("Concluded")),
                     headline: (!of_end).then(|| text("Headline")),
                     findings: (!of_end).then(|| text("Findings")),
@@ -313,6 +314,7 @@ impl Team {
                 let answers: Vec<&NodeId> = rules.answers(investigation).map(|node| &node.id).collect();
                 let answers = answers.into_iter().map(|id| Bind::Id(id.to_string())).collect();
                 let request = End {
+                    bottom_line: Some(self.text("Do")),
                     conclusion: (!self.random.one_in(5)).then(|| self.text("Concluded")),
                     answers,
                     not_covered: vec![self.text("Open")],

@@ -187,7 +187,8 @@ impl<'r> Play<'r> {
             LegalCall::End(answers) => self.take(|investigation, rules, at| {
                 let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
                 let answers = answers.iter().map(bind).collect();
-                let request = End { conclusion: Some("It is so.".into()), answers, ..End::default() };
+                let said = || Some("It is so.".to_owned());
+                let request = End { conclusion: said(), bottom_line: said(), answers, ..End::default() };
                 let decision = end(investigation, rules, request, &crate::domain::LookedUpPaths::new(), at)?;
                 assert!(matches!(decision.event, Some(Event::Ended { .. })));
                 Ok(decision)

@@ -66,9 +66,8 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
             if let Some(amended) = conclusion.amended.last() {
                 body.push_str(&format!("{}\n\n", block(&amended.reason)));
             }
-            if let Some(text) = &conclusion.conclusion {
-                body.push_str(&format!("{}\n", block(text)));
-            }
+            let report = conclusion.report();
+            body.push_str(&if report.is_empty() { report } else { block(&report) + "\n" });
             let has_notes = !(conclusion.answers.is_empty() && conclusion.not_covered.is_empty());
             body.push_str(if has_notes { "\n" } else { "" });
             for bound in &conclusion.answers {

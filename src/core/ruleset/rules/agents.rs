@@ -6,6 +6,7 @@
 //!   `REUSED_AGENT`)
 //! - `noReason`: a state change without a reason (`NO_REASON`)
 //! - `missingConclusion`: ending without a conclusion (`MISSING_CONCLUSION`)
+//! - `missingBottomLine`: ending without the answer in one or two sentences (`MISSING_BOTTOM_LINE`; `off` by default)
 //! - `conclusionUnbound`: ending without naming any of several answers (`CONCLUSION_UNBOUND`)
 //! - `underminedAnswer`: ending with an answer that rests on a refuted one (`UNDERMINED_ANSWER`)
 //!
@@ -38,6 +39,8 @@ pub struct Checks {
     pub no_reason: Enforcement,
     /// `MISSING_CONCLUSION`: the investigation ended without a conclusion.
     pub missing_conclusion: Enforcement,
+    /// `MISSING_BOTTOM_LINE`: the investigation ended without a bottom line.
+    pub missing_bottom_line: Enforcement,
     /// `CONCLUSION_UNBOUND`: a conclusion that does not say which of several answers it rests on.
     pub conclusion_unbound: Enforcement,
     /// `UNDERMINED_ANSWER`: an answer that rests on a refuted one.
@@ -55,6 +58,7 @@ impl Default for Checks {
             reused_agent: Enforcement::Warn,
             no_reason: Enforcement::Warn,
             missing_conclusion: Enforcement::Warn,
+            missing_bottom_line: Enforcement::Off,
             conclusion_unbound: Enforcement::Warn,
             undermined_answer: Enforcement::Warn,
             secret_suspected: Enforcement::Warn,
@@ -124,6 +128,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.reused_agent.sentence("An agentId that is already on another node"),
         checks.no_reason.sentence("A state change without a reason"),
         checks.missing_conclusion.sentence("Ending without a conclusion"),
+        checks.missing_bottom_line.sentence("Ending without a bottom line"),
         checks.conclusion_unbound.sentence("Ending without naming any of several answers"),
         checks.undermined_answer.sentence("Ending with an answer that rests on one that fell"),
     ];
