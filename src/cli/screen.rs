@@ -6,9 +6,10 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::assess::{Assessment, Doubt, Verdict, differs};
-use crate::domain::Node;
-use crate::markdown::to_terminal;
+use crate::domain::{Node, NodeId, Pin};
+use crate::markdown::{Source, to_terminal};
 use crate::ruleset::Role;
+use crate::service::project::{Drift, ProjectEvidence};
 use crate::store::Snapshot;
 use crate::text::{columns, fit, made_visible, one_line, wrap};
 
@@ -49,8 +50,18 @@ impl Screen {
 
     /// Formats Markdown with an indent.
     pub(super) fn prose(self, markdown: &str, indent: usize) -> String {
+        self.prose_known(markdown, indent, &|_| None)
+    }
+
+    /// Formats Markdown with an indent. `known` says how a passage with a source is known.
+    pub(super) fn prose_known(
+        self,
+        markdown: &str,
+        indent: usize,
+        known: &dyn Fn(&Source) -> Option<String>,
+    ) -> String {
         let width = self.columns.unwrap_or(PROSE).min(MOST_PROSE).saturating_sub(indent);
-        indented(&to_terminal(markdown, width), indent)
+        indented(&to_terminal(markdown, width, known), indent)
     }
 }
 
@@ -159,6 +170,20 @@ impl NodeLine {
             styled(DOUBT, contested),
         )
     }
+}
+
+/// Says in short how a passage is known: its sign, its source and, if that raises a doubt, the state.
+pub(super) fn known(
+    assessment: &Assessment<'_>,
+    own: Option<&NodeId>,
+    evidence: &ProjectEvidence,
+    source: &Source,
+) -> String {
+    let drift = |pin: &Pin| evidence.drift.get(pin).map(Drift::as_str);
+    let state = assessment.source(source, own, &drift);
+    let words = if state.name.is_empty() || state.class == "differs" { &*state.words } else { "" };
+    let parts = [&*state.name, words].into_iter().filter(|part| !part.is_empty());
+    format!("{} {}", state.sign, parts.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the style for a verdict.

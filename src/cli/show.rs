@@ -12,14 +12,16 @@ use super::check::signatures;
 use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_json};
 use super::screen::{
-    BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, doubts, section, styled, verdict_style,
+    BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
 };
 use super::{CommandResult, is_person};
 use crate::assess::{Answer, Assessment, DoubtKind, Signed, Verdict, VerdictSubject};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
-use crate::domain::{Diagnostic, Node};
+use crate::domain::{Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
+use crate::markdown::{Parsed, SourceTarget};
+use crate::service::project::{Project, ProjectEvidence};
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -74,17 +76,33 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
         let found = found.or_else(|e| assessment.investigation.withdrawn().find(is_named).ok_or(e))?;
         return match arguments.common.json {
             true => say_json(&node::document(&assessment, found)),
-            false => page(&node::shown(&assessment, found, place.named(), screen)),
+            false => {
+                let findings = found.classification.as_ref().map(|it| it.findings.as_str());
+                let evidence = evidence(assessment.investigation, findings);
+                page(&node::shown(&assessment, found, &evidence, place.named(), screen))
+            }
         };
     }
     if arguments.common.json {
         return say_json(&document(&assessment, &snapshot, &sign_offs(), place.named())?);
     }
+    let conclusion = assessment.end().and_then(|end| end.conclusion.as_deref());
+    let evidence = evidence(assessment.investigation, conclusion);
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
-        &(shown(&assessment, &snapshot, &sign_offs(), place.named(), screen)
+        &(shown(&assessment, &snapshot, &sign_offs(), &evidence, place.named(), screen)
             + &section("Tree", &tree::shown(&assessment, extent, screen))),
     )
+}
+
+/// Returns what became of the cited files, if the text names places in the project.
+fn evidence(investigation: &Investigation, text: Option<&str>) -> ProjectEvidence {
+    let names_place = |text: &str| {
+        Parsed::new(text).sources().iter().any(|source| matches!(source.target, SourceTarget::Place(_)))
+    };
+    let project = text.filter(|text| names_place(text)).and_then(|_| Project::here());
+    let pins = investigation.pins().map(|(_, pin)| pin);
+    project.map(|project| project.evidence(pins)).unwrap_or_default()
 }
 
 /// Returns the investigation as JSON. `id` is the id for the next command, if it needs one.
@@ -175,6 +193,7 @@ fn shown(
     assessment: &Assessment<'_>,
     snapshot: &Snapshot,
     sign_offs: &SignOffs,
+    evidence: &ProjectEvidence,
     named: Option<&str>,
     screen: Screen,
 ) -> String {
@@ -215,7 +234,10 @@ fn shown(
     let conclusion = end.and_then(|end| end.conclusion.as_deref());
     if let Some(conclusion) = conclusion {
         let how = assessment.words().unwrap_or(outcome.into());
-        text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
+        text.push_str(&section(
+            &format!("Conclusion, {how}"),
+            &screen.prose_known(conclusion, 2, &|source| Some(known(assessment, None, evidence, source))),
+        ));
         let bound = assessment.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
         for line in bound.chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));

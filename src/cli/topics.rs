@@ -66,7 +66,9 @@ fn topic(words: &[String]) -> Option<String> {
     const WIDEST: usize = 90;
     let [name] = words else { return None };
     let (_, text) = TOPICS.iter().find(|(known, _)| known == name)?;
-    Some(columns().map_or_else(|| (*text).to_owned(), |width| to_terminal(text, width.min(WIDEST))))
+    Some(
+        columns().map_or_else(|| (*text).to_owned(), |width| to_terminal(text, width.min(WIDEST), &|_| None)),
+    )
 }
 
 fn listing() -> String {

@@ -24,6 +24,7 @@
 mod distance;
 mod evidence;
 mod overturn;
+mod sources;
 mod summary;
 
 use std::borrow::Cow;
@@ -48,6 +49,7 @@ use crate::text::{counted, one_line};
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
+pub use sources::{SourceAt, SourceState};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 
 /// The label for an answer that was edited outside tool calls and has not been checked since.

@@ -318,7 +318,7 @@ fn pages(
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
     let grown = std::mem::take(&mut report.grown);
-    let links = TextLinks::of(&report.nodes, input);
+    let links = TextLinks::of(&report, input, &assessment);
     let mut add = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         let head = match &content {
             PageContent::Node { node, .. } => PageHead::node(&report.header, node, base, folder),
@@ -476,7 +476,9 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<SingleFile, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
-    let path = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
+    let ruleset = ruleset_of(input);
+    let assessment = assessed(&input.snapshot.investigation, &ruleset);
+    let path = pictures::of_document(&assessment, &place);
     let asset = |path: &str, media_type: &str| {
         data_url(media_type, templates.assets().get(path).map(Vec::as_slice).unwrap_or_default())
     };
@@ -501,7 +503,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Sin
         content: DocumentContent { print: print(&report, &path, MOST_IN_ONE_FILE), inside },
     };
     let in_short = page.content.print.in_short;
-    let links = TextLinks::of(&report.nodes, input);
+    let links = TextLinks::of(&report, input, &assessment);
     let bytes = links.put_into(templates.render("document.html", &page)?, From::Print);
     Ok(SingleFile { bytes, in_short })
 }

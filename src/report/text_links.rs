@@ -1,25 +1,28 @@
-//! Turns node ids and file references in text into links. Rendered text contains a mark for each link, because the page
+//! Turns node ids, file references and sources in text into links, sources with their state. Rendered text contains a mark for each link, because the page
 //! and the nodes are not yet known at that point. When a page is complete, its marks become links or plain text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::ReportInput;
-use super::model::{Card, NodePage};
+use super::model::{Card, Report, RunViews, of_run};
+use crate::assess::{Assessment, SourceAt};
 use crate::domain::{Lines, Pin};
-use crate::service::project::Forge;
+use crate::markdown::{Source, SourceTarget};
+use crate::service::project::{Drift, Forge, ProjectEvidence};
 use crate::text::escape;
 
 /// The markup that [`crate::markdown`] writes before the target of a node mark. The target is followed by `">` and the text.
 const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
 /// The markup before the target of a file mark.
 const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
+/// The markup before the target of a source.
+const SOURCE: &str = "<a class=\"source\" href=\"#source:";
 /// The markup after the text of a mark.
 const CLOSE: &str = "</a>";
 /// The length of a commit id in a tooltip.
 const SHORT: usize = 10;
 
-/// The targets of links in text. The default value has no targets.
-#[derive(Default)]
+/// The targets of links in text.
 pub(super) struct TextLinks<'r> {
     /// The cards by id, as shown and whole.
     nodes: HashMap<&'r str, &'r Card>,
@@ -27,6 +30,15 @@ pub(super) struct TextLinks<'r> {
     forge: Option<&'r Forge>,
     /// The cited files by file name (without folders), each with the citing node.
     pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
+    /// The states of sources.
+    sources: Option<SourceLinks<'r>>,
+}
+
+/// What is needed for the states of sources.
+pub(super) struct SourceLinks<'r> {
+    pub assessment: &'r Assessment<'r>,
+    pub evidence: &'r ProjectEvidence,
+    pub runs: &'r RunViews,
 }
 
 /// Returns the nodes marked in rendered text, in order.
@@ -45,14 +57,16 @@ pub(super) enum From<'p> {
 }
 
 impl<'r> TextLinks<'r> {
-    pub fn of(nodes: &'r [NodePage], input: &'r ReportInput) -> Self {
+    pub fn of(report: &'r Report, input: &'r ReportInput, assessment: &'r Assessment<'r>) -> Self {
         let forge = input.evidence.forge.as_ref();
         let mut pins: HashMap<&str, Vec<_>> = HashMap::new();
         for (node, pin) in forge.iter().flat_map(|_| input.snapshot.investigation.pins()) {
             pins.entry(name(&pin.path)).or_default().push((node.id.as_str(), pin));
         }
         TextLinks {
-            nodes: nodes
+            sources: Some(SourceLinks { assessment, evidence: &input.evidence, runs: &report.runs }),
+            nodes: report
+                .nodes
                 .iter()
                 .flat_map(|node| node.card.id.names().map(|name| (name, &*node.card)))
                 .collect(),
@@ -66,10 +80,15 @@ impl<'r> TextLinks<'r> {
         let Ok(text) = std::str::from_utf8(&page) else { return page };
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
+        let printed: HashSet<&str> = match from {
+            From::Print => text.split("id=\"run-").skip(1).filter_map(|it| it.split('"').next()).collect(),
+            From::Page { .. } => HashSet::new(),
+        };
         while let Some((before, mark, target, shown, after)) = next_mark(rest) {
             out.push_str(before);
             let link = match mark {
                 NODE => self.node(target, shown, from),
+                SOURCE => self.source(&unescaped(target), shown, from, &printed),
                 _ => self.file(target, shown, from),
             };
             out.push_str(link.as_deref().unwrap_or(shown));
@@ -91,6 +110,55 @@ impl<'r> TextLinks<'r> {
             From::Print => (format!("#n-{id}"), String::new()),
         };
         Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\"{about}>{shown}</a>"))
+    }
+
+    /// Returns the passage, linked to its source, and the sign of how it is known.
+    fn source(&self, written: &str, shown: &str, from: From<'_>, printed: &HashSet<&str>) -> Option<String> {
+        let SourceLinks { assessment, evidence, runs } = self.sources.as_ref()?;
+        let own = match from {
+            From::Page { own, .. } => own.and_then(|own| assessment.investigation.find(own).ok()),
+            From::Print => None,
+        };
+        let target = SourceTarget::parse(written)?;
+        let source = Source { text: String::new(), written: written.to_owned(), target };
+        let drift = |pin: &Pin| evidence.drift.get(pin).map(Drift::as_str);
+        let state = assessment.source(&source, own.map(|node| &node.id), &drift);
+        let href = match (state.at, from) {
+            (SourceAt::Run(run), _) => {
+                let id = run.of().unwrap_or(run.id);
+                match from {
+                    From::Page { root, .. } => runs
+                        .get(&id)
+                        .map(|view| format!("{root}{}", view.href.clone().unwrap_or_else(|| of_run(id)))),
+                    From::Print if printed.contains(&*id.to_string()) => Some(format!("#run-{id}")),
+                    From::Print => run.node.as_ref().map(|node| format!("#n-{node}")),
+                }
+            }
+            (SourceAt::Node(id), From::Print) => Some(format!("#n-{id}")),
+            (SourceAt::Node(id), From::Page { root, .. }) => {
+                self.nodes.get(id.as_str()).map(|card| format!("{root}{}", card.href))
+            }
+            (SourceAt::Place(pin), _) => self.forge.and_then(|forge| forge.permalink(pin)),
+            (SourceAt::Nowhere, _) => None,
+        };
+        let about = [state.name.as_str(), &state.words].into_iter().filter(|it| !it.is_empty());
+        let title = escape(&about.collect::<Vec<_>>().join(": "));
+        let rel = if matches!(state.at, SourceAt::Place(_)) {
+            " rel=\"noopener noreferrer nofollow ugc\""
+        } else {
+            ""
+        };
+        let passage = match href {
+            Some(href) => {
+                format!("<a class=\"source\" href=\"{}\" title=\"{title}\"{rel}>{shown}</a>", escape(&href))
+            }
+            None => format!("<span class=\"source\" title=\"{title}\">{shown}</span>"),
+        };
+        let (class, sign, words) = (state.class, state.sign, escape(&state.words));
+        Some(format!(
+            "{passage}<span class=\"run-mark known {class}\" title=\"{title}\"><span aria-hidden=\"true\">{sign}</span>\
+             <span class=\"hidden\"> ({words})</span></span>"
+        ))
     }
 
     /// Returns the link for a reference such as `12-14:src/a.rs`, at the cited commit. Citations by the page's own node
@@ -150,6 +218,12 @@ fn about(card: &Card) -> String {
     format!(" data-state=\"{state}\" data-first=\"{}\"", escape(&card.first))
 }
 
+/// Undoes the escaping of an attribute.
+fn unescaped(text: &str) -> String {
+    let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    marks.into_iter().fold(text.to_owned(), |text, (escaped, mark)| text.replace(escaped, mark))
+}
+
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
@@ -160,7 +234,7 @@ fn next_mark(text: &str) -> Option<(&str, &'static str, &str, &str, &str)> {
     let mut from = 0;
     loop {
         let at = from + text[from..].find("<a class=\"")?;
-        let Some(mark) = [NODE, FILE].into_iter().find(|mark| text[at..].starts_with(mark)) else {
+        let Some(mark) = [NODE, FILE, SOURCE].into_iter().find(|mark| text[at..].starts_with(mark)) else {
             from = at + 1;
             continue;
         };
@@ -213,8 +287,12 @@ mod tests {
             sure: None,
             child_count: 0,
         };
-        let mut links =
-            TextLinks { nodes: [("R1.A", &card)].into(), forge: Some(&forge), pins: HashMap::new() };
+        let mut links = TextLinks {
+            nodes: [("R1.A", &card)].into(),
+            forge: Some(&forge),
+            pins: HashMap::new(),
+            sources: None,
+        };
         for (node, pin) in &pins {
             links.pins.entry(name(&pin.path)).or_default().push((node, pin));
         }

@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{
-    BAD, BOLD, NodeLine, QUIET, Screen, doubts, plain_lines, section, styled, verdict_style,
+    BAD, BOLD, NodeLine, QUIET, Screen, doubts, known, plain_lines, section, styled, verdict_style,
 };
 use crate::domain::{Comment, Node, RunId, SessionId};
-use crate::fields::{COMMANDS, HEADLINE, OTHER_RESULTS};
+use crate::fields::{COMMANDS, FINDINGS, HEADLINE, OTHER_RESULTS};
 use crate::json::{CommentJson, NodeJson, RunJson};
+use crate::markdown::Source;
+use crate::service::project::ProjectEvidence;
 use crate::service::reply::AttachmentEntry;
 use crate::text::{counted, one_line};
 
@@ -42,7 +44,13 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> No
 }
 
 /// Formats the node for the terminal.
-pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, named: Option<&str>, screen: Screen) -> String {
+pub(super) fn shown(
+    assessment: &Assessment<'_>,
+    node: &Node,
+    evidence: &ProjectEvidence,
+    named: Option<&str>,
+    screen: Screen,
+) -> String {
     let investigation = assessment.investigation;
     let line = NodeLine::new(assessment, node);
     let mut text = format!("{}\n", line.text(screen, 0));
@@ -59,6 +67,10 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, named: Option<&str
             COMMANDS => section(&format!("{COMMANDS} reported by the agent"), &plain_lines(&field.value, 2)),
             // As Markdown, its fields would be one paragraph.
             OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
+            FINDINGS => {
+                let known = |source: &Source| Some(known(assessment, Some(&node.id), evidence, source));
+                section(field.name, &screen.prose_known(&field.value, 2, &known))
+            }
             name => section(name, &screen.prose(&field.value, 2)),
         });
     }

@@ -84,7 +84,8 @@ pub(super) fn source_path(source: &Source) -> Option<CitedPath> {
     }
 }
 
-fn lines_of(mention: &Mention) -> Option<Lines> {
+/// Returns the lines that a mention names.
+pub fn lines_of(mention: &Mention) -> Option<Lines> {
     let first = mention.line?;
     Some(Lines { first, last: mention.last_line.unwrap_or(first) })
 }

@@ -225,9 +225,12 @@ const PART_MIN: usize = 4;
 /// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
 pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {
     let part = named.trim().to_ascii_lowercase();
-    let runs =
-        investigation.counted_runs().filter(move |run| part.len() >= PART_MIN && run.id.matches(&part));
-    runs.map(AsRef::as_ref)
+    investigation.counted_runs().map(AsRef::as_ref).filter(move |run| is_named(run, &part))
+}
+
+/// Returns whether the lowercase text is a part of the run's id that is long enough to name it.
+pub(super) fn is_named(run: &Run, part: &str) -> bool {
+    part.len() >= PART_MIN && run.id.matches(part)
 }
 
 fn one<'a>(

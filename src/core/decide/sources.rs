@@ -51,6 +51,7 @@ fn fault(investigation: &Investigation, source: &Source, known: &LookedUpPaths) 
     match &source.target {
         SourceTarget::Run(named) => match found_run(investigation, named) {
             Ok(_) => None,
+            Err(_) if was_taken_back(investigation, named) => Some("it was taken back".to_owned()),
             Err(several) if several.is_empty() => {
                 let ids: Vec<String> = printing(investigation).map(|run| run.id.to_string()).collect();
                 let part = |id: &str, from_end: bool| {
@@ -105,6 +106,13 @@ pub fn found_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
         (Some(only), true) => Ok(only),
         (last, _) => Err(runs.into_iter().chain(last).collect()),
     }
+}
+
+/// Returns whether a source names a run that was taken back, and no other.
+pub fn was_taken_back(investigation: &Investigation, named: &str) -> bool {
+    let part = named.to_ascii_lowercase();
+    run::named(investigation, named).next().is_none()
+        && investigation.runs().any(|run| run.ran().is_some() && run::is_named(run, &part))
 }
 
 /// Returns the runs and repetitions, newest first.

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::{FileChange, layout};
 use crate::assess::{Answer, Assessment, differs};
+use crate::decide::sources::found_run;
 use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
 use crate::graph;
-use crate::markdown::{Reader, literal, quoted};
+use crate::markdown::{Reader, SourceTarget, literal, quoted, quoted_with};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Confirming;
@@ -89,7 +90,8 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {}", inline(&words, 300))).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
-    let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER, Reader::Page));
+    let text = quoted_with(text, ANSWER, Reader::Page, &|source| file_of(investigation, source));
+    let _ = write!(page, "## Conclusion{verdict}\n\n{text}\n");
     let limits = assessment.limits();
     for limit in &limits {
         let _ = writeln!(page, "- {}: {}", limit.label(), inline(limit.text, 300));
@@ -223,6 +225,15 @@ fn map(assessment: &Assessment<'_>) -> String {
             return chart;
         }
         most /= 2;
+    }
+}
+
+/// Returns the file of the run or node that a source names.
+fn file_of(investigation: &Investigation, source: &SourceTarget) -> Option<String> {
+    match source {
+        SourceTarget::Run(named) => found_run(investigation, named).ok().map(|run| layout::run(run.id)),
+        SourceTarget::Node(named) => investigation.find(named).ok().map(|node| layout::node(&node.id)),
+        _ => None,
     }
 }
 

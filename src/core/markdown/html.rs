@@ -11,6 +11,7 @@ use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, 
 use super::{
     parse::{Located, Parsed},
     sanitize::{REL, is_language, sanitize},
+    source::SourceTarget,
     text::{FileLines, attribute_into, bare_urls, file_lines, node_ids, safe_url},
 };
 use crate::text::{escape, is_hidden, one_line};
@@ -49,6 +50,8 @@ impl Parsed {
     /// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14`
     ///   become links to `#file:12-14:src/a.rs`. This applies to text and to inline code that consists only of an id
     ///   or a file. The caller, which knows the nodes, the files and the page, replaces these addresses.
+    /// - Sources such as `run:4c7d8f` and `src/a.rs:12` become links to `#source:` and the target as written, for the caller
+    ///   to replace as well.
     /// - Images are not loaded. Instead, they become links with the alternative text.
     /// - Raw HTML is shown as text.
     /// - A link to `#slug` points to the heading with that name, as on GitHub. Each heading ends with a link to itself.
@@ -555,6 +558,15 @@ impl HtmlWriter {
             return Open::Nothing;
         }
         let nested = self.links > 0;
+        if !(image || nested || kind == LinkType::Email) && SourceTarget::parse(dest).is_some() && self.room()
+        {
+            let _ = write!(self.out, "<a class=\"source\"");
+            attribute_into(&mut self.out, "href", &format!("#source:{dest}"));
+            self.out.push('>');
+            self.links += 1;
+            let (from, instead) = (self.out.len(), dest.to_owned());
+            return Open::Link(OpenLink { element: Some("a"), from, instead, dropped: None });
+        }
         let href = if nested { None } else { self.href(kind, dest, image) };
         let shown = href.is_none() && !nested && is_relative_path(dest);
         let mut target = OpenLink {

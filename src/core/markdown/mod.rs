@@ -45,7 +45,7 @@ mod text;
 pub use excerpt::{excerpt, plain_text};
 pub use html::HtmlOptions;
 pub use parse::Parsed;
-pub use quote::{Reader, code_span, literal, quoted};
+pub use quote::{Reader, code_span, literal, quoted, quoted_with};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
 pub use source::{How, Source, SourceTarget};
 pub use terminal::to_terminal;

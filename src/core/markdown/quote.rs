@@ -10,6 +10,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use super::lines::LineWriter;
 use super::parse::Parsed;
 use super::sanitize::is_language;
+use super::source::SourceTarget;
 use super::text::{bare_urls, safe_url};
 use crate::text::{made_visible, one_line, percent_encoded, shorten, visible};
 
@@ -30,6 +31,16 @@ pub enum Reader {
 /// Quotes Markdown, at most the first `most` characters, so that it has no effect outside the quotation. Each line ends
 /// with a newline.
 pub fn quoted(markdown: &str, most: usize, reader: Reader) -> String {
+    quoted_with(markdown, most, reader, &|_| None)
+}
+
+/// Quotes Markdown like [`quoted`]. `file_of` returns the file that a source links to.
+pub fn quoted_with(
+    markdown: &str,
+    most: usize,
+    reader: Reader,
+    file_of: &dyn Fn(&SourceTarget) -> Option<String>,
+) -> String {
     let markdown = markdown.trim_end();
     let cut = markdown.char_indices().nth(most).map(|(at, _)| at);
     let parsed = Parsed::new(&markdown[..cut.unwrap_or(markdown.len())]);
@@ -37,7 +48,7 @@ pub fn quoted(markdown: &str, most: usize, reader: Reader) -> String {
         Event::Start(Tag::Heading { level, .. }) => Some(*level as u8),
         _ => None,
     });
-    let mut writer = QuoteWriter::new(reader, levels.min().unwrap_or(1));
+    let mut writer = QuoteWriter::new(reader, levels.min().unwrap_or(1), file_of);
     parsed.events.iter().for_each(|(event, _)| writer.take(event));
     writer.end_block();
     if cut.is_some() {
@@ -192,8 +203,9 @@ fn destination(address: &str) -> String {
     percent_encoded(address, |c| !" <>()\\`|\"'".contains(c)).replace('&', "&amp;")
 }
 
-struct QuoteWriter {
+struct QuoteWriter<'a> {
     reader: Reader,
+    file_of: &'a dyn Fn(&SourceTarget) -> Option<String>,
     /// The level of the text's highest heading.
     highest: u8,
     lines: LineWriter,
@@ -213,12 +225,13 @@ struct QuoteWriter {
     cells: usize,
 }
 
-impl QuoteWriter {
-    fn new(reader: Reader, highest: u8) -> QuoteWriter {
+impl<'a> QuoteWriter<'a> {
+    fn new(reader: Reader, highest: u8, file_of: &'a dyn Fn(&SourceTarget) -> Option<String>) -> Self {
         let mut lines = LineWriter::default();
         lines.indent(true, None, "> ");
         QuoteWriter {
             reader,
+            file_of,
             highest,
             lines,
             emphasis: 0,
@@ -398,6 +411,14 @@ impl QuoteWriter {
     fn end_link(&mut self, address: &str, from: usize) {
         let label = self.line.split_off(from);
         let is_bare = label.is_empty() || label == code_span(address);
+        if let Some(source) = SourceTarget::parse(address).filter(|_| !is_bare) {
+            if let SourceTarget::How(Some(how)) = source {
+                return self.line.push_str(&format!("{label} ({})", how.label()));
+            }
+            if let Some(file) = (self.file_of)(&source) {
+                return self.line.push_str(&link(&label, &file));
+            }
+        }
         match safe_url(address).filter(|_| self.reader == Reader::Page) {
             Some(url) if is_bare => self.line.push_str(&link(&escaped(&url), &url)),
             Some(url) => self.line.push_str(&link(&label, &url)),

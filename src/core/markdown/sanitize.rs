@@ -47,7 +47,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
 
 /// The allowed classes for each element, except for `language-…` on `code`.
 pub(super) const CLASSES: &[(&str, &[&str])] = &[
-    ("a", &["image-link", "footnote-backref", "node-ref", "file-ref", "anchor"]),
+    ("a", &["image-link", "footnote-backref", "node-ref", "file-ref", "source", "anchor"]),
     (
         "div",
         &[

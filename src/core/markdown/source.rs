@@ -66,7 +66,9 @@ impl SourceTarget {
     /// Reads the target of a link. Returns `None` if it is an address of another kind, such as `https:` or `#section`.
     pub fn parse(target: &str) -> Option<SourceTarget> {
         let target = target.trim();
-        if target.len() > MAX_TARGET_BYTES || target.chars().any(|c| is_hidden(c) || c == '\n') {
+        // Browsers read a backslash as a slash.
+        let is_host = target.starts_with(['\\', '?']) || target.starts_with("/\\");
+        if is_host || target.len() > MAX_TARGET_BYTES || target.chars().any(|c| is_hidden(c) || c == '\n') {
             return None;
         }
         let named = |text: &str| text.trim().to_owned();

@@ -10,17 +10,24 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::lines::LineWriter;
 use super::parse::Parsed;
+use super::source::{Source, SourceTarget};
 use crate::text::{columns, made_visible, visible};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 const QUIET: Style = Style::new().dimmed();
 
 /// Formats text as lines of at most `width` columns. Only code and long words can be wider. Each line ends with a
-/// newline.
-pub fn to_terminal(markdown: &str, width: usize) -> String {
+/// newline. `known` says in short how a passage with a source is known, to be shown after it.
+pub fn to_terminal(markdown: &str, width: usize, known: &dyn Fn(&Source) -> Option<String>) -> String {
     let parsed = Parsed::new(markdown);
     let mut writer = TerminalWriter { width: width.max(20), ..TerminalWriter::default() };
+    let mut sources = parsed.sources().into_iter();
     for (event, _) in &parsed.events {
+        if let Event::Start(Tag::Link { dest_url, .. }) = event
+            && SourceTarget::parse(dest_url).is_some()
+        {
+            writer.source = sources.next().as_ref().and_then(known);
+        }
         writer.take(event);
     }
     writer.end_block();
@@ -43,6 +50,8 @@ struct TerminalWriter {
     words: Vec<Piece>,
     spaced: bool,
     code: Option<String>,
+    /// How the passage of the open link is known.
+    source: Option<String>,
     /// The addresses of open links and images, each with the index of its first word.
     links: Vec<(String, usize)>,
     /// The next item number of each open list. `None` for lists without numbers.
@@ -154,6 +163,10 @@ impl TerminalWriter {
             TagEnd::Link | TagEnd::Image => {
                 self.styles.pop();
                 if let Some((address, from)) = self.links.pop() {
+                    if let Some(known) = self.source.take_if(|_| *tag == TagEnd::Link) {
+                        self.spaced = true;
+                        return self.say(&format!("[{known}]"), QUIET);
+                    }
                     let shown: String =
                         self.words.iter().skip(from).map(|piece| piece.text.as_str()).collect();
                     if shown != address {
@@ -277,7 +290,7 @@ mod tests {
 
     /// Returns the output without styles. Fails if it contains any other escape sequence.
     fn plain(markdown: &str, width: usize) -> String {
-        let shown = to_terminal(markdown, width);
+        let shown = to_terminal(markdown, width, &|_| None);
         let mut parts = shown.split("\u{1b}[");
         let first = parts.next().unwrap().to_owned();
         parts.fold(first, |all, part| {
@@ -318,7 +331,7 @@ mod tests {
 
     #[test]
     fn styles_begin_and_end_with_each_word() {
-        let shown = to_terminal("a **bold word** and `code`", 40).replace('\u{1b}', "␛");
+        let shown = to_terminal("a **bold word** and `code`", 40, &|_| None).replace('\u{1b}', "␛");
         assert_snapshot!(shown, @"a ␛[1mbold␛[0m ␛[1mword␛[0m and ␛[36mcode␛[0m");
     }
 

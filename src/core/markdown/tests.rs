@@ -376,7 +376,7 @@ fn check(html: &str) -> Result<Vec<Start>, String> {
         .iter()
         .filter_map(|href| href.strip_prefix('#'))
         // The caller replaces these addresses.
-        .filter(|href| !href.starts_with("node:R") && !href.starts_with("file:"))
+        .filter(|href| !["node:R", "file:", "source:"].iter().any(|start| href.starts_with(start)))
         .find(|href| !ids.contains(&(*href).to_owned()))
     {
         Some(href) => Err(format!("#{href} leads nowhere")),
@@ -408,7 +408,7 @@ fn check_start((name, attributes): &Start) -> Result<(), String> {
         let lower = value.to_lowercase();
         let safe = match key.as_str() {
             "href" if value.starts_with('#') => {
-                ["#R1.A-", "#node:R", "#file:"].iter().any(|start| value.starts_with(start))
+                ["#R1.A-", "#node:R", "#file:", "#source:"].iter().any(|start| value.starts_with(start))
             }
             "href" => ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme)),
             "id" => value.starts_with("R1.A-"),
@@ -635,9 +635,9 @@ fn bad_links_lose_their_address_and_keep_their_text() {
     );
     assert_eq!(links("[x](https://аррӏе.com)"), ["https://xn--80ak6aa92e.com/"]);
     assert_eq!(links("HTTP://A.example"), ["http://a.example/"]);
-    let html = safe("[the parser](src/parse.rs)");
-    assert_eq!(html, "<p>the parser <span class=\"link-target\">(src/parse.rs)</span></p>\n");
-    assert_eq!(safe("[`src/parse.rs`](src/parse.rs)"), "<p><code>src/parse.rs</code></p>\n");
+    for source in ["src/parse.rs", "Makefile:12", "run:../../x", "node:\"&'", "how:", "tot://x"] {
+        assert_eq!(links(&format!("[**x**](<{source}>)")), [format!("#source:{source}")]);
+    }
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub(super) use header::{Header, HeaderFacts};
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{NodePage, StateChange};
 pub(super) use overview::{Overview, TopView};
-pub(super) use references::{References, ReferencesPage};
+pub(super) use references::{References, ReferencesPage, of_run};
+pub(super) use runs::RunViews;
 pub(super) use sign_offs::{SignOffMark, SignOffsView};
 pub(super) use tree::OutlineRow;
 
@@ -67,6 +68,8 @@ pub(super) struct Report {
     pub judged: Judged,
     /// The sign-offs.
     pub sign_offs: SignOffsView,
+    /// All runs.
+    pub runs: RunViews,
     /// The references for the data file.
     pub cited: Vec<CitedSource>,
     /// The attached files, by path relative to the investigation's folder.
@@ -126,6 +129,7 @@ impl Report {
             sign_offs: SignOffsView::of(&input.sign_offs, &history),
             history,
             cited: references,
+            runs,
             attachments: attachments.files,
         }
     }

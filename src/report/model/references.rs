@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
 use crate::decide::references::CitedSource;
+use crate::domain::RunId;
 use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
 use crate::service::project::{Drift, ProjectEvidence};
@@ -65,6 +66,11 @@ pub(in crate::report) struct ReferencesPage<'a> {
 /// Returns the address of a source.
 pub(in crate::report) fn href(number: usize) -> String {
     format!("{}#ref-{number}", page_file(NAME, number.div_ceil(PER_PAGE).max(1)))
+}
+
+/// Returns the address of a run that no node has.
+pub(in crate::report) fn of_run(id: RunId) -> String {
+    format!("{}#run-{id}", page_file(NAME, 1))
 }
 
 impl References {

@@ -1,0 +1,189 @@
+//! How each passage with a source is known. The state is computed, so what a text says of itself can't contradict the runs.
+
+use super::{Assessment, CapturedRun, RunStanding, Verdict};
+use crate::decide::citing::lines_of;
+use crate::decide::sources::{found_run, was_taken_back};
+use crate::domain::run::{Ended, Ran, RunComparison};
+use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
+use crate::markdown::{How, Mention, Source, SourceTarget};
+use crate::text::{last_bytes, one_line, shorten};
+
+/// The number of characters of a run's id that are shown.
+const RUN: usize = 6;
+/// The maximum length of a target that is shown, in characters.
+const NAME: usize = 40;
+
+/// A source with its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceState<'a> {
+    /// The sign shown beside the passage.
+    pub sign: &'static str,
+    /// The CSS class: `same`, `differs` or `quiet`.
+    pub class: &'static str,
+    /// The state in words: `ran as expected`.
+    pub words: String,
+    /// The source in short: `run 4c7d8f`, `R1.A`, `wheel.py:88`. Empty if the words say it all.
+    pub name: String,
+    /// What the source names.
+    pub at: SourceAt<'a>,
+}
+
+/// What a source names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceAt<'a> {
+    /// A command that was run.
+    Run(&'a Run),
+    /// A node.
+    Node(&'a NodeId),
+    /// A place in the project, as it was when it was cited.
+    Place(&'a Pin),
+    /// Nothing that can be shown.
+    Nowhere,
+}
+
+/// The sign, the class and the words of a state.
+type Shown = (&'static str, &'static str, String);
+
+impl<'a> Assessment<'a> {
+    /// Returns the state of a source in the findings of `own`, or in the conclusion. `drift` says what became of a cited place:
+    /// `unchanged`, `moved`, `changed` or `gone`; `None` if it is unknown.
+    pub fn source(
+        &self,
+        source: &Source,
+        own: Option<&NodeId>,
+        drift: &dyn Fn(&Pin) -> Option<&'static str>,
+    ) -> SourceState<'a> {
+        let state = |(sign, class, words): Shown, name: String, at| SourceState {
+            sign,
+            class,
+            words,
+            name: shorten(&one_line(&name), NAME),
+            at,
+        };
+        let not_there = |words: &str| {
+            state(("✗", "differs", words.to_owned()), source.written.clone(), SourceAt::Nowhere)
+        };
+        let node = |named: &str| match self.investigation.find(named) {
+            Ok(node) => state(self.node_state(node), node.id.to_string(), SourceAt::Node(&node.id)),
+            Err(NotFound::Ambiguous(_)) => not_there("several nodes have this id"),
+            Err(NotFound::Unknown) => {
+                let is_it = |node: &Node| [node.id.short().as_str(), node.id.whole()].contains(&named);
+                let is_withdrawn = self.investigation.withdrawn().any(|node| is_it(node));
+                not_there(if is_withdrawn { "withdrawn" } else { "not there" })
+            }
+        };
+        match &source.target {
+            SourceTarget::Run(named) => match found_run(self.investigation, named) {
+                Ok(run) => {
+                    let id = run.id.to_string();
+                    state(self.run_state(run), format!("run {}", last_bytes(&id, RUN)), SourceAt::Run(run))
+                }
+                Err(_) if was_taken_back(self.investigation, named) => not_there("taken back"),
+                Err(several) if several.is_empty() => not_there("not there"),
+                Err(_) => not_there("several runs have such an id"),
+            },
+            SourceTarget::Node(named) => node(named),
+            SourceTarget::Address(address) => {
+                let path = address.trim_start_matches("tot://");
+                match path.split_once("/nodes/") {
+                    Some((session, named)) if self.investigation.meta().id.matches(session) => node(named),
+                    _ => {
+                        let words = "in another investigation, not checked here".to_owned();
+                        state(("?", "quiet", words), path.to_owned(), SourceAt::Nowhere)
+                    }
+                }
+            }
+            SourceTarget::Place(place) => {
+                let pin = self.pin_of(place, own);
+                let lines = lines_of(place).map(|lines| format!(":{lines}")).unwrap_or_default();
+                let file = place.target.rsplit(['/', '\\']).next().unwrap_or_default();
+                let shown = match pin.and_then(drift) {
+                    Some("unchanged") => ("✓", "same", "read and still there"),
+                    Some("moved") => ("✓", "same", "read, and moved since"),
+                    Some("changed") => ("!", "differs", "gone on since it was read"),
+                    Some("gone") => ("!", "differs", "gone since it was read"),
+                    _ if pin.is_some() => ("?", "quiet", "read, not checked here"),
+                    _ => ("?", "quiet", "not checked here"),
+                };
+                let shown = (shown.0, shown.1, shown.2.to_owned());
+                state(shown, format!("{file}{lines}"), pin.map_or(SourceAt::Nowhere, SourceAt::Place))
+            }
+            SourceTarget::How(Some(how)) => {
+                let sign = match how {
+                    How::WorkedOut => "∴",
+                    How::Assumed => "≈",
+                    How::NotRecorded => "∅",
+                };
+                state((sign, "quiet", how.label().to_owned()), String::new(), SourceAt::Nowhere)
+            }
+            SourceTarget::How(None) => not_there("says nothing"),
+        }
+    }
+
+    fn run_state(&self, run: &Run) -> Shown {
+        let shown = |sign, class, words: &str| (sign, class, words.to_owned());
+        match &run.what {
+            RunKind::Repeated { verdict: RunComparison::Same, .. } => shown("✓", "same", "a rerun, the same"),
+            RunKind::Repeated { verdict: RunComparison::Differs, .. } => {
+                shown("!", "differs", "a rerun that differs")
+            }
+            RunKind::Repeated { .. } => shown("?", "differs", "could not be rerun"),
+            RunKind::Captured(ran) => {
+                let (sign, class, first) = first_state(ran);
+                let captured = self.run(run.id);
+                match captured.map_or(RunStanding::NeverRepeated, CapturedRun::standing) {
+                    RunStanding::NeverRepeated => (sign, class, first),
+                    RunStanding::CouldNotRun => (sign, class, format!("{first}; could not be rerun")),
+                    RunStanding::Same if captured.is_some_and(CapturedRun::is_reproduced) => {
+                        shown("✓✓", "same", "rerun by another, the same")
+                    }
+                    RunStanding::Same => shown("✓", "same", "rerun by its author, the same"),
+                    RunStanding::Holds => shown("✓", "quiet", "rerun, differs, judged to hold"),
+                    RunStanding::Differs => shown("!", "differs", "rerun, differs"),
+                    RunStanding::Fails => shown("✗", "differs", "rerun, differs, judged to fail"),
+                }
+            }
+            RunKind::Judged { .. } | RunKind::Retracted { .. } => shown("✗", "differs", "not there"),
+        }
+    }
+
+    fn node_state(&self, node: &Node) -> Shown {
+        if let Some(answer) = self.answer(&node.id) {
+            let verdict = answer.verdict;
+            let class = match verdict {
+                _ if verdict.is_confirmed() => "same",
+                _ if verdict <= Verdict::Contested => "differs",
+                _ => "quiet",
+            };
+            return (verdict.sign(), class, answer.words().into_owned());
+        }
+        let label = self.rules.zip(node.state()).map(|(rules, state)| rules.ruleset().label_of(state));
+        ("·", "quiet", label.map_or_else(|| "not researched yet".to_owned(), |label| label.to_lowercase()))
+    }
+
+    /// Returns what was recorded of a place: for the node that names it, or else for any node.
+    fn pin_of(&self, place: &Mention, own: Option<&NodeId>) -> Option<&'a Pin> {
+        let lines = lines_of(place);
+        let fits = |citation: &'a Citation| {
+            let pin = citation.pinned.as_ref()?;
+            let is_same = pin.path == place.target || citation.target == place.target;
+            (is_same && pin.lines == lines).then_some(pin)
+        };
+        let of = |node: &'a Node| node.results().flat_map(|it| &it.references).find_map(fits);
+        let own = own.and_then(|id| self.investigation.node(id)).and_then(|node| of(node));
+        own.or_else(|| self.investigation.nodes().find_map(|node| of(node)))
+    }
+}
+
+/// Returns the state of a command that nobody ran again.
+fn first_state(ran: &Ran) -> Shown {
+    let is_met = ran.expectations.iter().all(|it| it.held);
+    match &ran.ended {
+        Ended::NotRun(_) | Ended::TimedOut => ("?", "differs", "could not run".to_owned()),
+        ended if !is_met || ran.expected_exit.is_some_and(|status| *ended != Ended::Exit(status)) => {
+            ("!", "differs", "ran, but not as expected".to_owned())
+        }
+        Ended::Exit(0) => ("✓", "same", "ran as expected".to_owned()),
+        ended => ("✓", "same", format!("ran as expected ({ended})")),
+    }
+}
