@@ -10,10 +10,11 @@ use super::edits::edited;
 use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, TextEdit, Timestamp,
-    Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Event, Investigation, NodeId, TextEdit,
+    Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::corrections::is_small;
 use crate::ruleset::rules::CallDiagnostics;
 use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_of};
 
@@ -51,7 +52,7 @@ pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];
 
 /// Warning codes for comments.
-pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
+pub const WARNINGS: &[Code] = &[Code::SecretSuspected, Code::LargeCorrection];
 
 /// Stores a comment under the given id or the next free id. Does not store an exact duplicate of a comment.
 ///
@@ -135,7 +136,15 @@ pub fn comment(
     }
     let comment =
         Arc::new(Comment { id, node, kind, reply_to, author, at: now, text, saw, edits: request.edits });
-    Ok(Decision { event: Some(Event::Commented { comment }), warnings: diagnostics.warnings })
+    let event = Event::Commented { comment: Arc::clone(&comment) };
+    if kind == CommentKind::Correction && !is_small(&investigation.with(&event.changes()), &comment) {
+        let message = "Your corrections of this text change more than a quarter of it: you would be one of its authors, and \
+                       could not confirm the rest.";
+        let how = "Object instead, or correct only what is wrong.";
+        let about = comment.node.as_ref().map_or("", NodeId::as_str);
+        diagnostics.warnings.push(Diagnostic::new(Code::LargeCorrection, message).about(about).suggest(how));
+    }
+    Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
 }
 
 /// Checks that a correction can be made in the text that it is about, and that no other comment has edits.

@@ -114,6 +114,7 @@ codes! {
     // Runs.
     RunNotFound "RUN_NOT_FOUND" "no such run, or no differing repetition to judge"
     // Warnings.
+    LargeCorrection "LARGE_CORRECTION" "a correction changes so much that its author can't confirm the rest"
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
     MissingAgent "MISSING_AGENT" "no agent is named"
     ReusedAgent "REUSED_AGENT" "the same agent is on two nodes"
