@@ -12,7 +12,7 @@ use super::{CommandError, ExitResult, misused, passed};
 use crate::base::parallel;
 use crate::domain::Comment;
 use crate::store::{Snapshot, Store};
-use crate::text::{counted, one_line};
+use crate::text::{composed, counted, one_line};
 
 /// The number of characters shown before the first match.
 const BEFORE: usize = 16;
@@ -61,8 +61,12 @@ impl SearchMatch {
 }
 
 pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
-    let words: Vec<String> =
-        arguments.text.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
+    let words: Vec<String> = arguments
+        .text
+        .iter()
+        .flat_map(|text| text.split_whitespace())
+        .map(|word| composed(&word.to_lowercase()))
+        .collect();
     if words.is_empty() {
         return Err(misused("give a word to search for"));
     }
@@ -140,6 +144,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
 
 /// Returns the text around the first word, and the positions of all words in that text. Returns `None` if a word is missing.
 fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
+    let text = &composed(text);
     let lower = text.to_lowercase();
     if !words.iter().all(|word| lower.contains(word.as_str())) {
         return None;

@@ -5,7 +5,14 @@
 use std::cmp::Ordering;
 use std::error::Error;
 
+use unicode_normalization::UnicodeNormalization;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Returns the text with each letter and its accents as one character where Unicode has one (NFC). macOS stores file names
+/// decomposed, and people type composed letters.
+pub fn composed(text: &str) -> String {
+    text.nfc().collect()
+}
 
 /// Shortens the text to at most `most` characters, including the `…` that marks a cut. Cuts after a whole word if that
 /// keeps at least half of the available length.

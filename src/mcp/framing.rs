@@ -40,6 +40,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
         Ok(message) => return Ok(Some(message)),
         Err(fault) => fault,
     };
+    if let Some(mended) = without_lone_surrogates(text) {
+        return parse(&mended);
+    }
     let envelope = Envelope::read(text);
     if !fault.is_data() {
         return Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("invalid JSON: {fault}")));
@@ -49,6 +52,33 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
     }
     let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "not a JSON-RPC request".to_owned());
     Err(InvalidMessage { silent: false, ..refusal })
+}
+
+/// Returns JSON in which U+FFFD replaces each escaped half of a character without its other half, or `None` if there is none.
+/// Clients send such halves when a model emits half an emoji, and JSON parsers refuse them.
+fn without_lone_surrogates(text: &[u8]) -> Option<Vec<u8>> {
+    let code = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut mended, mut found, mut at) = (Vec::with_capacity(text.len()), false, 0);
+    while at < text.len() {
+        let length = match (code(at), code(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                mended.extend_from_slice(b"\\ufffd");
+                (found, at) = (true, at + 6);
+                continue;
+            }
+            // An escaped backslash begins no other escape.
+            _ if text[at] == b'\\' => 2,
+            _ => 1,
+        };
+        let end = (at + length).min(text.len());
+        mended.extend_from_slice(&text[at..end]);
+        at = end;
+    }
+    found.then_some(mended)
 }
 
 /// The outermost fields of a message, read even if the message is invalid.
@@ -233,6 +263,20 @@ mod tests {
                 .await;
         let expected = [Some(RequestId::String("a".into())), None, None];
         assert_eq!(said, expected.map(|id| Err((id.clone(), parse_error, id.is_none()))));
+    }
+
+    #[test]
+    fn half_a_character_is_replaced_and_a_whole_one_stays() {
+        let mended =
+            |text: &str| without_lone_surrogates(text.as_bytes()).map(|it| String::from_utf8(it).unwrap());
+        assert_eq!(
+            mended(r#"["a \ud83d\ud83d\ude00 \udE00"]"#).unwrap(),
+            r#"["a \ufffd\ud83d\ude00 \ufffd"]"#
+        );
+        assert_eq!(mended(r#"["\ud83d\ude00 \\ud83d \u00e9"#), None);
+        assert!(
+            parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud83d"}}"#).unwrap().is_some()
+        );
     }
 
     #[test]

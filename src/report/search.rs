@@ -13,7 +13,7 @@ use super::{ReportError, ReportInput};
 use crate::assess::Verdict;
 use crate::domain::{Classification, Investigation, Node};
 use crate::markdown;
-use crate::text::{is_hidden, shorten};
+use crate::text::{composed, is_hidden, shorten};
 
 /// The maximum total size of the text in the file, in characters.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -102,7 +102,8 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
-    Ok(script("totSearch", &json).into_bytes())
+    // The page composes what people type, too.
+    Ok(script("totSearch", &composed(&json)).into_bytes())
 }
 
 /// The title, the address and the text of an entry about the investigation.

@@ -11,6 +11,7 @@ use super::git::{Git, GitOptions};
 use super::{StoreError, StoreErrorKind, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, FileRole};
+use crate::text::composed;
 
 /// The filter and paging options for a list.
 #[derive(Clone, Debug)]
@@ -93,7 +94,7 @@ pub(super) fn list(folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, 
     let after = filter.after.as_deref().map(parse_cursor).transpose()?;
     let mut found: Vec<FolderContents> = folders.iter().filter_map(|path| read_folder(path)).collect();
     report_duplicate_ids(&mut found);
-    let words = filter.text.as_deref().unwrap_or_default().to_lowercase();
+    let words = composed(filter.text.as_deref().unwrap_or_default()).to_lowercase();
     let has_words = |found: &FolderContents| words.split_whitespace().all(|word| found.text.contains(word));
     let wanted =
         found.into_iter().filter(|found| has_words(found) && matches_state(&found.entry, filter.state));
@@ -164,7 +165,8 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
             facts.round = facts.round.max(id.round());
         }
     }
-    let text = format!("{}\n{}\n{}\n{}", meta.id, facts.title, meta.query, facts.ruleset).to_lowercase();
+    let text = format!("{}\n{}\n{}\n{}", meta.id, facts.title, meta.query, facts.ruleset);
+    let text = composed(&text).to_lowercase();
     let entry = ListEntry { path: path.to_owned(), id: Some(meta.id), facts: Some(facts), fault: None };
     Ok(Some(FolderContents { entry, text }))
 }

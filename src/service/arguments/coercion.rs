@@ -7,7 +7,7 @@
 //!    reverse for a string field; an array, an object or all the arguments sent as JSON text; a single item in place of
 //!    a list; a string in place of an object whose only required field is a string; `null` for an absent field; an enum
 //!    value or field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for
-//!    5.
+//!    5; line breaks that were escaped twice.
 //! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix all of them at once.
 //!
 //! Guarantees: the result satisfies the keywords below, so deserialization holds no surprises. No values are invented.
@@ -223,7 +223,7 @@ fn fit_array(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit
 
 fn fit_string(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
     let text = match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => unescaped(text, path).unwrap_or_else(|| text.clone()),
         Value::Number(_) | Value::Bool(_) => value.to_string(),
         _ => {
             misfits.push(misfit(schema, path, shown(value)));
@@ -246,6 +246,32 @@ fn fit_string(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
         misfits.push(misfit(schema, path, format!("{length} characters")));
     }
     Value::String(text)
+}
+
+/// The fields with Markdown. Commands, their output and attachments may well contain `\n`.
+const PROSE: [&str; 5] = ["conclusion", "context", "findings", "plannedAction", "text"];
+
+/// Returns the Markdown that a model has escaped once too often: it has no line break, but `\n` where only a line can end.
+fn unescaped(text: &str, path: &str) -> Option<String> {
+    if !PROSE.iter().any(|name| path.rsplit('.').next() == Some(name)) || path.contains("attachments") {
+        return None;
+    }
+    let is_end = |part: &str, at: usize| {
+        let before =
+            part[..at].chars().next_back().is_some_and(|c| matches!(c, '.' | ':' | ';' | '!' | '?' | ')'));
+        let after = &part[at + 2..];
+        after.starts_with("\\n")
+            || after.starts_with(['-', '*', '#', '|', '>', ' '])
+            || (before && after.starts_with(|c: char| !c.is_lowercase()))
+    };
+    // Code may well name the characters.
+    let mut prose = text.split('`').step_by(2);
+    if text.contains('\n') || !prose.any(|part| part.match_indices("\\n").any(|(at, _)| is_end(part, at))) {
+        return None;
+    }
+    // Quotation marks may have been escaped or not.
+    let quoted = text.replace("\\\"", "\"").replace('"', "\\\"");
+    serde_json::from_str(&format!("\"{quoted}\"")).ok()
 }
 
 fn number(value: &Value) -> Option<Number> {
@@ -422,6 +448,7 @@ mod tests {
                     "additionalProperties": false,
                 }},
                 "withdraw": {"type": "array", "items": {"type": "string"}},
+                "findings": {"type": "string"},
                 "maxTasks": {"type": "integer", "minimum": 1, "maximum": 20},
                 "weight": {"type": "number"},
                 "early": {"type": "boolean"},
@@ -468,6 +495,20 @@ mod tests {
         assert_eq!(misfit_of(json!({"maxTasks": "many"})).got, "\"many\"");
         assert_eq!(misfit_of(json!({"early": "yes"})).expected, "true or false");
         assert_eq!(misfit_of(json!({"early": 1})).got, "1");
+    }
+
+    #[test]
+    fn line_breaks_escaped_twice_are_line_breaks_and_a_path_is_a_path() {
+        let read =
+            |text: &str| of(json!({"findings": text})).unwrap()["findings"].as_str().unwrap().to_owned();
+        assert_eq!(read(r#"It is so.\n\n- a \"b\"\n- c "d""#), "It is so.\n\n- a \"b\"\n- c \"d\"");
+        for kept in [r"Look in C:\new\notes.", r"Split at `\n\n`. Then join.", "One.\nTwo \\n\\n", r"a\nb"] {
+            assert_eq!(read(kept), kept);
+        }
+        assert_eq!(
+            of(json!({"withdraw": [r"printf 'a.\n\n'"]})),
+            Ok(json!({"withdraw": [r"printf 'a.\n\n'"]}))
+        );
     }
 
     #[test]

@@ -30,6 +30,9 @@ impl Identity {
 
 /// Returns the identity for `role` (`author` or `committer`). The environment takes precedence over the settings for
 /// the role, which take precedence over the user settings. A given name and address replace them all.
+///
+/// When git started this process, such as from a hook, the environment comes last: git has put the author of the commit
+/// into it that is being made, who may be somebody else.
 pub(super) fn identity(
     repository: &gix::Repository,
     role: &str,
@@ -39,13 +42,21 @@ pub(super) fn identity(
         return Identity { name: name.to_owned(), email: email.to_owned() };
     }
     let snapshot = repository.config_snapshot();
-    let value = |key: &str| {
+    let is_run_by_git = std::env::var_os("GIT_EXEC_PATH").is_some();
+    let value = |key: &str, with_environment: bool| {
         // Settings in an untrusted repository are ignored.
-        let value = snapshot.plumbing().string_filter(key, gix::config::section::is_trusted)?;
+        let value = snapshot.plumbing().string_filter(key, |section| {
+            gix::config::section::is_trusted(section)
+                && (with_environment || section.source != gix::config::Source::EnvOverride)
+        })?;
         Some(clean_name(&value)).filter(|value| !value.is_empty())
     };
-    let either = |part: &str| value(&format!("{role}.{part}")).or_else(|| value(&format!("user.{part}")));
-    let email = either("email").or_else(|| value("gitoxide.user.emailFallback"));
+    let either = |part: &str| {
+        let of =
+            |with| value(&format!("{role}.{part}"), with).or_else(|| value(&format!("user.{part}"), with));
+        of(!is_run_by_git).or_else(|| of(true))
+    };
+    let email = either("email").or_else(|| value("gitoxide.user.emailFallback", true));
     Identity {
         name: either("name").unwrap_or_else(|| FALLBACK_NAME.to_owned()),
         email: email.unwrap_or_else(|| FALLBACK_EMAIL.to_owned()),

@@ -1420,25 +1420,30 @@ fn the_identity_is_the_repositorys_users() {
 #[test]
 fn the_identity_of_the_environment_and_the_user_is_taken() {
     let bench = Bench::new();
+    let config = bench.folder.path().join("config");
+    fs::write(&config, "").unwrap();
     // Use a separate process, because the test depends on its environment.
-    let output = Command::new(std::env::current_exe().unwrap())
+    let mut commit = Command::new(std::env::current_exe().unwrap());
+    commit
         .args(["--exact", "store::git::tests::commits_as_the_environment_says", "--ignored"])
         .env("TOT_TEST_IDENTITY_DIR", bench.dir())
         .env("HOME", bench.folder.path())
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", bench.folder.path().join("config"))
+        .env("GIT_CONFIG_GLOBAL", &config)
         .env("GIT_AUTHOR_NAME", "From the environment")
         .env("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
         .env("GIT_INDEX_FILE", bench.folder.path().join("elsewhere"))
         .env("GIT_NAMESPACE", "space")
-        .env("GIT_OBJECT_DIRECTORY", bench.folder.path())
-        .output();
-    fs::write(bench.folder.path().join("config"), "").unwrap();
-    assert!(output.unwrap().status.success());
-    assert_eq!(
-        bench.run(&["log", "-1", "--format=%an <%ae>, %cn <%ce> %at"]),
-        format!("From the environment <tot@localhost>, Tree of Thoughts <tot@localhost> {AT}\n")
-    );
+        .env("GIT_OBJECT_DIRECTORY", bench.folder.path());
+    assert!(commit.output().unwrap().status.success());
+    let last = || bench.run(&["log", "-1", "--format=%an <%ae>, %cn <%ce> %at"]);
+    let expected = format!("From the environment <tot@localhost>, Tree of Thoughts <tot@localhost> {AT}\n");
+    assert_eq!(last(), expected);
+    // A hook has the author of the commit that is being made in its environment.
+    fs::write(&config, "[user]\nname = The user\n").unwrap();
+    commit.env("GIT_EXEC_PATH", "/").env("TOT_TEST_IDENTITY_TEXT", "2\n");
+    assert!(commit.output().unwrap().status.success());
+    assert!(last().starts_with("The user <"), "{}", last());
     bench.assert_clean();
     assert!(!bench.folder.path().join("elsewhere").exists());
 }
@@ -1450,7 +1455,8 @@ fn commits_as_the_environment_says() {
     let Some(dir) = std::env::var_os("TOT_TEST_IDENTITY_DIR") else { return };
     let git = Git::open(Path::new(&dir), GitOptions::default()).unwrap();
     let head = git.head().unwrap().commit.unwrap();
-    git.commit_now(head, &[change("a", "1\n")], "x", AT).unwrap();
+    let text = std::env::var("TOT_TEST_IDENTITY_TEXT").unwrap_or("1\n".to_owned());
+    git.commit_now(head, &[change("a", &text)], "x", AT).unwrap();
 }
 
 #[test]
