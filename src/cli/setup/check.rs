@@ -109,7 +109,8 @@ fn git() -> Vec<SetupCheck> {
         ),
     };
     let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
-    let signing = match set("", "user.signingkey") {
+    let command = || set("", "gpg.ssh.defaultkeycommand").filter(|_| format == "ssh");
+    let signing = match set("", "user.signingkey").or_else(command) {
         Some(_) => SetupCheck::ok("signing", format!("a key ({format}) is set, for tot approve")),
         None => SetupCheck::note(
             "signing",
