@@ -28,7 +28,7 @@ use super::{CommandResult, ExitResult, is_person, misused, say};
 use crate::assess::CapturedRun;
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
-use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
+use crate::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, RunVariable};
 use crate::domain::{Event, Investigation, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
@@ -37,7 +37,7 @@ use crate::service::runs::{
     project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service};
-use crate::text::{one_line, visible};
+use crate::text::{one_line, shorten, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
 const LEAST_LIMIT: u64 = 600;
@@ -130,6 +130,8 @@ struct RerunResult<'a> {
     verdict: RunComparison,
     /// The untracked files that the first run had and this one lacked.
     missing: Option<String>,
+    /// Why the result says nothing about the project of the first run, and is not stored.
+    elsewhere: Option<String>,
     /// An earlier judgment of the same difference, and whether it found that the evidence holds.
     known: Option<(&'a Run, bool)>,
 }
@@ -225,10 +227,9 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let known: Vec<RunId> = repeated.iter().filter(|it| it.known.is_some()).map(|it| it.run.id).collect();
     let mut differing = repeated.iter().filter(|it| it.verdict == RunComparison::Differs && !it.holds());
     let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
-    let commit = match arguments.no_store || repeated.is_empty() {
-        true => None,
-        false => Some(record(repeated.iter().map(RerunResult::record).collect(), &known)),
-    };
+    let stored = repeated.iter().filter(|it| it.elsewhere.is_none() && !arguments.no_store);
+    let stored: Vec<NewRun> = stored.map(RerunResult::record).collect();
+    let commit = (!stored.is_empty()).then(|| record(stored, &known));
     let (commit, failure) = match commit.transpose() {
         Ok(commit) => (commit, None),
         Err(error) => (None, Some(error)),
@@ -368,15 +369,19 @@ impl<'a> Again<'a> {
                     _ => break,
                 }
             }
-            let (at, again, is_interrupted) = self.once(first)?;
+            let elsewhere = self.elsewhere(first)?;
+            let (at, again, is_interrupted) = self.once(captured)?;
             if is_interrupted {
                 return Ok(true);
             }
-            let verdict = again.verdict(first);
+            let verdict = match again.verdict(first) {
+                RunComparison::Differs if elsewhere.is_some() => RunComparison::CouldNotRun,
+                verdict => verdict,
+            };
             let known = captured.known(&again);
             let state = again.project.as_ref().filter(|_| self.place != Where::Here);
             let missing = state.and_then(ProjectState::untracked);
-            let repetition = RerunResult { run, first, at, again, verdict, missing, known };
+            let repetition = RerunResult { run, first, at, again, verdict, missing, elsewhere, known };
             if !is_quiet {
                 say(&words::result_lines(&repetition))?;
             }
@@ -396,20 +401,42 @@ impl<'a> Again<'a> {
         }
     }
 
+    /// Returns why this is not known to be the project in which a command was captured.
+    fn elsewhere(&self, first: &Ran) -> CommandResult<Option<String>> {
+        let Some(commit) = first.project.as_ref().and_then(|state| state.commit.as_ref()) else {
+            return Ok(None);
+        };
+        let Some((git, project)) = &self.project else {
+            return Ok(Some("this is not its project".to_owned()));
+        };
+        let is_here = git.resolve(project.root(), commit)?.is_some();
+        let commit = shorten(&one_line(commit), 12);
+        Ok((!is_here).then(|| {
+            format!("not checked: the recorded commit {commit} is not here; for a shallow clone: git fetch --unshallow")
+        }))
+    }
+
     /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted it.
-    fn once(&self, first: &Ran) -> CommandResult<(Option<String>, Ran, bool)> {
+    fn once(&self, captured: &CapturedRun<'_>) -> CommandResult<(Option<String>, Ran, bool)> {
+        let first = captured.ran;
+        let differs = captured.counts().filter(|it| it.verdict == RunComparison::Differs);
+        let differs_at = differs.and_then(|it| it.at);
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
             let took = first.seconds.milliseconds.div_ceil(1_000);
             took.saturating_mul(TIMES).max(LEAST_LIMIT)
         });
         let limit = self.arguments.timeout.unwrap_or(limit);
-        let (project, captured) = match self.captured(first, Duration::from_secs(limit)) {
-            Ok((project, captured)) => (project, captured),
-            Err(reason) => (None, Captured::not_run(reason)),
-        };
+        let ran = self.captured(first, Duration::from_secs(limit));
+        let (mut project, captured, unfiltered) =
+            ran.unwrap_or_else(|reason| (None, Captured::not_run(reason), None));
         let at = project.as_ref().and_then(|state| state.commit.clone());
-        let again = Ran {
+        if let (Some(state), Some(at), Some(other), Some((git, here))) =
+            (&mut project, &at, differs_at, &self.project)
+        {
+            state.behind = !git.contains(here.root(), at, other)?;
+        }
+        let mut again = Ran {
             folder: first.folder.clone(),
             project,
             seconds: captured.seconds,
@@ -421,13 +448,26 @@ impl<'a> Again<'a> {
             system: system(),
             ..Ran::new(first.command.clone(), started_at)
         };
+        let is_unset = |it: &&RunVariable| it.value.is_none() && std::env::var_os(&it.name).is_none();
+        let unset = first.variables.iter().find(is_unset);
+        let unset =
+            unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
+        let unfiltered = unfiltered.map(|files| format!("{files}: rerun it with --at here"));
+        if let Some(lack) = unfiltered.or(unset).filter(|_| again.verdict(first) == RunComparison::Differs) {
+            again.ended = Ended::NotRun(lack);
+        }
         Ok((at, again, captured.interrupted.is_some()))
     }
 
-    /// Reruns a command in the place that the options specify, and returns the project state there.
-    fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
+    /// Reruns a command in the place that the options specify. Returns the project state there, and the files that were
+    /// not as a checkout would give them.
+    fn captured(
+        &self,
+        first: &Ran,
+        limit: Duration,
+    ) -> Result<(Option<ProjectState>, Captured, Option<String>), String> {
         let Some(recorded) = &first.project else {
-            return Ok((None, self.run_in(&self.here, None, first, None, limit)?));
+            return Ok((None, self.run_in(&self.here, None, first, None, limit)?, None));
         };
         let Some((git, project)) = &self.project else {
             return Err("this is not a repository: rerun it in a clone of the project".to_owned());
@@ -438,7 +478,7 @@ impl<'a> Again<'a> {
             Where::Here => {
                 let folder = first.folder.as_deref();
                 let captured = self.run_in(project.root(), folder, first, None, limit)?;
-                return Ok((self.state.clone(), captured));
+                return Ok((self.state.clone(), captured, None));
             }
             Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
             Where::Recorded => {
@@ -460,7 +500,7 @@ impl<'a> Again<'a> {
         state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
         let folder = first.folder.as_deref();
         let captured = self.run_in(&root, folder, first, Some(&workspace), limit)?;
-        Ok((Some(state), captured))
+        Ok((Some(state), captured, workspace.unfiltered()))
     }
 
     fn run_in(
@@ -492,12 +532,14 @@ impl<'a> Again<'a> {
             command = files.command(&command);
         }
         let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
+        let stored = first.variables.iter().filter_map(|it| Some((it.name.clone(), it.value.clone()?)));
+        let input = files.as_ref().and_then(LaidOut::input);
         let request = CaptureRequest {
             command: &command,
             starter: &starter,
             folder: &place,
-            variables: variables.chain(files.iter().map(LaidOut::variable)).collect(),
-            input: CommandInput::Nothing,
+            variables: variables.chain(files.iter().map(LaidOut::variable)).chain(stored).collect(),
+            input: input.as_deref().map_or(CommandInput::Nothing, CommandInput::File),
             sinks: [None, None],
             expected,
             timeout: Some(limit),

@@ -15,11 +15,11 @@ use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
-use crate::base::platform::private_folder;
+use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run};
-use crate::domain::run::{Ended, Expectation, ProjectState, Ran, RunFile, System};
+use crate::domain::run::{Ended, Expectation, ProjectState, Ran, RunFile, RunVariable, STDIN, System};
 use crate::domain::wording::command;
 use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind, Timestamp};
 use crate::ruleset::ATTACHMENT_MAX;
@@ -27,7 +27,7 @@ use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, capture, named_outside,
-    project_state, stored_command,
+    named_variables, project_state, stored_command,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shell_line};
@@ -80,12 +80,15 @@ pub(super) struct RunArguments {
     /// the folder $TOT_FILES; an argument that names it becomes its path there
     #[arg(long = "with", value_name = "FILE")]
     files: Vec<String>,
+    /// Environment variable whose value to store with the run, and to set for each rerun
+    #[arg(long = "env", value_name = "NAME")]
+    variables: Vec<String>,
     /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE", requires = "node")]
     attach: Vec<String>,
     /// Run or rerun to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
     /// a reason (-m), unless it is your own
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "attach"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "variables", "attach"])]
     retract: Option<String>,
     /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
@@ -201,6 +204,7 @@ struct Prepared {
     /// The command to store. A program in the project is named by its path from the folder.
     command: Vec<String>,
     files: Vec<RunFile>,
+    variables: Vec<RunVariable>,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
@@ -237,7 +241,15 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let around = project.as_ref().map_or(std::env::current_dir()?, |project| project.root().to_owned());
     let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
     command = stored_command(&command, &files);
-    let files: Vec<RunFile> = files.into_iter().map(|(_, file)| file).collect();
+    let mut files: Vec<RunFile> = files.into_iter().map(|(_, file)| file).collect();
+    match input_file(FILE_MAX) {
+        Some(Ok(content)) if !content.is_empty() => files.push(RunFile::new(STDIN.parse()?, content)),
+        Some(Err(error)) => {
+            tell(&format!("tot run: standard input is not stored, and a rerun has none: {error}"))
+        }
+        _ => {}
+    }
+    let variables = variables(&arguments.variables, &command)?;
     for (number, RunFile { name, .. }) in files.iter().enumerate() {
         if files[..number].iter().any(|it| it.name.without_case() == name.without_case()) {
             return Err(misused(format!("--with: two files are named {name}: rename one")));
@@ -270,6 +282,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         service,
         command,
         files,
+        variables,
         root,
         node,
         folder,
@@ -287,6 +300,22 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     Ok((prepared, expected))
 }
 
+/// Returns the variables to store: those that the user named with their values, and those that only the command names without.
+fn variables(named: &[String], command: &[String]) -> CommandResult<Vec<RunVariable>> {
+    let value = |name: &String| match std::env::var(name) {
+        Ok(value) => Ok(RunVariable { name: name.clone(), value: Some(value) }),
+        Err(error) => Err(misused(format!("--env {}: {error}", one_line(name)))),
+    };
+    let mut variables = named.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+    for name in named_variables(command).into_iter().filter(|name| !named.contains(name)) {
+        tell(&format!(
+            "tot run: the value of {name} is not stored, and a rerun may lack it: store it with --env {name}"
+        ));
+        variables.push(RunVariable { name, value: None });
+    }
+    Ok(variables)
+}
+
 /// Reads a file to store with the run. Returns it with its path.
 fn with(file: &str) -> CommandResult<(PathBuf, RunFile)> {
     if fs::metadata(file).is_ok_and(|about| about.len() > FILE_MAX) {
@@ -295,6 +324,9 @@ fn with(file: &str) -> CommandResult<(PathBuf, RunFile)> {
     }
     let NewAttachment { name, content } = attach::read(file, None, FILE_MAX)?;
     let name = name.parse::<AttachmentName>().map_err(|error| misused(format!("--with: {error}")))?;
+    if name.as_str() == STDIN {
+        return Err(misused(format!("--with: {STDIN} is the name of the standard input: rename the file")));
+    }
     Ok((PathBuf::from(file), RunFile::new(name, content)))
 }
 
@@ -359,6 +391,7 @@ impl Prepared {
             output: captured.output,
             expectations: captured.expectations,
             files: self.files.clone(),
+            variables: self.variables.clone(),
             system: system(),
             ..Ran::new(self.command.clone(), self.started_at)
         }

@@ -25,7 +25,7 @@ use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
 use crate::domain::run::{
-    Ended, Expectation, Output, ProjectState, Ran, RunComparison, RunFile, Seconds, System,
+    Ended, Expectation, Output, ProjectState, Ran, RunComparison, RunFile, RunVariable, Seconds, System,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
@@ -621,6 +621,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             changed: vec![text("changed file")],
             patch: Some(text("patch")),
             untracked: vec![text("untracked file")],
+            behind: false,
         }),
         started_at: time(170),
         seconds: Seconds { milliseconds: 1_000 },
@@ -640,6 +641,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             held: true,
         }],
         attachments: Vec::new(),
+        variables: vec![RunVariable { name: text("variable"), value: Some(text("value")) }],
         files: vec![RunFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };

@@ -547,13 +547,14 @@ impl TextWithholder<'_> {
             expectations,
             attachments,
             files,
+            variables,
             expected_exit: _,
             system: _,
         } = it;
         self.forget([command.join(" ")]);
         self.list(command);
         self.texts(folder);
-        if let Some(ProjectState { commit: _, changed, patch, untracked }) = project {
+        if let Some(ProjectState { commit: _, changed, patch, untracked, behind: _ }) = project {
             self.forget(changed.drain(..).chain(untracked.drain(..)).chain(patch.take()));
         }
         if let Ended::NotRun(reason) = ended {
@@ -565,7 +566,8 @@ impl TextWithholder<'_> {
             self.text(pattern);
             self.forget(range.take().into_iter().chain(found.take()));
         }
-        let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]);
+        let values = variables.drain(..).flat_map(|it| [Some(it.name), it.value]);
+        let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]).chain(values);
         self.forget(texts.flatten().chain(attachments.drain(..).map(|name| name.to_string())));
     }
 

@@ -30,7 +30,7 @@ use unix as family;
 use windows as family;
 
 pub use family::{
-    Terminal, begin_group, check_writable, file_identity, hide_from_readers, host_name, is_alive,
+    Terminal, begin_group, check_writable, file_identity, hide_from_readers, host_name, input_file, is_alive,
     is_open_to_others, limit_memory, make_executable, open_file_identity, private_folder, raise_open_files,
     set_owner, signal_group, signal_of, sync,
 };

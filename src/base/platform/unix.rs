@@ -1,6 +1,7 @@
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, fchown};
+use std::io::{self, Seek as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, PermissionsExt as _, fchown};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -15,6 +16,21 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr}
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{KILL, kernel};
+
+/// Returns the part of standard input that is not read yet, if it is a file of at most `most` bytes, without reading it from
+/// there. `None` if it is no file.
+pub fn input_file(most: u64) -> Option<io::Result<Vec<u8>>> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let about = file.metadata().ok().filter(Metadata::is_file)?;
+    let read = || {
+        let from = (&file).stream_position()?;
+        let length = about.len().saturating_sub(from);
+        let mut content = vec![0; usize::try_from(length.min(most + 1)).unwrap_or(0)];
+        file.read_exact_at(&mut content, from)?;
+        if length > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(content) }
+    };
+    Some(read())
+}
 
 /// Returns an identity that stays the same when the file's content changes, but differs for another file with the
 /// same name.

@@ -5,7 +5,7 @@ use crate::assess::CapturedRun;
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Investigation;
-use crate::domain::run::{Output, Ran, RunComparison};
+use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -34,7 +34,10 @@ pub(super) fn description(
         let text = content.as_deref().map_or("(not stored)".into(), String::from_utf8_lossy);
         format!("  $TOT_FILES/{}:\n{}", file.name, plain_lines(&made_visible(&text), 4))
     });
-    let command = command + &files.collect::<String>();
+    let values = ran.variables.iter().filter_map(|it| Some((&it.name, it.value.as_ref()?)));
+    let values =
+        values.map(|(name, value)| plain_lines(&format!("{name}={value}").replace('\r', "\u{240D}"), 4));
+    let command = values.collect::<String>() + &command + &files.collect::<String>();
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
     format!(
@@ -65,7 +68,7 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 
 /// Describes the result of a rerun: the verdict, the command, and the reasons.
 pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
-    let RerunResult { run, first, again, verdict, known, .. } = repetition;
+    let RerunResult { run, first, again, verdict, elsewhere, known, .. } = repetition;
     let verdict = *verdict;
     let style = match verdict {
         _ if repetition.holds() => GOOD,
@@ -78,10 +81,20 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     let label = styled(style, &format!("{:<13}", verdict.label()));
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
-    if verdict != RunComparison::Same {
-        for reason in reasons(repetition) {
-            text.push_str(&format!("    {}\n", made_visible(&reason)));
-        }
+    let reasons = if verdict == RunComparison::Same {
+        elsewhere.clone().into_iter().collect()
+    } else {
+        reasons(repetition)
+    };
+    let state = again.project.as_ref();
+    let dirty = state.filter(|state| state.is_dirty(first.project.as_ref()));
+    let dirty =
+        dirty.and_then(ProjectState::changed).map(|files| format!("with {files}, so it settles nothing"));
+    let behind = state.filter(|state| state.behind && verdict == RunComparison::Same);
+    let behind =
+        behind.map(|_| "at a commit without that of an earlier difference, so it settles nothing".to_owned());
+    for reason in reasons.into_iter().chain(dirty).chain(behind) {
+        text.push_str(&format!("    {}\n", made_visible(&reason)));
     }
     if let Some((judgement, _)) = known {
         let (by, why) = (judgement.author.label(), judgement.note.as_deref().unwrap_or_default());
@@ -99,12 +112,12 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
 
 /// Returns the differences from the first run, and the files that this one lacked.
 pub(super) fn reasons(repetition: &RerunResult<'_>) -> Vec<String> {
-    let RerunResult { first, again, missing, .. } = repetition;
+    let RerunResult { first, again, missing, elsewhere, .. } = repetition;
     let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
     let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
     let missing = missing.as_ref().map(|files| format!("without {files}, not stored in the run"));
     let unmet = again.expectations.iter().filter(|it| !it.held).map(missed);
-    ended.into_iter().chain(unmet).chain(missing).collect()
+    ended.into_iter().chain(unmet).chain(missing).chain(elsewhere.clone()).collect()
 }
 
 /// Formats the changed lines in the output.

@@ -1,7 +1,9 @@
 //! Commands run as evidence and their reruns.
 //!
 //! For each command, the newest completed rerun counts. If it differs, it contests the answers that rest on the command
-//! until somebody judges that the evidence holds. A rerun that could not be carried out contests nothing.
+//! until somebody else than the author of the command judges that the evidence holds, or it is the same again: at that or a
+//! newer commit, and not only for the author. A rerun that could not be carried out, or with uncommitted changes of its own,
+//! contests and clears nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -49,6 +51,12 @@ pub struct Repetition<'a> {
     pub at: Option<&'a str>,
     /// True if the rerun differs from the captured run in its session, machine or person.
     pub is_by_other: bool,
+    /// True if the author of the captured run reran it alone: in no other session, and on a machine of the same kind.
+    pub is_own: bool,
+    /// True if it ran with uncommitted changes that the captured run did not have.
+    pub is_dirty: bool,
+    /// True if it ran at the commit of the captured run, or at one without the commit of an earlier difference.
+    pub is_old: bool,
     /// Judgements on the difference found by the rerun and on identical differences found by other reruns, oldest
     /// first.
     pub judgements: Vec<&'a Arc<Run>>,
@@ -121,7 +129,7 @@ pub struct RunEntry {
     /// The beginning of the output or, if the output was not stored in full, its end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// The files from outside the project that are stored with the run.
+    /// The files from outside the project, and the variables, that are stored with the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The project's files whose content is not stored, so that a rerun lacks it.
@@ -163,14 +171,29 @@ impl Repetition<'_> {
         }
     }
 
+    /// Returns true if the rerun came to its end, and not with uncommitted changes of its own.
+    fn is_counted(&self) -> bool {
+        self.verdict != RunComparison::CouldNotRun && !self.is_dirty
+    }
+
+    /// Returns true if this rerun settles the difference that an earlier one found.
+    fn settles(&self, earlier: &Repetition<'_>) -> bool {
+        earlier.verdict != RunComparison::Differs
+            || self.verdict == RunComparison::Differs
+            || (self.at == earlier.at || !self.is_old) && (earlier.is_own || !self.is_own)
+    }
+
     /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first
-    /// run.
+    /// run, and uncommitted changes.
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
         let commit: String = self.at.unwrap_or_default().chars().take(COMMIT).collect();
         let at = if commit.is_empty() { String::new() } else { format!(" at {}", one_line(&commit)) };
-        format!("{by} on {}{at}", self.run.at.to_day())
+        let changed = self.ran.project.as_ref().map_or(0, |project| project.changed.len());
+        let with =
+            if changed == 0 { String::new() } else { format!(" with {}", counted(changed, "changed file")) };
+        format!("{by} on {}{at}{with}", self.run.at.to_day())
     }
 }
 
@@ -181,16 +204,18 @@ impl CapturedRun<'_> {
         self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
     }
 
-    /// Returns the rerun that counts, which is the newest completed one.
+    /// Returns the rerun that counts: the newest completed one, unless an earlier one found a difference that it does not
+    /// settle.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
-        self.repetitions.iter().rev().find(|it| it.verdict != RunComparison::CouldNotRun)
+        let counted = self.repetitions.iter().filter(|it| it.is_counted());
+        counted.reduce(|earlier, later| if later.settles(earlier) { later } else { earlier })
     }
 
     /// Returns the overall outcome of the reruns.
     pub fn standing(&self) -> RunStanding {
         let Some(counts) = self.counts() else {
-            let is_new = self.repetitions.is_empty();
-            return if is_new { RunStanding::NeverRepeated } else { RunStanding::CouldNotRun };
+            let has_failed = self.repetitions.iter().any(|it| it.verdict == RunComparison::CouldNotRun);
+            return if has_failed { RunStanding::CouldNotRun } else { RunStanding::NeverRepeated };
         };
         match (counts.verdict, counts.judged()) {
             (RunComparison::Differs, None) => RunStanding::Differs,
@@ -221,20 +246,26 @@ impl CapturedRun<'_> {
 
     /// Returns true if a rerun in another session, on another machine or by another person had the same result.
     pub fn is_reproduced(&self) -> bool {
-        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunComparison::Same;
+        let is_same =
+            |it: &Repetition<'_>| it.is_by_other && !it.is_dirty && it.verdict == RunComparison::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
     /// Returns true if somebody other than the author has rerun the command to its end.
     pub fn is_rerun_by_other(&self) -> bool {
-        self.repetitions.iter().any(|it| it.is_by_other && it.verdict != RunComparison::CouldNotRun)
+        self.repetitions.iter().any(|it| it.is_by_other && it.is_counted())
     }
 
     /// Returns the outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `never run
     /// again`.
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "not rerun yet".to_owned() };
-        let Some(counts) = self.counts() else { return format!("could not be rerun by {}", last.by()) };
+        let Some(counts) = self.counts() else {
+            return match last.verdict {
+                RunComparison::CouldNotRun => format!("could not be rerun by {}", last.by()),
+                verdict => format!("not rerun without changes; rerun by {}: {}", last.by(), verdict.label()),
+            };
+        };
         let judged = match counts.judged().filter(|_| counts.verdict == RunComparison::Differs) {
             Some((run, _)) => {
                 format!(", and the evidence {} as judged by {}", run.outcome(), name(&run.author))
@@ -243,7 +274,8 @@ impl CapturedRun<'_> {
         };
         let since = match last.verdict {
             RunComparison::CouldNotRun => format!("; could not be rerun by {}", last.by()),
-            _ => String::new(),
+            _ if last.run.id == counts.run.id => String::new(),
+            verdict => format!("; rerun by {}: {}, which settles nothing", last.by(), verdict.label()),
         };
         let reproduced = if self.is_reproduced() { ", reproduced" } else { "" };
         format!("rerun by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
@@ -266,7 +298,7 @@ impl CapturedRun<'_> {
             captured_by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
             note: self.run.note.as_deref().map(cut),
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
-            files: self.ran.files.iter().map(|file| file.name.to_string()).collect(),
+            files: self.ran.stored_with().iter().map(|it| cut(it)).collect(),
             not_stored: self.ran.not_stored().as_deref().map(cut),
             expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
             standing: self.words(),
@@ -321,13 +353,24 @@ impl<'a> EvidenceRuns<'a> {
         for run in investigation.counted_runs() {
             let RunKind::Repeated { of, at, verdict, ran } = &run.what else { continue };
             let Some(first) = runs.captured.get_mut(of) else { continue };
+            let state = ran.project.as_ref();
+            let recorded = first.ran.project.as_ref();
+            let is_at_first = at.is_some() && *at == recorded.and_then(|state| state.commit.clone());
+            let mut judgements = judgements.remove(&run.id).unwrap_or_default();
+            judgements.retain(|it| {
+                !matches!(it.what, RunKind::Judged { holds: true, .. }) || !is_same_author(it, first.run)
+            });
+            let is_by_other = is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]);
             first.repetitions.push(Repetition {
                 run,
                 ran,
                 verdict: *verdict,
                 at: at.as_deref(),
-                is_by_other: is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]),
-                judgements: judgements.remove(&run.id).unwrap_or_default(),
+                is_by_other,
+                is_own: !is_by_other && is_same_author(run, first.run),
+                is_dirty: state.is_some_and(|state| state.is_dirty(recorded)),
+                is_old: is_at_first || state.is_some_and(|state| state.behind),
+                judgements,
             });
         }
         for run in runs.captured.values_mut() {
@@ -354,6 +397,12 @@ impl<'a> EvidenceRuns<'a> {
     }
 }
 
+fn is_same_author(one: &Run, other: &Run) -> bool {
+    let [one, other] =
+        [one, other].map(|run| ClaimedAuthor::of(run.author.agent_id.as_deref(), &run.author.caller));
+    one.is_same_as(&other)
+}
+
 /// Returns true if the rerun was made in another session, on another machine or by another person.
 ///
 /// An author contradicted by git does not count as another person.
@@ -364,7 +413,8 @@ fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
         return false;
     }
     let is_another_session = matches!((&first.session, &again.session), (Some(a), Some(b)) if a != b);
-    let is_another_machine = systems.iter().all(|it| !it.os.is_empty()) && systems[0] != systems[1];
+    let [one, other] = systems.map(|it| (&it.os, &it.architecture));
+    let is_another_machine = !one.0.is_empty() && !other.0.is_empty() && one != other;
     is_another_session || is_another_machine || by.independence_from(&[who]) == Grade::Independent
 }
 
@@ -503,7 +553,7 @@ fn is_pinned(result: &Classification) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::run::Output;
+    use crate::domain::run::{Output, ProjectState};
     use crate::domain::{Caller, Meta, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
@@ -637,6 +687,33 @@ mod tests {
         assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
         assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");
+    }
+
+    #[test]
+    fn a_difference_stays_after_what_is_older_uncommitted_or_by_the_author_alone() {
+        let with = |run: Arc<Run>, commit: &str, state: ProjectState| {
+            let mut run = run.as_ref().clone();
+            if let RunKind::Repeated { at, .. } = &mut run.what {
+                *at = Some(commit.to_owned());
+            }
+            if let RunKind::Captured(ran) | RunKind::Repeated { ran, .. } = &mut run.what {
+                ran.project = Some(ProjectState { commit: Some(commit.to_owned()), ..state });
+            }
+            Arc::new(run)
+        };
+        let clean = ProjectState::default;
+        let stays = |last: Arc<Run>| {
+            let first = with(captured(1, Some("R2.A1")), "old", clean());
+            told(vec![first, again(2, 1, "CI", RunComparison::Differs), last]).1
+        };
+        let same = |by: &str, commit: &str, state| with(again(3, 1, by, RunComparison::Same), commit, state);
+        assert!(!stays(same("CI", "new", clean())));
+        assert!(stays(same("CI", "old", clean())));
+        assert!(stays(same("Ada", "new", clean())));
+        assert!(stays(same("CI", "new", ProjectState { behind: true, ..clean() })));
+        assert!(stays(same("CI", "new", ProjectState { changed: vec!["value".into()], ..clean() })));
+        assert!(!stays(judged(3, 2, true)));
+        assert!(stays(run(3, None, "Ada", RunKind::Judged { of: id(2), holds: true })));
     }
 
     #[test]

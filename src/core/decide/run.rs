@@ -70,6 +70,13 @@ pub fn record(
             let how = "Say why the evidence holds or fails despite the difference.";
             diagnostics.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
         }
+        if let RunKind::Judged { of, holds: true } = what
+            && is_first_author(investigation, of, &author)
+        {
+            let message = "You captured the command, so your word does not settle this difference.";
+            let how = "Let somebody else judge it, or say that the evidence fails.";
+            diagnostics.refuse(Code::InvalidArgument, "", message, how);
+        }
         if let RunKind::Retracted { of } = what {
             check_retraction(investigation, of, &author, note.as_deref(), &mut diagnostics);
         }
@@ -157,12 +164,9 @@ fn check_retraction(
     reason: Option<&str>,
     diagnostics: &mut CallDiagnostics,
 ) {
-    let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
-    let is_own =
-        |run: &Run| ClaimedAuthor::of(run.author.agent_id.as_deref(), &run.author.caller).is_same_as(&by);
     let Some(run) = investigation.run(of) else { return };
-    let first = run.of().and_then(|first| investigation.run(first)).unwrap_or(run);
-    if reason.is_none() && !is_own(run) {
+    let is_own = is_same(author, &run.author);
+    if reason.is_none() && !is_own {
         let how = "Say why it counts for nothing.";
         diagnostics.refuse(
             Code::MissingReason,
@@ -171,11 +175,22 @@ fn check_retraction(
             how,
         );
     }
-    if differs(run) && is_own(first) && !is_own(run) {
+    if differs(run) && !is_own && is_first_author(investigation, of, author) {
         let message = "You captured the command, and this rerun of it differs.";
         let how = "Let somebody else judge the difference, or take it back.";
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
+}
+
+/// Returns whether this author captured the command that a repetition repeats.
+fn is_first_author(investigation: &Investigation, repetition: RunId, author: &Commenter) -> bool {
+    let first = investigation.run(repetition).and_then(|run| investigation.run(run.of()?));
+    first.is_some_and(|first| is_same(author, &first.author))
+}
+
+fn is_same(one: &Commenter, other: &Commenter) -> bool {
+    let [one, other] = [one, other].map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller));
+    one.is_same_as(&other)
 }
 
 const RUN: &str = "run";
@@ -269,7 +284,8 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
         });
         let command = ran.command.iter().map(|word| ("command", word.as_str()));
         let files = ran.files.iter().flat_map(|file| file.text.iter().chain(&file.base64));
-        let files = files.map(|text| ("files", text.as_str()));
+        let values = ran.variables.iter().flat_map(|it| it.value.iter().chain([&it.name]));
+        let files = files.chain(values).map(|text| ("files", text.as_str()));
         command.chain(files).chain(folder).chain(output).chain(end).chain(project).chain(expected)
     }))
 }

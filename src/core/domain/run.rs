@@ -93,6 +93,10 @@ pub struct Ran {
     /// The files from outside the project that the command needs, such as a script. Only a captured run has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+    /// The environment variables that the command names, with the values that its author stored. Only a captured run has
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<RunVariable>,
     /// The machine on which the command ran.
     pub system: System,
 }
@@ -111,6 +115,16 @@ pub struct RunFile {
     pub base64: Option<String>,
 }
 
+/// An environment variable that a command names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunVariable {
+    /// The name.
+    pub name: String,
+    /// The value, if the author stored it.
+    pub value: Option<String>,
+}
+
 /// The state of the project when a command ran in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -127,6 +141,9 @@ pub struct ProjectState {
     /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
+    /// Only in a repetition: true if the commit does not contain the one at which an earlier repetition differed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub behind: bool,
 }
 
 /// Describes how a command ended.
@@ -255,6 +272,14 @@ impl Run {
 }
 
 impl ProjectState {
+    /// Returns whether a repetition in this state had uncommitted changes besides those of the first run.
+    pub fn is_dirty(&self, first: Option<&ProjectState>) -> bool {
+        let is_as_recorded = first.is_some_and(|first| {
+            self.changed == first.changed && (self.patch.is_none() || self.patch == first.patch)
+        });
+        !self.changed.is_empty() && !is_as_recorded
+    }
+
     /// Names the files whose content is not stored, so that a rerun lacks it: `2 untracked files (a.csv, b.csv)`.
     pub fn not_stored(&self) -> Option<String> {
         let changed = named("changed file", if self.patch.is_none() { &self.changed } else { &[] });
@@ -280,6 +305,9 @@ fn named(kind: &str, files: &[String]) -> Option<String> {
     let more = if files.len() > NAMED { ", …" } else { "" };
     (!files.is_empty()).then(|| format!("{} ({}{more})", counted(files.len(), kind), names.join(", ")))
 }
+
+/// The name of the file that was the standard input of a command.
+pub const STDIN: &str = "stdin";
 
 impl RunFile {
     /// Creates a file with its content.
@@ -328,8 +356,17 @@ impl Ran {
             expectations: Vec::new(),
             attachments: Vec::new(),
             files: Vec::new(),
+            variables: Vec::new(),
             system: System::default(),
         }
+    }
+
+    /// Names what is stored with the command: files, and variables with their values.
+    pub fn stored_with(&self) -> Vec<String> {
+        let files = self.files.iter().map(|file| file.name.to_string());
+        let value = |it: &RunVariable| Some(format!("{}={}", it.name, it.value.as_ref()?));
+        let values = self.variables.iter().filter_map(value);
+        files.chain(values).collect()
     }
 
     /// Returns the command on one line, quoted for a shell.
@@ -364,9 +401,11 @@ impl Ran {
     }
 
     /// Returns whether another repetition had the same outcome: it ended the same way and met and failed the same
-    /// expectations with the same values. Without expectations, the output must be identical.
+    /// expectations with the same values. Without expectations, or where one found nothing, the output must be identical.
     pub fn is_alike(&self, other: &Ran) -> bool {
-        let prints_alike = || self.output.is_like(&other.output) || !self.expectations.is_empty();
+        let has_found =
+            !self.expectations.is_empty() && self.expectations.iter().all(|it| it.found.is_some());
+        let prints_alike = || has_found || self.output.is_like(&other.output);
         let is_withheld = self.output.sha256.is_empty();
         !is_withheld && self.ended == other.ended && self.expectations == other.expectations && prints_alike()
     }

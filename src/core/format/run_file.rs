@@ -118,7 +118,9 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::run::{Ended, Expectation, Output, ProjectState, RunFile, Seconds, System};
+    use crate::domain::run::{
+        Ended, Expectation, Output, ProjectState, RunFile, RunVariable, Seconds, System,
+    };
     use crate::domain::{Commenter, Person};
 
     /// Creates a run with every field set.
@@ -136,6 +138,7 @@ mod tests {
                 changed: vec!["bench/load.py".into()],
                 patch: Some("--- a/bench/load.py\n+++ b/bench/load.py\n@@ -1 +1 @@\n-a \n+b\n".into()),
                 untracked: vec!["notes.md".into()],
+                behind: false,
             }),
             started_at: at,
             seconds: Seconds { milliseconds: 55_012 },
@@ -155,6 +158,7 @@ mod tests {
                 held: true,
             }],
             attachments: vec!["load.log".parse().unwrap()],
+            variables: vec![RunVariable { name: "SEED".into(), value: Some("7".into()) }],
             files: vec![RunFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };

@@ -104,6 +104,8 @@ pub(in crate::report) struct RepeatView {
     pub at: Time,
     /// The project commit of the rerun.
     pub commit: Option<String>,
+    /// The number of files that differed from the commit.
+    pub changed: usize,
     pub system: String,
     /// The expectations that failed.
     pub unmet: Vec<ExpectationView>,
@@ -194,7 +196,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         note: run.note.clone(),
         folder: ran.folder.clone(),
         commit: ran.project.as_ref().and_then(|project| project.commit.clone()),
-        changed: ran.project.as_ref().map_or(0, |project| project.changed.len()),
+        changed: changed(ran),
         not_stored: ran.not_stored(),
         files: ran
             .files
@@ -228,12 +230,17 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
         by: run.author.label().into_owned(),
         at: Time::of(run.at),
         commit: at.map(str::to_owned),
+        changed: changed(ran),
         system: system(ran),
         unmet: ran.expectations.iter().filter(|it| !it.held).map(expectation).collect(),
         difference: differs
             .then(|| difference(first_bytes(&printed(first), SHOWN), first_bytes(&printed(ran), SHOWN))),
         judgements: judgements.iter().filter_map(judgement).collect(),
     }
+}
+
+fn changed(ran: &Ran) -> usize {
+    ran.project.as_ref().map_or(0, |project| project.changed.len())
 }
 
 fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {

@@ -489,19 +489,16 @@ fn first_page(case: &Case<'_>) -> Read {
     let assessment = case.assessment;
     for answer in &assessment.answers {
         let is_contesting = |run: &Arc<Run>| {
-            let last = case.investigation().runs().rfind(|it| {
-                let verdict = match &it.what {
-                    RunKind::Repeated { of, verdict, .. } if *of == run.id => *verdict,
-                    _ => return false,
-                };
-                verdict != RunComparison::CouldNotRun
+            let again = assessment.run(run.id).into_iter().flat_map(|run| &run.repetitions);
+            let again = again.filter(|it| it.verdict != RunComparison::CouldNotRun);
+            let last = again.reduce(|before, it| {
+                let is_own_word = !before.is_own && it.is_own && it.verdict == RunComparison::Same;
+                if before.verdict == RunComparison::Differs && is_own_word { before } else { it }
             });
-            let Some(RunKind::Repeated { verdict: RunComparison::Differs, .. }) = last.map(|it| &it.what)
-            else {
-                return false;
-            };
-            let judged = case.investigation().runs().rfind(|it| it.of() == last.map(|last| last.id));
-            !matches!(judged.map(|it| &it.what), Some(RunKind::Judged { holds: true, .. }))
+            let holds = |it: &Arc<Run>| matches!(it.what, RunKind::Judged { holds: true, .. });
+            last.is_some_and(|it| {
+                it.verdict == RunComparison::Differs && !it.judgements.last().is_some_and(|it| holds(it))
+            })
         };
         let rests_on = |id: &NodeId| answer.premises.iter().any(|it| it.node.id == *id);
         let mut runs = case.investigation().runs().filter(|run| run.node.as_ref().is_some_and(&rests_on));

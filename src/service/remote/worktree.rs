@@ -82,7 +82,7 @@ impl GitProgram {
             },
             false => None,
         };
-        Ok(ProjectState { commit, changed, patch, untracked })
+        Ok(ProjectState { commit, changed, patch, untracked, behind: false })
     }
 
     /// Copies the project's index to `index`, with the named files but without those that are only announced.
@@ -121,7 +121,20 @@ impl GitProgram {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
         let ran = self.here(root, &arguments)?;
-        Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
+        match ran.status {
+            // The only status for an unknown name. With others, git refuses the repository, as one of another user.
+            Some(1) => Ok(None),
+            _ => Ok(Some(ran.succeeded()?.text().trim().to_owned())),
+        }
+    }
+
+    /// Returns whether a commit contains another.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git can't be started.
+    pub fn contains(&self, root: &Path, commit: &str, other: &str) -> Result<bool> {
+        Ok(self.here(root, &["merge-base", "--is-ancestor", other, commit])?.status == Some(0))
     }
 
     /// Checks out a commit into a missing or empty folder. Configured filters are not run.
@@ -134,6 +147,34 @@ impl GitProgram {
         self.here(root, &["worktree", "add", "--quiet", "--detach", "--force", &folder, commit])?
             .succeeded()
             .map(drop)
+    }
+
+    /// Returns the files of a work tree that need a filter, each with the filter's name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn filtered_files(&self, folder: &Path) -> Result<Vec<(String, String)>> {
+        let input = Some(self.here(folder, &["ls-files", "-z"])?.succeeded()?.output);
+        let call = GitCall { input, ..GitCall::default() };
+        let text = self.run(folder, &["check-attr", "-z", "--stdin", "filter"], call)?.succeeded()?.text();
+        let parts: Vec<&str> = text.split('\0').collect();
+        let has_filter = |part: &&[&str]| !["unspecified", "unset", "set"].contains(&part[2]);
+        let files = parts.chunks_exact(3).filter(has_filter);
+        Ok(files.map(|part| (part[0].to_owned(), part[2].to_owned())).collect())
+    }
+
+    /// Returns the files whose checked-out content is not that of a commit. Without filters, so a file counts as changed if
+    /// git has to read it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn changed_since(&self, root: &Path, commit: &str) -> Result<Vec<String>> {
+        let options = ["--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", commit, "--"];
+        let text =
+            self.here(root, &[&["--no-optional-locks", "diff"], &options[..]].concat())?.succeeded()?.text();
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
     /// Unregisters a work tree. Its folder may be missing.

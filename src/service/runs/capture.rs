@@ -7,7 +7,7 @@
 //! 4. After the command has exited, the threads read its pipes until no more output arrives.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -36,13 +36,15 @@ pub type Sink = Box<dyn Write + Send>;
 
 /// The standard input of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandInput {
+pub enum CommandInput<'a> {
     /// The standard input of this process.
     Own,
     /// No input.
     Nothing,
     /// This text.
     Given(&'static str),
+    /// The content of this file.
+    File(&'a Path),
 }
 
 /// A command to run.
@@ -56,7 +58,7 @@ pub struct CaptureRequest<'a> {
     /// The environment variables that differ from those of this process.
     pub variables: Vec<(String, String)>,
     /// The standard input.
-    pub input: CommandInput,
+    pub input: CommandInput<'a>,
     /// The destinations of standard output and standard error.
     pub sinks: [Option<Sink>; 2],
     /// The expectations to check against the output.
@@ -177,6 +179,9 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
         CommandInput::Given(_) => Stdio::piped(),
         CommandInput::Own => Stdio::inherit(),
         CommandInput::Nothing => Stdio::null(),
+        CommandInput::File(path) => {
+            Stdio::from(File::open(path).map_err(|error| format!("no input: {error}"))?)
+        }
     });
     let terminal = Terminal::of_this_process();
     if terminal.is_none() {

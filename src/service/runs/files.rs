@@ -1,6 +1,7 @@
 //! The files from outside the project that a command needs, such as a script: laid out in a folder for the run and each
 //! rerun.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::workspace::moved;
 use crate::base::platform::make_executable;
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
-use crate::domain::run::RunFile;
+use crate::domain::run::{RunFile, STDIN};
 
 /// The environment variable with the folder.
 const VARIABLE: &str = "TOT_FILES";
@@ -60,6 +61,12 @@ impl<'a> LaidOut<'a> {
         self.folder.path().join(NAME)
     }
 
+    /// Returns the file that is the standard input of the command.
+    pub fn input(&self) -> Option<PathBuf> {
+        let file = self.files.iter().find(|file| file.name.as_str() == STDIN)?;
+        Some(self.folder().join(file.name.as_str()))
+    }
+
     /// Returns the environment variable that names the folder.
     pub fn variable(&self) -> (String, String) {
         (VARIABLE.to_owned(), self.folder().to_string_lossy().into_owned())
@@ -95,6 +102,21 @@ pub fn stored_command(words: &[String], files: &[(PathBuf, RunFile)]) -> Vec<Str
         })
     };
     words.iter().map(stored).collect()
+}
+
+/// Returns the environment variables that a command names and that are set, except those that each machine sets.
+pub fn named_variables(words: &[String]) -> BTreeSet<String> {
+    const ANYWHERE: [&str; 16] = [
+        "HOME", "HOSTNAME", "LANG", "LOGNAME", "OLDPWD", "PATH", "PPID", "PWD", "SHELL", "SHLVL", "TEMP",
+        "TERM", "TMP", "TMPDIR", "USER", VARIABLE,
+    ];
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let names = words.iter().flat_map(|word| word.split('$').skip(1)).map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.split(|c| !is_of_name(c)).next().unwrap_or_default()
+    });
+    let is_set = |name: &&str| !name.is_empty() && std::env::var_os(name).is_some();
+    names.filter(|name| !ANYWHERE.contains(name)).filter(is_set).map(str::to_owned).collect()
 }
 
 /// Returns the existing files that a command names outside of a folder, except those of the system, in the order in which

@@ -8,7 +8,7 @@ use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::run::ProjectState;
 use crate::service::project::Project;
 use crate::service::remote::{GitProgram, RemoteError};
-use crate::text::{causes, one_line, shorten};
+use crate::text::{causes, counted, one_line, shorten};
 
 /// The prefix of temporary folder names.
 const PREFIX: &str = "tot-rerun-";
@@ -42,6 +42,8 @@ pub struct Workspace<'a> {
     names: Vec<String>,
     /// The work trees, each with its repository. The first is the project's own.
     worktrees: Vec<(PathBuf, PathBuf)>,
+    /// The files in their stored form, because their filter does not run, each with the filter.
+    unfiltered: Vec<(String, String)>,
 }
 
 impl<'a> Workspace<'a> {
@@ -59,9 +61,11 @@ impl<'a> Workspace<'a> {
         let failed = |error: RemoteError| one_line(&causes(&error));
         let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)
             .map_err(|error| format!("can't create a temporary folder: {error}"))?;
-        let mut workspace = Workspace { git, folder, names: names(git, root), worktrees: Vec::new() };
+        let names = names(git, root);
+        let mut workspace = Workspace { git, folder, names, worktrees: Vec::new(), unfiltered: Vec::new() };
         let place = workspace.root();
         workspace.check_out(root, &place, commit, DEPTH)?;
+        workspace.copy_filtered(root, &place, commit).map_err(failed)?;
         if let Some(patch) = patch {
             git.apply(&place, patch).map_err(failed)?;
         }
@@ -105,6 +109,32 @@ impl<'a> Workspace<'a> {
                 (there != value).then_some((name, there))
             })
             .collect()
+    }
+
+    /// Copies the files that need a filter from the project, where it has them as the commit does.
+    fn copy_filtered(&mut self, root: &Path, place: &Path, commit: &str) -> Result<(), RemoteError> {
+        self.unfiltered = self.git.filtered_files(place)?;
+        if self.unfiltered.is_empty() {
+            return Ok(());
+        }
+        let changed = self.git.changed_since(root, commit)?;
+        self.unfiltered.retain(|(path, _)| {
+            let [own, stored] = [root, place].map(|folder| fs::read(folder.join(path)).ok());
+            let is_copied = !changed.contains(path)
+                && own.is_some()
+                && own != stored
+                && fs::copy(root.join(path), place.join(path)).is_ok();
+            !is_copied
+        });
+        Ok(())
+    }
+
+    /// Names the files whose content is not what a checkout would give, with their filters.
+    pub fn unfiltered(&self) -> Option<String> {
+        let (path, filter) = self.unfiltered.first()?;
+        let more = if self.unfiltered.len() > 1 { ", …" } else { "" };
+        let files = counted(self.unfiltered.len(), "file");
+        Some(format!("the filter {} did not run for {files} ({}{more})", one_line(filter), one_line(path)))
     }
 
     fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {

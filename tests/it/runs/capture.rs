@@ -159,7 +159,8 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
     let world = World::new();
     assert_eq!(world.tot(&["run", "R1.A", "--", "cat", "value"]).status, 0);
     world.write("value", "2\n");
-    assert_eq!(world.tot(&["rerun", "--all", "--yes", "--at", "here"]).status, 1);
+    world.commit();
+    assert_eq!(world.tot(&["rerun", "--all", "--yes", "--at", "HEAD"]).status, 1);
     for number in 0..20 {
         assert_eq!(world.run(&[], &format!("echo {number}.")).status, 0);
     }
