@@ -19,7 +19,7 @@ use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run};
-use crate::domain::run::{Ended, Expectation, ProjectState, Ran, RunFile, RunVariable, STDIN, System};
+use crate::domain::run::{Ended, Expectation, InputFile, ProjectState, Ran, RunVariable, STDIN, System};
 use crate::domain::wording::command;
 use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind, Timestamp};
 use crate::ruleset::ATTACHMENT_MAX;
@@ -121,7 +121,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let files = match prepared.files.as_slice() {
         [] => None,
-        files => Some(LaidOut::new(files, RunFile::content)?),
+        files => Some(LaidOut::new(files, InputFile::content)?),
     };
     let command = files.as_ref().map(|it| it.command(&prepared.command));
     let request = CaptureRequest {
@@ -203,7 +203,7 @@ struct Prepared {
     service: Service,
     /// The command to store. A program in the project is named by its path from the folder.
     command: Vec<String>,
-    files: Vec<RunFile>,
+    files: Vec<InputFile>,
     variables: Vec<RunVariable>,
     /// The investigations folder.
     root: PathBuf,
@@ -241,16 +241,16 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let around = project.as_ref().map_or(std::env::current_dir()?, |project| project.root().to_owned());
     let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
     command = stored_command(&command, &files);
-    let mut files: Vec<RunFile> = files.into_iter().map(|(_, file)| file).collect();
+    let mut files: Vec<InputFile> = files.into_iter().map(|(_, file)| file).collect();
     match input_file(FILE_MAX) {
-        Some(Ok(content)) if !content.is_empty() => files.push(RunFile::new(STDIN.parse()?, content)),
+        Some(Ok(content)) if !content.is_empty() => files.push(InputFile::new(STDIN.parse()?, content)),
         Some(Err(error)) => {
             tell(&format!("tot run: standard input is not stored, and a rerun has none: {error}"))
         }
         _ => {}
     }
     let variables = variables(&arguments.variables, &command)?;
-    for (number, RunFile { name, .. }) in files.iter().enumerate() {
+    for (number, InputFile { name, .. }) in files.iter().enumerate() {
         if files[..number].iter().any(|it| it.name.without_case() == name.without_case()) {
             return Err(misused(format!("--with: two files are named {name}: rename one")));
         }
@@ -317,7 +317,7 @@ fn variables(named: &[String], command: &[String]) -> CommandResult<Vec<RunVaria
 }
 
 /// Reads a file to store with the run. Returns it with its path.
-fn with(file: &str) -> CommandResult<(PathBuf, RunFile)> {
+fn with(file: &str) -> CommandResult<(PathBuf, InputFile)> {
     if fs::metadata(file).is_ok_and(|about| about.len() > FILE_MAX) {
         let most = FILE_MAX >> 10;
         return Err(misused(format!("--with: {} has more than {most} KiB: commit it", one_line(file))));
@@ -327,7 +327,7 @@ fn with(file: &str) -> CommandResult<(PathBuf, RunFile)> {
     if name.as_str() == STDIN {
         return Err(misused(format!("--with: {STDIN} is the name of the standard input: rename the file")));
     }
-    Ok((PathBuf::from(file), RunFile::new(name, content)))
+    Ok((PathBuf::from(file), InputFile::new(name, content)))
 }
 
 fn state(project: &Project, named: &[String]) -> CommandResult<ProjectState> {

@@ -25,7 +25,7 @@ use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
 use crate::domain::run::{
-    Ended, Expectation, Output, ProjectState, Ran, RunComparison, RunFile, RunVariable, Seconds, System,
+    Ended, Expectation, InputFile, Output, ProjectState, Ran, RunComparison, RunVariable, Seconds, System,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
@@ -642,7 +642,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         }],
         attachments: Vec::new(),
         variables: vec![RunVariable { name: text("variable"), value: Some(text("value")) }],
-        files: vec![RunFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
+        files: vec![InputFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };
     Arc::new(Run {

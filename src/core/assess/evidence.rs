@@ -176,11 +176,10 @@ impl Repetition<'_> {
         self.verdict != RunComparison::CouldNotRun && !self.is_dirty
     }
 
-    /// Returns true if this rerun settles the difference that an earlier one found.
-    fn settles(&self, earlier: &Repetition<'_>) -> bool {
-        earlier.verdict != RunComparison::Differs
-            || self.verdict == RunComparison::Differs
-            || (self.at == earlier.at || !self.is_old) && (earlier.is_own || !self.is_own)
+    /// Returns true if this rerun counts instead of an earlier one.
+    fn replaces(&self, earlier: &Repetition<'_>) -> bool {
+        let is_as_new = self.at == earlier.at || !self.is_old;
+        !earlier.is_contesting() || is_as_new && (earlier.is_own || !self.is_own)
     }
 
     /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first
@@ -204,11 +203,11 @@ impl CapturedRun<'_> {
         self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
     }
 
-    /// Returns the rerun that counts: the newest completed one, unless an earlier one found a difference that it does not
-    /// settle.
+    /// Returns the rerun that counts: the newest completed one that is as new as those that contest the command, and as
+    /// independent of its author.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
         let counted = self.repetitions.iter().filter(|it| it.is_counted());
-        counted.reduce(|earlier, later| if later.settles(earlier) { later } else { earlier })
+        counted.reduce(|earlier, later| if later.replaces(earlier) { later } else { earlier })
     }
 
     /// Returns the overall outcome of the reruns.
@@ -710,6 +709,10 @@ mod tests {
         assert!(!stays(same("CI", "new", clean())));
         assert!(stays(same("CI", "old", clean())));
         assert!(stays(same("Ada", "new", clean())));
+        let own = with(again(3, 1, "Ada", RunComparison::Differs), "new", clean());
+        let first = with(captured(1, Some("R2.A1")), "old", clean());
+        let same_again = with(again(4, 1, "Ada", RunComparison::Same), "new", clean());
+        assert!(told(vec![first, again(2, 1, "CI", RunComparison::Differs), own, same_again]).1);
         assert!(stays(same("CI", "new", ProjectState { behind: true, ..clean() })));
         assert!(stays(same("CI", "new", ProjectState { changed: vec!["value".into()], ..clean() })));
         assert!(!stays(judged(3, 2, true)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::run::RunFile;
+use super::run::InputFile;
 use super::{
     Attachments, Caller, Change, Classification, Code, Comment, CommentId, Conclusion, Diagnostic, Node,
     NodeId, Pin, Run, RunId, RunKind, SessionId, ShortId, StateName, Timestamp,
@@ -220,9 +220,9 @@ impl Investigation {
     }
 
     /// Returns the content of a file that a run needs, from whichever run stores it.
-    pub fn content(&self, file: &RunFile) -> Option<Vec<u8>> {
+    pub fn content(&self, file: &InputFile) -> Option<Vec<u8>> {
         let files = self.runs().filter_map(|run| run.ran()).flat_map(|ran| &ran.files);
-        files.filter(|it| it.sha256 == file.sha256).find_map(RunFile::content)
+        files.filter(|it| it.sha256 == file.sha256).find_map(InputFile::content)
     }
 
     /// Returns all records of runs, oldest first.

@@ -92,7 +92,7 @@ pub struct Ran {
     pub attachments: Vec<AttachmentName>,
     /// The files from outside the project that the command needs, such as a script. Only a captured run has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<RunFile>,
+    pub files: Vec<InputFile>,
     /// The environment variables that the command names, with the values that its author stored. Only a captured run has
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +104,7 @@ pub struct Ran {
 /// A file from outside the project that a command needs. In the command, its path is `$TOT_FILES/<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RunFile {
+pub struct InputFile {
     /// The file name.
     pub name: AttachmentName,
     /// The SHA-256 hash of the content, in hexadecimal.
@@ -309,16 +309,16 @@ fn named(kind: &str, files: &[String]) -> Option<String> {
 /// The name of the file that was the standard input of a command.
 pub const STDIN: &str = "stdin";
 
-impl RunFile {
+impl InputFile {
     /// Creates a file with its content.
-    pub fn new(name: AttachmentName, content: Vec<u8>) -> RunFile {
+    pub fn new(name: AttachmentName, content: Vec<u8>) -> InputFile {
         let sha256 = sha256(&content);
         let (text, base64) = match String::from_utf8(content) {
             Ok(text) if made_visible(&text) == text => (Some(text), None),
             Ok(text) => (None, Some(STANDARD.encode(text))),
             Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
         };
-        RunFile { name, sha256, text, base64 }
+        InputFile { name, sha256, text, base64 }
     }
 
     /// Returns the content, if it is stored here and has the recorded hash.

@@ -119,7 +119,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 mod tests {
     use super::*;
     use crate::domain::run::{
-        Ended, Expectation, Output, ProjectState, RunFile, RunVariable, Seconds, System,
+        Ended, Expectation, InputFile, Output, ProjectState, RunVariable, Seconds, System,
     };
     use crate::domain::{Commenter, Person};
 
@@ -159,7 +159,7 @@ mod tests {
             }],
             attachments: vec!["load.log".parse().unwrap()],
             variables: vec![RunVariable { name: "SEED".into(), value: Some("7".into()) }],
-            files: vec![RunFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
+            files: vec![InputFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };
         Run {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::assess::{Answer, Assessment, DoubtKind, Verdict};
+use crate::assess::{Answer, Assessment, DoubtKind, Repetition, Verdict};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind, TextEdit};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
@@ -491,14 +491,17 @@ fn first_page(case: &Case<'_>) -> Read {
         let is_contesting = |run: &Arc<Run>| {
             let again = assessment.run(run.id).into_iter().flat_map(|run| &run.repetitions);
             let again = again.filter(|it| it.verdict != RunComparison::CouldNotRun);
-            let last = again.reduce(|before, it| {
-                let is_own_word = !before.is_own && it.is_own && it.verdict == RunComparison::Same;
-                if before.verdict == RunComparison::Differs && is_own_word { before } else { it }
-            });
             let holds = |it: &Arc<Run>| matches!(it.what, RunKind::Judged { holds: true, .. });
-            last.is_some_and(|it| {
+            let contests = |it: &Repetition<'_>| {
                 it.verdict == RunComparison::Differs && !it.judgements.last().is_some_and(|it| holds(it))
-            })
+            };
+            let last =
+                again.reduce(
+                    |before, it| {
+                        if contests(before) && !before.is_own && it.is_own { before } else { it }
+                    },
+                );
+            last.is_some_and(contests)
         };
         let rests_on = |id: &NodeId| answer.premises.iter().any(|it| it.node.id == *id);
         let mut runs = case.investigation().runs().filter(|run| run.node.as_ref().is_some_and(&rests_on));

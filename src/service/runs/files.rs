@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::workspace::moved;
 use crate::base::platform::make_executable;
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
-use crate::domain::run::{RunFile, STDIN};
+use crate::domain::run::{InputFile, STDIN};
 
 /// The environment variable with the folder.
 const VARIABLE: &str = "TOT_FILES";
@@ -24,7 +24,7 @@ const NAME: &str = "files";
 #[derive(Debug)]
 #[must_use]
 pub struct LaidOut<'a> {
-    files: &'a [RunFile],
+    files: &'a [InputFile],
     folder: TemporaryFolder,
 }
 
@@ -35,8 +35,8 @@ impl<'a> LaidOut<'a> {
     ///
     /// Returns the reason, for people, if a content is missing or the file system fails.
     pub fn new(
-        files: &'a [RunFile],
-        content: impl Fn(&RunFile) -> Option<Vec<u8>>,
+        files: &'a [InputFile],
+        content: impl Fn(&InputFile) -> Option<Vec<u8>>,
     ) -> Result<LaidOut<'a>, String> {
         remove_abandoned(&std::env::temp_dir(), PREFIX, &|_| true);
         let failed = |error: io::Error| format!("can't lay out the files of the run: {error}");
@@ -87,7 +87,7 @@ impl<'a> LaidOut<'a> {
 
 /// Returns a command to store, in which the paths of the files are those in the folder. Each file is given by the path
 /// that the user named. Resolves words as paths.
-pub fn stored_command(words: &[String], files: &[(PathBuf, RunFile)]) -> Vec<String> {
+pub fn stored_command(words: &[String], files: &[(PathBuf, InputFile)]) -> Vec<String> {
     let stored = |word: &String| {
         files.iter().fold(word.clone(), |word, (path, file)| {
             let place = format!("{PLACE}/{}", file.name);
