@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tree_of_thoughts::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, Seconds, System};
+use tree_of_thoughts::domain::run::{Output, ProjectState, Ran, RunComparison, Seconds, System};
 use tree_of_thoughts::domain::{
     Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run, RunId,
     RunKind, SessionId, Timestamp,
@@ -93,20 +93,14 @@ fn run(number: usize, node: &NodeId) -> Run {
         format!("{}{}", text(&format!("{of}"), 2_000), if differs { "\nAnother value.\n" } else { "" });
     let output =
         Output { bytes: text.len() as u64, sha256: format!("{:064x}", hash(&text)), text, end: None };
+    let command = ["python3", "measure.py", "--batch", &of.to_string()].map(str::to_owned).to_vec();
     let ran = Ran {
-        command: ["python3", "measure.py", "--batch", &of.to_string()].map(str::to_owned).to_vec(),
         folder: Some("bench".to_owned()),
-        files: Vec::new(),
         project: Some(ProjectState { commit: Some("3f2a91c0".repeat(5)), ..ProjectState::default() }),
-        started_at: time(0),
         seconds: Seconds { milliseconds: 1_200 },
-        timeout: None,
-        ended: Ended::Exit(0),
-        expected_exit: None,
         output,
-        expectations: Vec::new(),
-        attachments: Vec::new(),
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
+        ..Ran::new(command, time(0))
     };
     let verdict = if differs { RunComparison::Differs } else { RunComparison::Same };
     let at = Some("3f2a91c0".repeat(5));
