@@ -1,6 +1,12 @@
 //! Numbers in text, as people and programs write them: `1,234.5`, `12,5`, `1'000`, `-3`, `1.5e+03`.
+//!
+//! [`Figures`] says which numbers of a passage a program's output does not show.
+
+mod figures;
 
 use std::ops::Range;
+
+pub use figures::{Figures, says_about};
 
 /// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
 /// no number. What the match has beside the group is no part of the number: the pattern says so.
@@ -67,6 +73,11 @@ fn is_digit(c: Option<char>) -> bool {
 /// Returns the value of a number, or `None` if the text is no number. A comma before exactly three digits separates thousands, any
 /// other single one is a decimal comma.
 pub fn value(text: &str) -> Option<f64> {
+    value_and_place(text).map(|(value, _)| value)
+}
+
+/// Returns the value of a number and the power of ten of its last digit.
+fn value_and_place(text: &str) -> Option<(f64, i32)> {
     let text = text.trim();
     let at = text.find(['e', 'E']).unwrap_or(text.len());
     let (digits, exponent) = text.split_at(at);
@@ -88,7 +99,12 @@ pub fn value(text: &str) -> Option<f64> {
             && groups.all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
     let number = format!("{}{}{exponent}", whole.replace([',', '.'], ""), part.replace(',', "."));
     let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    number.parse().ok().filter(|number: &f64| is_whole && is_plain && number.is_finite())
+    let value = number.parse().ok().filter(|number: &f64| is_whole && is_plain && number.is_finite())?;
+    let decimals = i32::try_from(part.len().saturating_sub(1)).ok()?;
+    Some((
+        value,
+        exponent.get(1..).and_then(|it| it.parse::<i32>().ok()).unwrap_or(0).saturating_sub(decimals),
+    ))
 }
 
 /// Returns whether thousands may follow: up to three digits that are not all zero.

@@ -8,6 +8,7 @@ use super::model::{Card, Report, RunViews, of_run};
 use crate::assess::{Assessment, SourceAt};
 use crate::domain::{Lines, Pin};
 use crate::markdown::{Source, SourceTarget};
+use crate::numbers::says_about;
 use crate::service::project::{Drift, Forge, ProjectEvidence};
 use crate::text::escape;
 
@@ -88,7 +89,7 @@ impl<'r> TextLinks<'r> {
             out.push_str(before);
             let link = match mark {
                 NODE => self.node(target, shown, from),
-                SOURCE => self.source(&unescaped(target), shown, from, &printed),
+                SOURCE => self.source(&unescaped(target), (before, shown), from, &printed),
                 _ => self.file(target, shown, from),
             };
             out.push_str(link.as_deref().unwrap_or(shown));
@@ -113,14 +114,22 @@ impl<'r> TextLinks<'r> {
     }
 
     /// Returns the passage, linked to its source, and the sign of how it is known.
-    fn source(&self, written: &str, shown: &str, from: From<'_>, printed: &HashSet<&str>) -> Option<String> {
+    fn source(
+        &self,
+        written: &str,
+        (before, shown): (&str, &str),
+        from: From<'_>,
+        printed: &HashSet<&str>,
+    ) -> Option<String> {
         let SourceLinks { assessment, evidence, runs } = self.sources.as_ref()?;
         let own = match from {
             From::Page { own, .. } => own.and_then(|own| assessment.investigation.find(own).ok()),
             From::Print => None,
         };
         let target = SourceTarget::parse(written)?;
-        let source = Source { text: String::new(), written: written.to_owned(), target };
+        let text = shown.split('<').map(|piece| piece.rsplit('>').next().unwrap_or_default());
+        let text = unescaped(&text.collect::<String>());
+        let source = Source { text, is_about: says_about(before), written: written.to_owned(), target };
         let drift = |pin: &Pin| evidence.drift.get(pin).map(Drift::as_str);
         let state = assessment.source(&source, own.map(|node| &node.id), &drift);
         let href = match (state.at, from) {

@@ -6,7 +6,7 @@
 //! contests and clears nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ use crate::domain::run::{Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
+use crate::numbers::Figures;
 use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -36,6 +37,8 @@ pub struct CapturedRun<'a> {
     pub ran: &'a Ran,
     /// The reruns, oldest first.
     pub repetitions: Vec<Repetition<'a>>,
+    /// The numbers that it shows, once they are needed; see [`figures`](crate::decide::sources::figures).
+    pub(super) figures: OnceLock<Option<Figures>>,
 }
 
 /// A rerun of a command.
@@ -334,7 +337,10 @@ impl<'a> EvidenceRuns<'a> {
         let mut runs = EvidenceRuns::default();
         for run in investigation.counted_runs() {
             if let RunKind::Captured(ran) = &run.what {
-                runs.captured.insert(run.id, CapturedRun { run, ran, repetitions: Vec::new() });
+                runs.captured.insert(
+                    run.id,
+                    CapturedRun { run, ran, repetitions: Vec::new(), figures: OnceLock::new() },
+                );
                 if let Some(node) = &run.node {
                     runs.by_node.entry(node).or_default().push(run.id);
                 }

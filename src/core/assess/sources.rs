@@ -2,7 +2,7 @@
 
 use super::{Assessment, CapturedRun, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
-use crate::decide::sources::{found_run, was_taken_back};
+use crate::decide::sources::{figures, found_run, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Source, SourceTarget};
@@ -76,7 +76,14 @@ impl<'a> Assessment<'a> {
             SourceTarget::Run(named) => match found_run(self.investigation, named) {
                 Ok(run) => {
                     let id = run.id.to_string();
-                    state(self.run_state(run), format!("run {}", last_bytes(&id, RUN)), SourceAt::Run(run))
+                    let mut shown = self.run_state(run);
+                    let missing = self.not_shown(run, source);
+                    if !missing.is_empty() {
+                        let are = if missing.len() == 1 { "is" } else { "are" };
+                        let words = format!("{}; {} {are} not in its output", shown.2, missing.join(", "));
+                        shown = ("!", "differs", words);
+                    }
+                    state(shown, format!("run {}", last_bytes(&id, RUN)), SourceAt::Run(run))
                 }
                 Err(_) if was_taken_back(self.investigation, named) => not_there("taken back"),
                 Err(several) if several.is_empty() => not_there("not there"),
@@ -118,6 +125,22 @@ impl<'a> Assessment<'a> {
             }
             SourceTarget::How(None) => not_there("says nothing"),
         }
+    }
+
+    /// Returns the numbers of the passage that the run does not show.
+    fn not_shown(&self, run: &Run, source: &Source) -> Vec<String> {
+        if !source.text.contains(|c: char| c.is_ascii_digit()) {
+            return Vec::new();
+        }
+        let own;
+        let figures = match self.run(run.id) {
+            Some(captured) => captured.figures.get_or_init(|| figures(run)),
+            None => {
+                own = figures(run);
+                &own
+            }
+        };
+        figures.as_ref().map(|it| it.not_shown(&source.text, source.is_about)).unwrap_or_default()
     }
 
     fn run_state(&self, run: &Run) -> Shown {

@@ -118,6 +118,7 @@ pub const WARNINGS: &[Code] = &[
     Code::ReferenceNotFound,
     Code::QuoteNotThere,
     Code::SourceNotThere,
+    Code::NumberNotThere,
     Code::ReferenceIgnored,
 ];
 
@@ -346,6 +347,8 @@ fn of_node(
     diagnostics
         .warnings
         .extend(findings.and_then(|text| sources::not_there(investigation, &about, text, known)));
+    let untrue = findings.and_then(|text| sources::numbers_not_there(investigation, &about, text));
+    diagnostics.warnings.extend(untrue);
     if let Some(result) = &node.classification {
         let missing = pin(result, &mut amendment, known);
         diagnostics.warnings.extend(citing::not_found(&about, missing));
@@ -436,6 +439,7 @@ fn of_conclusion(
     }
     if let (Some(_), Some(text)) = (&amendment.conclusion, &end.conclusion) {
         diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
+        diagnostics.warnings.extend(sources::numbers_not_there(investigation, "", text));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

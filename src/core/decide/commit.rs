@@ -134,6 +134,7 @@ pub const WARNINGS: &[Code] = &[
     Code::ReferenceNotFound,
     Code::QuoteNotThere,
     Code::SourceNotThere,
+    Code::NumberNotThere,
     Code::ReferenceIgnored,
 ];
 
@@ -272,6 +273,7 @@ fn classify(
     }
     own.warnings.extend(citing::not_found(&about, missing));
     own.warnings.extend(sources::not_there(investigation, &about, &result.findings, known));
+    own.warnings.extend(sources::numbers_not_there(investigation, &about, &result.findings));
     let links = backing::links(investigation, node, &result.links, &mut own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = ResultCheck {

@@ -115,6 +115,7 @@ pub const WARNINGS: &[Code] = &[
     Code::MissingBottomLine,
     Code::ConclusionUnbound,
     Code::SourceNotThere,
+    Code::NumberNotThere,
     Code::NotAccepted,
 ];
 
@@ -180,6 +181,8 @@ pub fn end(
     Rejection::unless_empty(diagnostics.errors)?;
     let missing = conclusion.as_deref().and_then(|text| sources::not_there(investigation, "", text, known));
     diagnostics.warnings.extend(missing);
+    let untrue = conclusion.as_deref().and_then(|text| sources::numbers_not_there(investigation, "", text));
+    diagnostics.warnings.extend(untrue);
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: trimmed(request.agent_id),
@@ -220,6 +223,7 @@ fn end_again(
         check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
         diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
+        diagnostics.warnings.extend(sources::numbers_not_there(investigation, "", text));
         let conclusion = Arc::new(Conclusion {
             agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),

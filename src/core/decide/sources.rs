@@ -1,13 +1,17 @@
 //! The sources of findings and of the conclusion: whether the runs, nodes and places that their links name are there.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use strsim::damerau_levenshtein;
 
 use super::citing::source_path;
 use super::run;
-use crate::domain::{Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, Wording};
+use crate::domain::{
+    Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, RunId, Wording,
+};
 use crate::markdown::{How, Parsed, Source, SourceTarget};
+use crate::numbers::Figures;
 use crate::text::{one_line, shorten};
 
 /// Maximum number of different sources checked in one text.
@@ -33,7 +37,41 @@ pub fn not_there(
         let why = fault(investigation, source, known)?;
         Some(format!("{} ({})", shorten(&one_line(&source.written), SHOWN), one_line(&why)))
     });
-    let mut missing: Vec<String> = missing.collect();
+    let how = "names sources that are not there";
+    warning(Code::SourceNotThere, about, how, missing.collect())
+}
+
+/// Returns a warning about the numbers in sources that the output of their runs does not show.
+pub fn numbers_not_there(investigation: &Investigation, about: &str, text: &str) -> Option<Diagnostic> {
+    let mut printed: HashMap<RunId, Figures> = HashMap::new();
+    let sources = Parsed::new(text).sources();
+    let missing = sources.iter().take(MOST).filter_map(|source| {
+        let SourceTarget::Run(named) = &source.target else { return None };
+        let run = found_run(investigation, named).ok()?;
+        let figures = match printed.entry(run.id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(figures(run)?),
+        };
+        let missing = figures.not_shown(&source.text, source.is_about);
+        let name = shorten(&one_line(&source.written), SHOWN);
+        (!missing.is_empty()).then(|| format!("{} ({name})", missing.join(", ")))
+    });
+    warning(
+        Code::NumberNotThere,
+        about,
+        "has numbers that are not in the output of their runs",
+        missing.collect(),
+    )
+}
+
+/// Returns the numbers that a run shows. Returns `None` if its output is withheld.
+pub fn figures(run: &Run) -> Option<Figures> {
+    let ran = run.ran().filter(|ran| !ran.output.sha256.is_empty())?;
+    let end = ran.output.end.as_deref().unwrap_or_default();
+    Some(Figures::of(&format!("{}\n{end}\n{}", ran.output.text, ran.seconds)))
+}
+
+fn warning(code: Code, about: &str, what: &str, mut missing: Vec<String>) -> Option<Diagnostic> {
     missing.first()?;
     let more = missing.len().saturating_sub(NAMED);
     missing.truncate(NAMED);
@@ -41,9 +79,9 @@ pub fn not_there(
         missing.push(format!("{more} more"));
     }
     let who = if about.is_empty() { "The conclusion" } else { about };
-    let message = format!("{who} names sources that are not there: {}.", missing.join("; "));
+    let message = format!("{who} {what}: {}.", missing.join("; "));
     let how = Wording::both("tot_amend", "`tot amend`").map(|call| format!("Correct them with {call}."));
-    Some(Diagnostic::new(Code::SourceNotThere, message).about(about).suggest(how))
+    Some(Diagnostic::new(code, message).about(about).suggest(how))
 }
 
 /// Says why a source is not there. Returns `None` if it is, or if it can't be looked up.

@@ -124,6 +124,7 @@ codes! {
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"
     QuoteNotThere "QUOTE_NOT_THERE" "a cited file lacks the quoted words, or has them elsewhere"
     SourceNotThere "SOURCE_NOT_THERE" "a source names a run, a node or a place that is not there"
+    NumberNotThere "NUMBER_NOT_THERE" "a number in a source is not in the output of its run"
     ReferenceIgnored "REFERENCE_IGNORED" "git ignores a cited file, so only its name is stored"
     DepthEnforced "DEPTH_ENFORCED" "a state requested too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"

@@ -5,6 +5,7 @@ use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use super::parse::Parsed;
 use super::reference::{Mention, own_path};
 use super::text::node_ids;
+use crate::numbers::says_about;
 use crate::text::{is_hidden, one_line};
 
 /// The maximum length of a target, in bytes.
@@ -15,6 +16,8 @@ const MAX_TARGET_BYTES: usize = 1024;
 pub struct Source {
     /// The passage: the text of the link without markup, on one line.
     pub text: String,
+    /// True if the text before it says that its number is not exact.
+    pub is_about: bool,
     /// The target as written.
     pub written: String,
     /// The target.
@@ -97,12 +100,14 @@ impl Parsed {
         let mut sources: Vec<Source> = Vec::new();
         // A link can contain a picture, but no other link.
         let mut open = None;
+        let mut before = "";
         for (event, _) in &self.events {
             match event {
                 Event::Start(Tag::Link { link_type, dest_url, .. }) if *link_type != LinkType::Email => {
                     let written = dest_url.to_string();
                     open = SourceTarget::parse(&written).map(|target| Source {
                         text: String::new(),
+                        is_about: says_about(before),
                         written,
                         target,
                     });
@@ -111,6 +116,7 @@ impl Parsed {
                     sources.extend(open.take().map(|it| Source { text: one_line(&it.text), ..it }));
                 }
                 Event::Text(text) | Event::Code(text) => {
+                    before = text;
                     open.iter_mut().for_each(|source| source.text.push_str(text));
                 }
                 Event::SoftBreak | Event::HardBreak => {

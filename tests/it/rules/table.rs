@@ -141,7 +141,7 @@ impl Table {
     /// Runs a command as evidence for a node or the investigation.
     pub fn run(&mut self, node: Option<&str>) -> RunId {
         let ran = "{command: [./measure], startedAt: '2026-01-05T09:00:00Z', seconds: 1, ended: {exit: 0},
-                    output: {bytes: 0, sha256: ''}, system: {os: linux, architecture: x86_64, cpus: 2}}";
+                    output: {bytes: 0, sha256: e3}, system: {os: linux, architecture: x86_64, cpus: 2}}";
         let what = RunKind::Captured(yaml::from_text(ran).unwrap());
         let run = NewRun { node: node.map(|id| id.parse().unwrap()), note: None, what };
         let request = NewRuns { runs: vec![run], ..NewRuns::default() };

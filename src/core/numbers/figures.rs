@@ -1,0 +1,351 @@
+//! Looks for the numbers of a passage in a program's output.
+//!
+//! A number is there if the output has its value, however it is written, or a value that rounds to it. Units of time and size
+//! are converted, and `12 %` is also 0.12. What is no number is looked for as text: dates, versions, hashes.
+
+use std::ops::Range;
+
+use super::{around, value_and_place};
+use crate::text::{first_bytes, last_bytes};
+
+/// The maximum length of a passage that is read, in bytes.
+const PASSAGE: usize = 2_000;
+
+/// Words before a number that is rounded to its last digit that is not zero.
+const ABOUT: [&str; 10] =
+    ["≈", "~", "about", "around", "roughly", "circa", "ca.", "nearly", "almost", "approximately"];
+
+/// Units that are converted: the kind, the size and the names.
+const UNITS: [(char, f64, &[&str]); 13] = [
+    ('s', 1e-9, &["ns"]),
+    ('s', 1e-6, &["us", "µs", "μs"]),
+    ('s', 1e-3, &["ms"]),
+    ('s', 1.0, &["s", "sec", "second", "seconds"]),
+    ('s', 60.0, &["min", "minute", "minutes"]),
+    ('s', 3_600.0, &["h", "hour", "hours"]),
+    ('b', 1.0, &["B", "byte", "bytes"]),
+    ('b', 1e3, &["kB", "KB"]),
+    ('b', 1e6, &["MB"]),
+    ('b', 1e9, &["GB"]),
+    ('b', 1_024.0, &["KiB"]),
+    ('b', 1_048_576.0, &["MiB"]),
+    ('%', 1.0, &["%"]),
+];
+
+/// A number in a text, without its sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Figure {
+    value: f64,
+    /// The distance between two numbers with as many digits.
+    step: f64,
+    /// The kind and the size of its unit.
+    unit: Option<(char, f64)>,
+    /// True if it is said not to be exact.
+    is_about: bool,
+}
+
+/// The numbers of an output, to look for others in.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The numbers, smallest first.
+    all: Vec<Figure>,
+    /// Numbers with the whole that they are a part of: `19 of 29`, `19/29`.
+    parts: Vec<(f64, f64)>,
+    text: String,
+}
+
+impl Figures {
+    /// Reads an output.
+    pub fn of(output: &str) -> Figures {
+        let read = read(output);
+        let parts = parts(output, &read).map(|(part, whole)| (part.value, whole.value)).collect();
+        let mut all: Vec<Figure> = read.into_iter().filter_map(|(_, figure)| figure).collect();
+        all.sort_by(|one, other| one.value.total_cmp(&other.value).then(one.step.total_cmp(&other.step)));
+        all.dedup();
+        Figures { all, parts, text: output.to_lowercase() }
+    }
+
+    /// Returns the numbers of a passage that the output does not show, as written. `is_about` is true if the text before the
+    /// passage says that it is not exact.
+    pub fn not_shown(&self, passage: &str, is_about: bool) -> Vec<String> {
+        let passage = &powers(first_bytes(passage, PASSAGE));
+        let read = read(passage);
+        let mut missing: Vec<Range<usize>> = Vec::new();
+        for (at, (range, figure)) in read.iter().enumerate() {
+            let written = &passage[range.clone()];
+            let is_shown = match figure {
+                // No number, but a name with digits in it.
+                None => self.text.contains(&written.to_lowercase()),
+                Some(figure) => {
+                    let is_about = (is_about && at == 0) || says_about(&passage[..range.start]);
+                    let zeros = written.bytes().rev().take_while(|byte| *byte == b'0').count();
+                    let zeros = if is_about && figure.step >= 1.0 { zeros as i32 } else { 0 };
+                    self.shows(&Figure { step: figure.step * 10_f64.powi(zeros), is_about, ..*figure })
+                }
+            };
+            if !is_shown {
+                missing.push(range.clone());
+            }
+        }
+        for (part, whole) in parts(passage, &read) {
+            let mut of_whole = self.parts.iter().filter(|(_, of)| *of == whole.value).peekable();
+            if of_whole.peek().is_some() && of_whole.all(|(shown, _)| *shown != part.value) {
+                let range = read.iter().find(|(_, figure)| figure.as_ref() == Some(&part));
+                missing.extend(range.map(|(range, _)| range.clone()));
+            }
+        }
+        missing.sort_by_key(|range| range.start);
+        missing.dedup();
+        missing.into_iter().map(|range| passage[range].to_owned()).collect()
+    }
+
+    fn shows(&self, wanted: &Figure) -> bool {
+        let is_of = |unit: Option<(char, f64)>| {
+            move |shown: &Figure| shown.unit.is_none() || unit.is_none() || shown.unit == unit
+        };
+        let times =
+            |by: f64, unit| Figure { value: wanted.value * by, step: wanted.step * by, unit, ..*wanted };
+        let percent = Some(('%', 1.0));
+        let other_units = UNITS.iter().filter_map(|(kind, size, _)| {
+            let (_, own) = wanted.unit.filter(|unit| unit.0 == *kind && unit.1 != *size)?;
+            Some(times(own / size, Some((*kind, *size))))
+        });
+        self.has(wanted, is_of(wanted.unit))
+            || (wanted.unit == percent
+                && self.has(&times(0.01, None), |it| it.unit.is_none() && it.step < 1.0))
+            || (wanted.unit.is_none()
+                && wanted.step < 1.0
+                && self.has(&times(100.0, percent), |it| it.unit == percent))
+            || other_units.into_iter().any(|other| self.has(&other, |it| it.unit == other.unit))
+    }
+
+    /// Returns whether the output has the value or, unless it has only one digit, one with more digits that rounds to it.
+    fn has(&self, wanted: &Figure, fits: impl Fn(&Figure) -> bool) -> bool {
+        let exact = wanted.value * 1e-9;
+        let half = wanted.step / 2.0 + exact;
+        let is_rounded = wanted.is_about || wanted.value >= wanted.step * 9.5;
+        let from = self.all.partition_point(|it| it.value < wanted.value - half);
+        let mut near = self.all[from..].iter().take_while(|it| it.value <= wanted.value + half);
+        near.any(|it| {
+            let is_finer = is_rounded && it.step < wanted.step * (1.0 - 1e-9);
+            fits(it) && (is_finer || (it.value - wanted.value).abs() <= exact)
+        })
+    }
+}
+
+/// Returns whether a text says that the number after it is not exact.
+pub fn says_about(before: &str) -> bool {
+    let before = last_bytes(before.trim_end(), PASSAGE).to_lowercase();
+    ABOUT.iter().any(|word| before.ends_with(word))
+}
+
+/// Returns the numbers of a text in order with their places, and as `None` what is looked for as text.
+fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
+    let mut found: Vec<(Range<usize>, Option<Figure>)> = Vec::new();
+    let mut words = words(text).peekable();
+    while let Some(word) = words.next() {
+        let shown = &text[word.clone()];
+        if is_text(shown) {
+            found.push((word, None));
+            continue;
+        }
+        let mut at = 0;
+        while let Some(digit) = shown[at..].find(|c: char| c.is_ascii_digit()).map(|found| at + found) {
+            let whole = around(shown, digit..digit + 1, digit..digit + 1);
+            let start = whole.as_ptr() as usize - shown.as_ptr() as usize;
+            let end = start + whole.len();
+            let is_name = shown[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let letters: &str = {
+                let after = &shown[end..];
+                &after[..after.find(|c: char| !(c.is_alphabetic() || c == '%')).unwrap_or(after.len())]
+            };
+            let after = end + letters.len();
+            if is_name || shown[after..].starts_with(|c: char| c.is_ascii_digit() || c == '_') {
+                let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+                at = end + shown[end..].find(|c| !is_part(c)).unwrap_or(shown.len() - end);
+                continue;
+            }
+            let Some((value, place)) = value_and_place(whole) else {
+                // Several numbers without a space between them.
+                let digits = shown[digit..].bytes().take_while(u8::is_ascii_digit).count();
+                let number = &shown[digit..digit + digits];
+                let range = word.start + digit..word.start + digit + digits;
+                let figure =
+                    number.parse().ok().map(|value| Figure { value, step: 1.0, unit: None, is_about: false });
+                found.extend(figure.map(|figure| (range, Some(figure))));
+                at = digit + digits;
+                continue;
+            };
+            let next = words.peek().map(|next| &text[next.clone()]);
+            let unit = if letters.is_empty() && after == shown.len() { next } else { Some(letters) };
+            let unit = UNITS.iter().find(|(.., names)| unit.is_some_and(|unit| names.contains(&unit)));
+            let scale = match letters {
+                "k" | "K" => 1e3,
+                "M" => 1e6,
+                _ => 1.0,
+            };
+            let range = word.start + start..word.start + end;
+            let figure = Figure {
+                value: value.abs() * scale,
+                step: 10_f64.powi(place) * scale,
+                unit: unit.map(|(kind, size, _)| (*kind, *size)),
+                is_about: false,
+            };
+            found.push((range, Some(figure)));
+            at = end;
+        }
+    }
+    found
+}
+
+/// Returns the words of a text without the marks around them. A narrow or hard space does not end a word.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let words = text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty());
+    words.filter_map(|word| {
+        let word = word.trim_end_matches(is_mark).trim_start_matches(|c| is_mark(c) && c != '.');
+        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        (!word.is_empty()).then(|| start..start + word.len())
+    })
+}
+
+fn is_mark(c: char) -> bool {
+    ".,;:!?()[]{}<>\"'“”‘’`*|".contains(c)
+}
+
+/// Returns whether the word is a date, a time, a version or a hash.
+fn is_text(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_made_of =
+        |mark: char, least: usize| word.split(mark).all(digits) && word.matches(mark).count() >= least;
+    let is_date = word.get(..10).is_some_and(|day| {
+        day.split('-').map(|part| if digits(part) { part.len() } else { 0 }).eq([4, 2, 2])
+    });
+    let is_hash = (7..=64).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && word.contains(|c: char| c.is_ascii_alphabetic())
+        && word.contains(|c: char| c.is_ascii_digit())
+        && value_and_place(word).is_none();
+    let is_version = is_made_of('.', 2) && value_and_place(word).is_none();
+    is_date || is_hash || is_version || is_made_of(':', 1)
+}
+
+/// Returns the numbers that are a part of another, each with it.
+fn parts<'f>(
+    text: &'f str,
+    read: &'f [(Range<usize>, Option<Figure>)],
+) -> impl Iterator<Item = (Figure, Figure)> + 'f {
+    read.windows(2).filter_map(|two| {
+        let [(one, Some(part)), (other, Some(whole))] = two else { return None };
+        let between = text.get(one.end..other.start)?.trim();
+        ["of", "out of", "/"].contains(&between).then_some((*part, *whole))
+    })
+}
+
+/// Writes powers of ten as exponents: `3×10⁵` as `3e5`.
+fn powers(text: &str) -> String {
+    const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("10") {
+        let before = rest[..at].trim_end();
+        let power = rest[at + 2..].strip_prefix('^').unwrap_or(&rest[at + 2..]);
+        let length =
+            power.find(|c: char| !(c == '⁻' || c == '-' || RAISED.contains(c) || c.is_ascii_digit()));
+        let power = &power[..length.unwrap_or(power.len())];
+
+        let is_power = !power.is_empty()
+            && (power.starts_with(|c| c == '⁻' || RAISED.contains(c)) || rest[at + 2..].starts_with('^'));
+        let factor = before.strip_suffix(['×', '·', '*', 'x']).map(str::trim_end);
+        match factor.filter(|it| is_power && it.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(factor) => {
+                written.push_str(factor);
+                written.push('e');
+                written.extend(power.chars().map(|c| match RAISED.chars().position(|it| it == c) {
+                    Some(digit) => char::from(b'0' + digit as u8),
+                    None if c == '⁻' => '-',
+                    None => c,
+                }));
+            }
+            None => {
+                written.push_str(&rest[..at + 2]);
+                rest = &rest[at + 2..];
+                continue;
+            }
+        }
+        let end = power.as_ptr() as usize - rest.as_ptr() as usize + power.len();
+        rest = &rest[end..];
+    }
+    written + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_there_however_it_is_written() {
+        let output = "p99 1,234.5 ms over 48 windows; worst=4012 ms\nshare 0.1234, 12.34 %; 19 of 29, 7/60\n\
+            3.05e5 reads at 2026-11-27 09:15:02, commit 3f2a91c4, version 1.6.2 of x86_64, R3.A1\n\
+            n=20174; delta -3.25; 1'000'000 keys; t=[2.0, 3.5]";
+        let figures = Figures::of(output);
+        for passage in [
+            "48 windows",
+            "1234.5 ms",
+            "1.234,5 ms",
+            "1\u{202f}234.5",
+            "1235 ms",
+            "4.0 s",
+            "4.012 s",
+            "about 4 s",
+            "≈ 4000 ms",
+            "12.34%",
+            "12 %",
+            "12.3 %",
+            "0.123",
+            "19 of 29",
+            "7 of 60",
+            "305,000",
+            "3.05×10⁵",
+            "3.1 x 10^5",
+            "20,174",
+            "20.2k",
+            "2026-11-27",
+            "09:15:02",
+            "3f2a91c4",
+            "1.6.2",
+            "p50 of R1.A on x86_64",
+            "−3.25",
+            "3.3",
+            "1M keys",
+            "2, 3.5",
+            "none",
+            "48",
+            "29",
+            "",
+            "\u{0}1,,,2...3%%%e9999",
+        ] {
+            let missing = figures.not_shown(passage, false);
+            assert!(missing.is_empty() || passage.starts_with('\u{0}'), "{passage}: {missing:?}");
+        }
+        for (passage, expected) in [
+            ("47 windows", "47"),
+            ("1,234.6 ms", "1,234.6"),
+            ("4.1 s", "4.1"),
+            ("12.35 %", "12.35"),
+            ("13 %", "13"),
+            ("18 of 29", "18"),
+            ("29 of 29", "29"),
+            ("3.06×10⁵", "3.06e5"),
+            ("4000 ms", "4000"),
+            ("2026-11-28", "2026-11-28"),
+            ("3f2a91c5", "3f2a91c5"),
+            ("1.6.3", "1.6.3"),
+            ("20,175", "20,175"),
+            ("48 of 47 to 49", "47 49"),
+            ("8/60", "8"),
+        ] {
+            assert_eq!(figures.not_shown(passage, false).join(" "), expected, "{passage}");
+        }
+        assert!(figures.not_shown("4000 ms", true).is_empty());
+    }
+}
