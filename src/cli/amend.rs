@@ -148,7 +148,8 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
         None => {
-            let end = subject.investigation().end_in_force();
+            let investigation = subject.investigation();
+            let end = investigation.draft().or_else(|| investigation.end_in_force());
             let end = end.ok_or("the investigation has not ended, so there is no conclusion to amend")?;
             let text = end.conclusion.as_deref().unwrap_or_default();
             let fields = [("reason", reason), ("bottomLine", &end.bottom_line), ("conclusion", text)];
@@ -197,7 +198,7 @@ fn lines(body: &AmendBody) -> String {
     match (&body.node_id, body.amended.as_slice()) {
         // The reply's message covers this case.
         (_, []) => String::new(),
-        (None, _) => "amended the conclusion\n".to_owned(),
+        (None, parts) => format!("amended the {}\n", if parts == ["draft"] { "draft" } else { "conclusion" }),
         (Some(node), parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct EndArguments {
     message: Option<String>,
     #[command(flatten)]
     binding: Binding,
+    /// Store a draft of the conclusion, and end nothing; `tot end` then ends with it
+    #[arg(long, conflicts_with = "stopped")]
+    draft: bool,
     /// End before all required steps are done; every page says so and lists the skipped steps
     #[arg(long, value_name = "REASON")]
     stopped: Option<ReasonArgument>,
@@ -114,6 +117,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
             answers: arguments.binding.answers(),
             not_covered: arguments.binding.not_covered.clone(),
             agent_id: None,
+            draft: arguments.draft,
             stopped: stopped.clone(),
             asked: None,
         };
@@ -131,10 +135,19 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     if let Some(text) = given {
         return subject.tell(call(parts(&text)), lines);
     }
-    may_end(&subject, arguments.stopped.is_some())?;
+    let stored = subject.investigation().draft();
+    if stored.is_some() && !arguments.draft {
+        return subject.tell(call((String::new(), "")), lines);
+    }
+    if !arguments.draft {
+        may_end(&subject, arguments.stopped.is_some())?;
+    }
     let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
+    let reason = reason.or(arguments.draft.then(|| "--draft".to_owned()));
     let again = ("tot end", reason.as_deref().unwrap_or_default());
-    let draft = format!("{BOTTOM_LINE} {}\n\n", bottom_line.map(|line| one_line(line)).unwrap_or_default());
+    let line = bottom_line.or(stored.map(|draft| &draft.bottom_line)).map(|line| one_line(line));
+    let text = stored.and_then(|draft| draft.conclusion.as_deref()).unwrap_or_default();
+    let draft = format!("{BOTTOM_LINE} {}\n\n{text}", line.unwrap_or_default());
     let edited = subject.edit(again, "TOT_CONCLUSION.md", &draft, &help(&subject))?;
     subject.call_edited(edited, |text| Ok::<_, Infallible>(call(parts(text))), lines)
 }
@@ -192,5 +205,6 @@ fn lines(Advised { body, advice }: &Advised<EndBody, EndAdvice>) -> String {
     let theories: String = advice.theories.iter().map(|node| line("theory ", node, "")).collect();
     let tag = body.tag.as_ref().map(|tag| format!(", tag {}", one_line(tag))).unwrap_or_default();
     let (found, refuted) = (answers(&advice.answers, "answer "), answers(&advice.refuted, "refuted"));
-    format!("{found}{refuted}{theories}{}\nended{tag}\n", one_line(&body.sentence))
+    let what = if body.outcome.is_ended() { "ended" } else { "stored the draft" };
+    format!("{found}{refuted}{theories}{}\n{what}{tag}\n", one_line(&body.sentence))
 }

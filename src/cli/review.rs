@@ -16,7 +16,7 @@ use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, doubts, section, styled};
 use super::{CommandResult, is_person, say};
 use crate::assess::Doubt;
-use crate::domain::{CommentKind, Investigation, NodeId};
+use crate::domain::{CommentKind, DRAFT, Investigation, NodeId};
 use crate::report::review::{ReviewEntry, Risk, review};
 use crate::service::project::{Project, ProjectEvidence};
 use crate::service::remote::{GitProgram, SEEN};
@@ -227,12 +227,13 @@ impl Look<'_> {
                 text + &comments(investigation, Some(&node.id))
             }
             None => {
-                let end = investigation.conclusion();
+                let end = investigation.report();
                 let mut text = heading("Question", &investigation.meta().query);
                 let line = end.map(|end| &end.bottom_line).filter(|line| !line.is_empty());
                 text.extend(line.map(|line| heading("Bottom line", line)));
                 let end = end.and_then(|end| end.conclusion.as_deref());
-                text + &heading("Conclusion", end.unwrap_or("none")) + &comments(investigation, None)
+                let name = if investigation.draft().is_some() { DRAFT } else { "Conclusion" };
+                text + &heading(name, end.unwrap_or("none")) + &comments(investigation, None)
             }
         }
     }

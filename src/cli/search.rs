@@ -124,7 +124,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
     look(None, "Title", &meta.title);
     look(None, "Question", &meta.query);
     look(None, "Context", meta.context.as_deref().unwrap_or_default());
-    let end = investigation.conclusion();
+    let end = investigation.report();
     look(None, "Bottom line", end.map_or("", |end| &end.bottom_line));
     look(None, "Conclusion", end.and_then(|end| end.conclusion.as_deref()).unwrap_or_default());
     let is_of_the_whole = |comment: &&std::sync::Arc<Comment>| {

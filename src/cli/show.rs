@@ -18,7 +18,7 @@ use super::{CommandResult, is_person};
 use crate::assess::{Answer, Assessment, DoubtKind, Signed, Verdict, VerdictSubject};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
-use crate::domain::{Diagnostic, Investigation, Node};
+use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
 use crate::service::project::{Project, ProjectEvidence};
@@ -45,7 +45,7 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-sentence, bottomLine?, conclusion?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
+sentence, bottomLine?, conclusion?, draft?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
 commentId?}], answers: [{nodeId, state, title, sure?, contested, verdict: {words, class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
 signOffs, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
@@ -143,6 +143,7 @@ fn document(
         "sentence": assessment.sentence(&sign_offs.signed()),
         "bottomLine": assessment.bottom_line(),
         "conclusion": end.map(|end| &end.conclusion),
+        "draft": investigation.draft().map(Conclusion::report),
         // The results of the commands that the conclusion rests on, or a note on other evidence.
         "evidence": assessment.whole_evidence(),
         // The answers that the conclusion rests on.
@@ -242,6 +243,9 @@ fn shown(
         for line in bound.chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
+    }
+    if let Some(draft) = investigation.draft() {
+        text.push_str(&section(DRAFT, &screen.prose(&draft.report(), 2)));
     }
     let answer = |answer: &Answer<'_>| {
         let line = NodeLine::new(assessment, answer.node);

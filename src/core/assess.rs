@@ -782,6 +782,7 @@ impl<'a> Assessment<'a> {
             (several @ 2.., _) => format!("{several} theories, which can't be tested here."),
             (0, true) => "No node is marked as an answer, so nobody has checked the conclusion.".to_owned(),
             (0, false) if self.end().is_some() => "No answer was found.".to_owned(),
+            (0, false) if self.investigation.draft().is_some() => "Draft of the report.".to_owned(),
             (0, false) => "No answer yet.".to_owned(),
         }
     }

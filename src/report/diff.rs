@@ -194,9 +194,11 @@ fn answers([old, new]: &[Assessment<'_>; 2]) -> Vec<AnswerDiff> {
 }
 
 fn end(old: &Investigation, new: &Investigation) -> Option<EndDiff> {
-    let (old, new) = (old.end(), new.end());
+    let [old, new] = [old, new].map(|it| it.end().or_else(|| it.draft()));
     let what = match (old, new) {
         (old, new) if old == new => return None,
+        (None, Some(new)) if new.draft => "drafted",
+        (Some(old), Some(new)) if old.draft && !new.draft => "ended",
         (None, _) => "ended",
         (_, None) => "reopened",
         _ => "changed",

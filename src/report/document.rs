@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::decide::blockers::blockers;
 use crate::decide::next::outlook;
-use crate::domain::{Author, Caller, Classification, Conclusion, Investigation, Node, NodeId};
+use crate::domain::{Author, Caller, Classification, Conclusion, DRAFT, Investigation, Node, NodeId};
 use crate::fields::{
     CHANGES_OF_STATE, CHANGES_OF_TEXTS, COMMANDS, FINDINGS, HEADLINE, LINKS, OTHER_RESULTS, PLANNED,
     REFERENCES,
@@ -75,6 +75,11 @@ pub fn overview(snapshot: &Snapshot, loaded: Option<&Loaded>, links: Links) -> S
     }
     if let Some(end) = investigation.conclusion() {
         ended(&mut text, end);
+    }
+    if let Some(draft) = investigation.draft() {
+        let by = by(draft.agent_id.as_deref(), &draft.caller);
+        let _ =
+            write!(text, "\n## {DRAFT}\n\nWritten {}{by}.\n\n{}", draft.ended_at, quoted(&draft.report()));
     }
     match (loaded, &snapshot.ruleset) {
         (Some(loaded), _) => write_judgments(&mut text, loaded, links),

@@ -252,7 +252,9 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Amended(..) => ("Corrected", "amended"),
         Happening::Edited(_) => ("Edited by hand", "edited"),
         Happening::Removed(_) => ("Removed by hand", "removed"),
-        Happening::Ended(end) if !end.amended.is_empty() => ("Conclusion corrected", "amended"),
+        Happening::Ended(end) if end.draft && end.amendment().is_some() => ("Draft changed", "amended"),
+        Happening::Ended(end) if end.draft => ("Report drafted", "drafted"),
+        Happening::Ended(end) if end.amendment().is_some() => ("Conclusion corrected", "amended"),
         Happening::Ended(_) => ("Ended", "ended"),
         Happening::Reopened => ("Reopened", "reopened"),
         Happening::Commented(comment) => match comment.kind {
@@ -423,7 +425,7 @@ fn view_of(
         Happening::Edited(node) | Happening::Removed(node) => {
             view.to = node.state().and_then(state);
         }
-        Happening::Ended(conclusion) => match conclusion.amended.last() {
+        Happening::Ended(conclusion) => match conclusion.amendment() {
             Some(amended) => {
                 view.reason = Some(amended.reason.clone());
                 view.by = amended.who();

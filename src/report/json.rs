@@ -82,6 +82,10 @@ struct InvestigationJson<'a> {
     #[serde(serialize_with = "json::conclusion")]
     #[schemars(with = "Option<Conclusion>")]
     conclusion: Option<&'a Conclusion>,
+    /// The draft of the report, which ends nothing.
+    #[serde(serialize_with = "json::conclusion", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Conclusion>")]
+    draft: Option<&'a Conclusion>,
     faults: Vec<String>,
     /// The outcome: `running`, `ended`, `stoppedEarly`, `continued` or `reopened`.
     outcome: Outcome,
@@ -209,6 +213,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion(),
+        draft: investigation.draft(),
         faults: strings(snapshot.all_faults()),
         outcome: assessment.outcome,
         verdict: assessment.words(),

@@ -301,13 +301,17 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
 
 fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) {
     let text = |investigation: &Investigation| {
-        let end = investigation.end();
+        let end = investigation.end().or_else(|| investigation.draft());
         end.map(Conclusion::report)
             .map(|text| if text.is_empty() { "it has no conclusion".to_owned() } else { text })
     };
     let change = match (text(before), text(after)) {
         (Some(_), None) => "it was reopened".to_owned(),
+        (None, Some(text)) if after.draft().is_some() => format!("its report was drafted: {text}"),
         (None, Some(text)) => format!("it was ended: {text}"),
+        (Some(_), Some(text)) if before.draft().is_some() && after.draft().is_none() => {
+            format!("it was ended: {text}")
+        }
         (Some(was), Some(text)) if was != text => format!("it changed: {text}"),
         _ => return,
     };

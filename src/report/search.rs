@@ -63,7 +63,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let texts = [Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
     let asked: Vec<String> = texts.map(|text| markdown::plain_text(text, MOST_OF_ONE)).collect();
     whole.push(("The question", "index.html".to_owned(), ("Question", asked.join(" · "))));
-    if let Some(end) = investigation.conclusion() {
+    if let Some(end) = investigation.report() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
         let texts = [end.bottom_line.clone(), text, end.who().unwrap_or_default()];
         let text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ");

@@ -304,7 +304,7 @@ impl Service {
         let known = LookedUpPaths::new();
         let decided = end(loaded.investigation(), &self.rules(&loaded), request.clone(), &known, self.now()?);
         match decided {
-            Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(loaded)),
+            Ok(decision) => Ok((decision.event.is_some() && !ended && !request.draft).then_some(loaded)),
             Err(rejection) => Err(Refusal { errors: rejection.errors, loaded: Some(Box::new(loaded)) }),
         }
     }

@@ -454,7 +454,7 @@ impl Quotes {
         let state = &snapshot.investigation;
         let meta = state.meta();
         let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
-        let end = state.conclusion().map(|end| [Some(&end.bottom_line), end.conclusion.as_ref()]);
+        let end = state.report().map(|end| [Some(&end.bottom_line), end.conclusion.as_ref()]);
         let mut public: Replaced = texts
             .chain(end.into_iter().flatten().flatten())
             .map(|text| (text.clone(), String::new()))

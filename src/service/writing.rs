@@ -62,7 +62,8 @@ impl Service {
             .collect();
         if !changes.is_empty() {
             self.tell(ServiceChange::by(&written.before.investigation, &changes));
-            let has_ended = changes.iter().any(|change| matches!(change, Change::Concluded(_)));
+            let has_ended =
+                changes.iter().any(|change| matches!(change, Change::Concluded(end) if !end.draft));
             self.used(&written.after, if has_ended { UseKind::Ended } else { UseKind::Wrote });
         }
         if written.wants_upkeep {

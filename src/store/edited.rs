@@ -181,9 +181,10 @@ impl<'a> Past<'a> {
 
     /// Returns whether the edit wrote the current conclusion. What ends an investigation anew replaces it.
     fn is_in_force(&self, edit: &ManualEdit, investigation: &Investigation) -> bool {
-        let (Some(now), Some(blob)) = (investigation.conclusion(), edit.after) else { return false };
+        let (Some(now), Some(blob)) = (investigation.report(), edit.after) else { return false };
         let then = read::conclusion(self.git, &edit.path, blob);
-        then.map_or(true, |then| then.ended_at == now.ended_at)
+        let written = [Some(now.ended_at), now.drafted.as_ref().map(|draft| draft.at)];
+        then.map_or(true, |then| written.contains(&Some(then.ended_at)))
     }
 
     /// Returns whether the node had its current result at the commit.

@@ -154,7 +154,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
         ruleset: meta.ruleset,
         round: 0,
         nodes: 0,
-        ended: files.iter().any(|file| file.path == layout::CONCLUSION && !read::is_reopened(&git, file)),
+        ended: files.iter().any(|file| file.path == layout::CONCLUSION && !read::is_open(&git, file)),
         started_at: meta.started_at,
     };
     for file in files.iter().filter(|file| file.is_plain()) {

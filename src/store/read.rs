@@ -22,9 +22,9 @@ use crate::yaml::YamlError;
 /// contains, but still safe to load.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
-/// Returns whether a file contains a conclusion after which the investigation was reopened.
-pub(super) fn is_reopened(git: &Git, file: &TreeFile) -> bool {
-    conclusion(git, &file.path, file.blob).is_ok_and(|end| end.reopened.is_some())
+/// Returns whether a file contains a draft, or a conclusion after which the investigation was reopened.
+pub(super) fn is_open(git: &Git, file: &TreeFile) -> bool {
+    conclusion(git, &file.path, file.blob).is_ok_and(|end| end.draft || end.reopened.is_some())
 }
 
 /// Returns whether a node's file contains a result. Looks only for the key, because lists count thousands of nodes: only

@@ -112,7 +112,7 @@ fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> 
     let mut signed = SignedFiles::default();
     for file in git.files(commit)? {
         match layout::file_role(&file.path) {
-            FileRole::Conclusion if !read::is_reopened(git, &file) => {
+            FileRole::Conclusion if !read::is_open(git, &file) => {
                 signed.conclusion = Some(file.blob.to_string())
             }
             FileRole::Ruleset => signed.ruleset = Some(file.blob.to_string()),

@@ -127,7 +127,7 @@ impl Store {
         let mut after = Snapshot { size, ..before.clone() };
         after.investigation = Arc::new(before.investigation.with(&changes));
         let end = changes.iter().rev().find_map(|change| match change {
-            Change::Concluded(conclusion) => Some(conclusion),
+            Change::Concluded(conclusion) if !conclusion.draft => Some(conclusion),
             _ => None,
         });
         let name = end.map(|_| next_end(writer.git())).transpose()?.unwrap_or_default();

@@ -404,7 +404,8 @@ fn of_conclusion(
         diagnostics.errors.push(nothing_given());
         return Err(Rejection { errors: diagnostics.errors });
     }
-    let Some(end) = investigation.end().filter(|end| end.conclusion.is_some()) else {
+    let end = investigation.draft().or_else(|| investigation.end());
+    let Some(end) = end.filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
             .suggest("Give one with tot_end, or name a node in `nodeId`.")
             .for_people("Give one with `tot end`, or name a node.")
@@ -421,9 +422,8 @@ fn of_conclusion(
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let mut end = Conclusion::clone(end);
-    let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
     let mut amendment = AmendedConclusion {
-        at: now.max(last),
+        at: now.max(end.last_change().next()),
         agent_id: trimmed(request.agent_id),
         reason: request.reason,
         correction,

@@ -22,7 +22,7 @@ use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_o
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; default: the node of the `replyTo` comment, or none.
+    /// The node; default: that of `replyTo`, or none.
     pub node_id: Option<String>,
     /// objection: the node is wrong; correction: mends passages.
     #[serde(default)]

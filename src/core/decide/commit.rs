@@ -57,10 +57,10 @@ pub struct NodeResult {
     /// Refutes its parent; requires a terminal state.
     #[serde(default)]
     pub refutes: bool,
-    /// You claimed the node: stores the result next to another one.
+    /// You claimed the node: stores the result beside another.
     #[serde(default)]
     pub claimed: bool,
-    /// When the research began, if before the proposal.
+    /// Start of research, if before the proposal.
     #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
     pub started_at: Option<String>,
     /// Commands run.

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, LookedUpPaths, NodeId,
-    PersonsAnswer, StopReason, Stopped, Timestamp, Wording,
+    AmendedConclusion, Asked, BoundAnswer, BoundAs, Caller, Code, Conclusion, Diagnostic, Drafted, Event,
+    Investigation, LookedUpPaths, NodeId, PersonsAnswer, StopReason, Stopped, Timestamp, Wording,
 };
 use crate::ruleset::rules::{CallDiagnostics, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
@@ -34,6 +34,9 @@ pub struct End {
     /// Open questions, one sentence each.
     #[serde(default)]
     pub not_covered: Vec<String>,
+    /// Stores a draft; tot_end without text accepts it.
+    #[serde(default)]
+    pub draft: bool,
     /// The agent that ends it.
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
@@ -125,6 +128,9 @@ pub const WARNINGS: &[Code] = &[
 /// don't prevent ending. A person's reply counts only if there are no other blockers. `known` contains the lookup results for
 /// the places that the conclusion names.
 ///
+/// What the request leaves out is taken from the draft, so an end without any text accepts the draft as it is. Whatever
+/// replaces the text of a draft keeps the earlier text, as an amendment does.
+///
 /// # Errors
 ///
 /// Returns all blockers, `TEXT_TOO_LONG` or `END_DECLINED`.
@@ -138,8 +144,18 @@ pub fn end(
     if let Some(ended) = investigation.end_in_force() {
         return end_again(investigation, rules, ended, request, (known, now));
     }
+    let draft = investigation.draft();
+    let is_new = not_blank(request.conclusion.clone()).is_some();
+    let current = current_answers(investigation, rules);
+    let is_gone = |it: &&BoundAnswer| request.answers.is_empty() && !current.contains(&&it.id);
+    let gone = draft.into_iter().flat_map(|draft| &draft.answers).find(is_gone).filter(|_| !request.draft);
+    let request = match draft {
+        Some(draft) => request.with(draft, &current),
+        None => request,
+    };
     let is_early = !missing_steps(investigation, rules).is_empty();
     let errors = match request.stopped {
+        _ if request.draft => nothing_committed(investigation).into_iter().collect(),
         // An investigation without nodes can't be stopped.
         Some(_) => {
             nothing_committed(investigation).into_iter().chain(file_problems(investigation, rules)).collect()
@@ -147,6 +163,14 @@ pub fn end(
         None => blockers(investigation, rules),
     };
     let mut diagnostics = CallDiagnostics { errors, warnings: Vec::new() };
+    if let Some(gone) = gone {
+        let message = format!("The draft rests on {}, which is no longer an answer.", gone.id);
+        let how = Wording::both(
+            "Change the draft: tot_end with `draft: true` and the new text.",
+            "Change the draft with `tot end --draft`.",
+        );
+        diagnostics.refuse(Code::InvalidArgument, gone.id.as_str(), message, how);
+    }
     let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
     let texts = [
         ("conclusion", request.conclusion.as_ref()),
@@ -166,40 +190,108 @@ pub fn end(
         let doubt = Diagnostic::new(Code::MissingConclusion, message)
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.")
             .for_people("Give it with -m, or as a file: the answer, how sure it is, what was ruled out.");
-        diagnostics.add(rules.ruleset().checks.missing_conclusion, doubt);
+        let enforcement = rules.ruleset().checks.missing_conclusion;
+        diagnostics.add(if request.draft { Enforcement::Reject } else { enforcement }, doubt);
     }
     let bottom_line = bottom_line(rules, request.bottom_line.as_deref(), &mut diagnostics);
-    check_bottom_line(rules, &bottom_line, &mut diagnostics);
     let (answers, not_covered) =
         bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
+    let mut doubts = CallDiagnostics::default();
+    check_bottom_line(rules, &bottom_line, &mut doubts);
     if conclusion.is_some() {
-        check_bound(investigation, rules, &answers, &mut diagnostics);
+        check_bound(investigation, rules, &answers, &mut doubts);
     }
+    // A draft may be completed later.
+    let refused = if request.draft { &mut diagnostics.warnings } else { &mut diagnostics.errors };
+    refused.append(&mut doubts.errors);
+    diagnostics.warnings.append(&mut doubts.warnings);
     diagnostics
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(diagnostics.errors)?;
-    let missing = conclusion.as_deref().and_then(|text| sources::not_there(investigation, "", text, known));
+    let missing = conclusion
+        .as_deref()
+        .filter(|_| is_new)
+        .and_then(|text| sources::not_there(investigation, "", text, known));
     diagnostics.warnings.extend(missing);
     let untrue = conclusion.as_deref().and_then(|text| sources::numbers_not_there(investigation, "", text));
     diagnostics.warnings.extend(untrue);
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
-    let conclusion = Arc::new(Conclusion {
-        agent_id: trimmed(request.agent_id),
-        asked: request.asked,
-        // If no required steps are missing, this is not an early stop.
-        stopped: request
-            .stopped
-            .filter(|_| is_early)
-            .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
-        bottom_line,
-        answers: if conclusion.is_some() { answers } else { Vec::new() },
-        not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },
+    // The clock may have been set back since the last result or the last change of the draft.
+    let last = investigation.last_research().into_iter().chain(draft.map(|it| it.last_change().next()));
+    let at = last.max().map_or(now, |last| last.max(now));
+    let agent_id = trimmed(request.agent_id);
+    let mut report = Conclusion { agent_id: agent_id.clone(), ..Conclusion::new(at) };
+    let mut change = AmendedConclusion {
+        at,
+        agent_id: agent_id.clone(),
+        reason: if request.draft { "Drafted again." } else { "Changed at the end." }.to_owned(),
+        bottom_line: Some(bottom_line),
+        answers: conclusion.is_some().then_some(answers),
+        not_covered: conclusion.is_some().then_some(not_covered),
         conclusion,
-        // The clock may have been set back since the last result.
-        ..Conclusion::new(investigation.last_research().map_or(now, |last| last.max(now)))
-    });
-    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: diagnostics.warnings })
+        ..AmendedConclusion::default()
+    };
+    if let Some(draft) = draft {
+        report = draft.clone();
+        change.exchange(&mut report);
+        if change.parts().next().is_some() {
+            report.amended.push(change);
+        }
+    } else {
+        report.conclusion = change.conclusion.take();
+        change.exchange(&mut report);
+    }
+    if request.draft {
+        if draft == Some(&report) {
+            return Ok(Decision { event: None, warnings: diagnostics.warnings });
+        }
+        if let Some(earlier) = investigation.report().filter(|_| draft.is_none()) {
+            let alone = Conclusion { other_conclusions: Vec::new(), ..earlier.clone() };
+            report.other_conclusions =
+                std::iter::once(alone).chain(earlier.other_conclusions.iter().cloned()).collect();
+        }
+        report.draft = true;
+    } else {
+        report.other_conclusions.retain(|other| other.draft);
+        report = Conclusion {
+            ended_at: at,
+            agent_id,
+            caller: Caller::default(),
+            draft: false,
+            drafted: draft.map(Drafted::of),
+            asked: request.asked,
+            // If no required steps are missing, this is not an early stop.
+            stopped: request
+                .stopped
+                .filter(|_| is_early)
+                .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
+            ..report
+        };
+    }
+    let event = Event::Ended { conclusion: Arc::new(report) };
+    Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
+}
+
+impl End {
+    /// Takes from the draft what the request leaves out, except what is no longer an answer.
+    fn with(self, draft: &Conclusion, current: &[&NodeId]) -> End {
+        let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
+        let answers = if self.answers.is_empty() {
+            draft.answers.iter().filter(|it| current.contains(&&it.id)).map(bind).collect()
+        } else {
+            self.answers
+        };
+        let not_covered =
+            if self.not_covered.is_empty() { draft.not_covered.clone() } else { self.not_covered };
+        End {
+            bottom_line: not_blank(self.bottom_line).or_else(|| Some(draft.bottom_line.clone())),
+            conclusion: not_blank(self.conclusion).or_else(|| draft.conclusion.clone()),
+            answers,
+            not_covered,
+            ..self
+        }
+    }
 }
 
 /// Decides a request to end an investigation that has ended. Stores the first conclusion. Otherwise, a repeated call gets
@@ -212,7 +304,7 @@ fn end_again(
     (known, now): (&LookedUpPaths, Timestamp),
 ) -> Result<Decision, Rejection> {
     let new_conclusion = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
-    if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
+    if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none() && !request.draft) {
         let mut diagnostics = CallDiagnostics::default();
         let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
         check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);

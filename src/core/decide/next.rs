@@ -153,8 +153,8 @@ pub enum LegalCall {
     /// A `tot_amend` call that accepts a correction.
     Accept(CommentId),
     /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
-    /// best-confirmed one as the main answer.
-    End(Vec<BoundAnswer>),
+    /// best-confirmed one as the main answer. `None` if it ends with the draft.
+    End(Option<Vec<BoundAnswer>>),
 }
 
 /// A reply to an objection.
@@ -216,7 +216,7 @@ impl LegalCall {
                     let option = if it.role == BoundAs::Rival { "--rival" } else { "--answer" };
                     format!("{option} {}", it.id)
                 };
-                ("tot_end", "tot end", answers.iter().map(bind).collect::<Vec<_>>().join(" "))
+                ("tot_end", "tot end", answers.iter().flatten().map(bind).collect::<Vec<_>>().join(" "))
             }
         }
     }
@@ -242,7 +242,12 @@ impl NextCall {
                     format!("Research {nodes}, then {command}."),
                 )
             }
-            LegalCall::End(answers) => {
+            LegalCall::End(None) => Wording::both(
+                "Call tot_end without any text: it ends with the draft of the report. Or change the draft, or go deeper."
+                    .to_owned(),
+                format!("Run {command}: it ends with the draft of the report. Or change the draft, or go deeper."),
+            ),
+            LegalCall::End(Some(answers)) => {
                 let bind = if answers.is_empty() { "" } else { ", say in `answers` what it rests on" };
                 Wording::both(
                     format!("Call tot_end with your conclusion{bind}, or go deeper."),

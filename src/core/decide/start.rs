@@ -21,7 +21,7 @@ pub struct Start {
     pub context: Option<String>,
     /// A mode of the method; default: the first.
     pub mode: Option<String>,
-    /// Roots in the first proposal, if you can choose.
+    /// Roots to propose, if you can choose.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
     /// More rounds than the method requires, or fewer if the mode allows.

@@ -67,6 +67,11 @@ pub struct Conclusion {
     /// The client that ended the investigation.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
+    /// True for a draft, which ends nothing. The time and the author are those of the draft.
+    #[serde(default, skip_serializing_if = "stored::is_false")]
+    pub draft: bool,
+    /// The draft that the end accepted.
+    pub drafted: Option<Drafted>,
     /// The reason for stopping early, if required steps were missing.
     pub stopped: Option<Stopped>,
     /// The person's response, if the server had to ask whether the investigation may end.
@@ -94,6 +99,19 @@ pub struct Conclusion {
     pub amended: Vec<AmendedConclusion>,
     /// The call that reopened the investigation, if one did. The conclusion is then no longer in force.
     pub reopened: Option<Reopening>,
+}
+
+/// The draft of a conclusion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Drafted {
+    /// The time of the draft.
+    pub at: Timestamp,
+    /// The agent that wrote it.
+    pub agent_id: Option<String>,
+    /// The client that sent it.
+    #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
+    pub caller: Caller,
 }
 
 /// The state change or the proposal that reopened an investigation.
@@ -158,6 +176,16 @@ pub enum StopReason {
     Enough,
     /// No step could make progress.
     Stuck,
+}
+
+/// The heading of a draft on every surface.
+pub const DRAFT: &str = "Draft of the report";
+
+impl Drafted {
+    /// Returns when and by whom a draft was written.
+    pub fn of(draft: &Conclusion) -> Drafted {
+        Drafted { at: draft.ended_at, agent_id: draft.agent_id.clone(), caller: draft.caller.clone() }
+    }
 }
 
 impl Reopening {
@@ -268,11 +296,22 @@ impl Conclusion {
         self.caller.who(self.agent_id.as_deref())
     }
 
+    /// Returns the amendment that wrote the conclusion as it is. `None` if an end or a draft did.
+    pub fn amendment(&self) -> Option<&AmendedConclusion> {
+        self.amended.last().filter(|last| last.at > self.ended_at)
+    }
+
+    /// Returns the time of the last change.
+    pub fn last_change(&self) -> Timestamp {
+        self.amended.last().map_or(self.concluded_at.unwrap_or(self.ended_at), |last| last.at)
+    }
+
     /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
             let amended = end.amended.iter().map(|it| (it.at, &it.caller));
-            std::iter::once((end.ended_at, &end.caller)).chain(amended)
+            let drafted = end.drafted.iter().map(|it| (it.at, &it.caller));
+            std::iter::once((end.ended_at, &end.caller)).chain(drafted).chain(amended)
         })
     }
 
@@ -280,6 +319,7 @@ impl Conclusion {
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |end: &mut Conclusion| {
             visit(end.ended_at, &mut end.caller);
+            end.drafted.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
             end.amended.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
         };
         of(self);

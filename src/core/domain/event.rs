@@ -156,8 +156,11 @@ impl Event {
             }
             Event::Ended { conclusion } => {
                 let conclusion = Arc::make_mut(conclusion);
-                let amended = conclusion.amended.last_mut().map(|amended| &mut amended.caller);
-                amended.unwrap_or(&mut conclusion.caller).clone_from(caller);
+                if conclusion.amendment().is_none() {
+                    conclusion.caller.clone_from(caller);
+                }
+                let amended = conclusion.amended.last_mut().filter(|last| last.at >= conclusion.ended_at);
+                amended.into_iter().for_each(|last| last.caller.clone_from(caller));
             }
             Event::Commented { comment } => Arc::make_mut(comment).author.caller.clone_from(caller),
             Event::Ran { runs, .. } => {

@@ -267,8 +267,19 @@ impl Investigation {
         &self.meta
     }
 
-    /// Returns the conclusion; `None` while the investigation is open.
+    /// Returns the conclusion; `None` while the investigation is open. A draft hides no conclusion that it was written after.
     pub fn conclusion(&self) -> Option<&Conclusion> {
+        let stored = self.conclusion.as_deref()?;
+        std::iter::once(stored).chain(&stored.other_conclusions).find(|end| !end.draft)
+    }
+
+    /// Returns the draft of the report.
+    pub fn draft(&self) -> Option<&Conclusion> {
+        self.conclusion.as_deref().filter(|end| end.draft)
+    }
+
+    /// Returns the draft of the report or, without one, the conclusion.
+    pub fn report(&self) -> Option<&Conclusion> {
         self.conclusion.as_deref()
     }
 

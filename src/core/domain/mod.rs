@@ -45,7 +45,8 @@ pub use claim_hash::{ClaimHash, NoClaimHash};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use conclusion::{
-    AmendedConclusion, Asked, BoundAnswer, BoundAs, Conclusion, PersonsAnswer, Reopening, StopReason, Stopped,
+    AmendedConclusion, Asked, BoundAnswer, BoundAs, Conclusion, DRAFT, Drafted, PersonsAnswer, Reopening,
+    StopReason, Stopped,
 };
 pub use diagnostic::Diagnostic;
 pub use edit::TextEdit;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{FileChange, layout};
 use crate::assess::{Answer, Assessment, differs};
 use crate::decide::sources::found_run;
-use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
+use crate::domain::{Classification, Conclusion, DRAFT, Investigation, Node, NodeId};
 use crate::graph;
 use crate::markdown::{Reader, SourceTarget, literal, quoted, quoted_with};
 use crate::ruleset::EffectiveRules;
@@ -38,7 +38,7 @@ pub fn is_ours(text: &str) -> bool {
 
 /// Returns the page as a file to write, if it is affected by the change to the facts.
 pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Option<FileChange> {
-    if before.conclusion().is_none() && after.conclusion().is_none() {
+    if before.report().is_none() && after.report().is_none() {
         return None;
     }
     let page = readme(after, rules);
@@ -61,6 +61,9 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
              way; the answer will appear here.\n\n",
         ),
         Some(end) => ended(&mut page, &Assessment::new(investigation, Some(*rules)), end),
+    }
+    if let Some(draft) = investigation.draft() {
+        let _ = write!(page, "## {DRAFT}\n\n{}\n", quoted(&draft.report(), ANSWER, Reader::Page));
     }
     let _ = write!(
         page,

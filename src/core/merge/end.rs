@@ -13,7 +13,7 @@ pub(super) fn join(
     went_on: [bool; 2],
 ) -> (Option<Conclusion>, Vec<MergeDecision>) {
     if let Some(end) = three_way(&base, &ours, &theirs) {
-        let is_new = |side: &Option<Conclusion>| side.is_some() && *side != base;
+        let is_new = |side: &Option<Conclusion>| side.as_ref().is_some_and(|it| !it.draft) && *side != base;
         let goes_on = match (is_new(&ours), is_new(&theirs)) {
             (true, false) => went_on[1],
             (false, true) => went_on[0],
@@ -52,10 +52,12 @@ pub(super) fn join(
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
     let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
+    // A draft replaces no end, and a reopened end no draft.
+    ends.sort_by_key(|end| (end.reopened.is_some(), end.draft));
     let mut ends = ends.into_iter().map(|end| exchanged(end, false));
     let Some(first) = ends.next() else { return (None, Vec::new()) };
     let other_conclusions: Vec<Conclusion> = ends.collect();
-    let others = other_conclusions.len();
+    let others = other_conclusions.iter().filter(|end| !end.draft && !first.draft).count();
     let decided = (others > 0).then_some(MergeDecision::OtherEnds { others });
     // A conclusion changed on one side and reopened on the other is kept.
     let decided = decided.or_else(|| is_reopened.then_some(MergeDecision::EndedThenContinued));

@@ -635,6 +635,31 @@ fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
 }
 
 #[test]
+fn a_draft_hides_no_end_and_two_drafts_are_both_kept() {
+    let end = |text: &str, at: i64, draft: bool| {
+        let conclusion = Some(text.to_owned());
+        Some(Conclusion { conclusion, draft, ..Conclusion::new(time(at)) })
+    };
+    let joined = |base: Option<Conclusion>, ours: Option<Conclusion>, theirs: Option<Conclusion>| {
+        let one = super::end::join([base.clone(), ours.clone(), theirs.clone()], [false; 2]);
+        assert_eq!(one, super::end::join([base, theirs, ours], [false; 2]));
+        let first = one.0.unwrap();
+        let others = first.other_conclusions.iter().map(|it| it.conclusion.clone().unwrap());
+        [first.conclusion.unwrap()].into_iter().chain(others).collect::<Vec<_>>()
+    };
+    let draft = end("draft", 1, true);
+    assert_eq!(joined(None, end("late", 3, true), draft.clone()), ["draft", "late"]);
+    assert_eq!(joined(None, end("end", 3, false), draft.clone()), ["end", "draft"]);
+    assert_eq!(joined(draft.clone(), end("end", 3, false), draft.clone()), ["end"]);
+    let mut changed = draft.clone();
+    amend_end(changed.as_mut().unwrap(), "theirs", 2);
+    assert_eq!(joined(draft.clone(), end("end", 3, false), changed.clone()), ["end", "conclusion theirs"]);
+    let mut again = draft.clone();
+    amend_end(again.as_mut().unwrap(), "ours", 4);
+    assert_eq!(joined(draft, again, changed), ["conclusion ours"]);
+}
+
+#[test]
 fn amendments_of_one_conclusion_on_both_sides_make_no_second_end() {
     let mut base = base();
     base.end(Some("it is so"), 50);

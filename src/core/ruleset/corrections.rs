@@ -194,7 +194,8 @@ pub(crate) fn author(comment: &Comment) -> ClaimedAuthor<'_> {
 /// Returns the authors of a conclusion and of its amendments.
 pub(crate) fn concluders(end: &Conclusion) -> Vec<ClaimedAuthor<'_>> {
     let amended = end.amended.iter().map(|it| (&it.agent_id, &it.caller));
-    let all = std::iter::once((&end.agent_id, &end.caller)).chain(amended);
+    let drafted = end.drafted.iter().map(|it| (&it.agent_id, &it.caller));
+    let all = std::iter::once((&end.agent_id, &end.caller)).chain(drafted).chain(amended);
     all.map(|(agent, caller)| ClaimedAuthor::of(agent.as_deref(), caller)).collect()
 }
 

@@ -54,7 +54,7 @@ pub(super) struct ReadInput {
     /// The nodes.
     #[schemars(extend("examples" = [["R2.A1"]], "minItems" = 1, "maxItems" = NODES))]
     node_ids: Vec<String>,
-    /// Where to begin in the first node's findings.
+    /// Start in the first node's findings.
     #[serde(default)]
     offset: u64,
 }

@@ -127,6 +127,8 @@ pub(super) struct StatusFacts {
     sentence: Option<String>,
     /// The bottom line of the conclusion.
     bottom_line: Option<String>,
+    /// The beginning of the draft of the report.
+    draft: Option<String>,
     /// The beginning of the conclusion.
     conclusion: Option<String>,
     /// The answers that the conclusion rests on.
@@ -325,6 +327,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
         min_rounds: meta.min_rounds,
         ended_at: investigation.end().map(|end| end.ended_at.to_string()),
         bottom_line: end.and_then(|end| text(&end.bottom_line, QUERY)),
+        draft: investigation.draft().and_then(|draft| text(&draft.report(), QUERY)),
         conclusion: end.and_then(|end| text(end.conclusion.as_deref()?, QUERY)),
         active_by_state: active,
         total_nodes: total,

@@ -46,6 +46,8 @@ pub(in crate::report) struct Overview {
     pub verdict: Vec<VerdictLineView>,
     /// The bottom line of the conclusion.
     pub bottom_line: Option<String>,
+    /// The draft of the report.
+    pub draft: Option<SafeHtml>,
     /// The best answer. `None` if there is no answer, or if the conclusion does not name the answer it rests on.
     pub best: Option<Solution>,
     /// The answers the conclusion rests on.
@@ -407,6 +409,7 @@ impl<'a> Cards<'a> {
             sentence: assessment.sentence(&signed),
             verdict: lines,
             bottom_line: assessment.bottom_line().map(str::to_owned),
+            draft: self.investigation.draft().map(|draft| SafeHtml::markdown(&draft.report(), "draft", 3)),
             bound,
             limits: assessment
                 .limits()

@@ -43,7 +43,9 @@ impl<'h> MergeEffects<'h> {
             for happening in &entry.happenings {
                 match happening {
                     Happening::Withdrawn(node) | Happening::Removed(node) => drop(nodes.remove(&node.id)),
-                    Happening::Ended(end) if end.amended.is_empty() => joined.since_end = is_join,
+                    Happening::Ended(end) if end.amendment().is_none() && !end.draft => {
+                        joined.since_end = is_join
+                    }
                     Happening::Reclassified(_, change) if change.from == change.to && !is_join => {
                         joined.repeated.push(change);
                     }

@@ -84,7 +84,9 @@ fn edits(subject: &Subject) -> impl Iterator<Item = Finding> {
 
 /// Checks the tags on conclusions. The next `tot_end` call writes a missing tag.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
-    let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
+    let is_end = |entry: &HistoryEntry| {
+        entry.happenings.iter().any(|it| matches!(it, Happening::Ended(end) if !end.draft))
+    };
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());
     if subject.snapshot.investigation.end().is_some()
         && let Some(end) = end.filter(|entry| is_end(entry))

@@ -288,7 +288,8 @@ impl TreeCheck<'_> {
                 None,
             );
         }
-        let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
+        let drafted = conclusion.drafted.as_ref().map(|draft| draft.at);
+        let mut last = drafted.or(conclusion.concluded_at).unwrap_or(conclusion.ended_at);
         for amended in &conclusion.amended {
             if amended.at < last {
                 let message = "Its conclusion was amended before the previous text was written.";
@@ -306,8 +307,9 @@ impl TreeCheck<'_> {
             let suggestion = "End it again with `tot end` when that research is done.";
             warn(Code::TimeRunsBack, "endedAt", message, Some(suggestion));
         }
-        if !conclusion.other_conclusions.is_empty() {
-            let number = conclusion.other_conclusions.len() + 1;
+        let others = conclusion.other_conclusions.iter().filter(|other| !other.draft).count();
+        if others > 0 {
+            let number = others + 1;
             let message = format!("It was ended {number} times before a merge. The earliest end counts.");
             warn(Code::OtherEnds, "otherConclusions", &message, None);
         }

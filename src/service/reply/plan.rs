@@ -53,7 +53,7 @@ pub(crate) struct PlanRequest {
     /// Default 8.
     #[schemars(range(min = 1, max = 20))]
     pub(crate) max_tasks: Option<u32>,
-    /// full: adds each task's whole prompt.
+    /// full: with whole prompts.
     #[serde(default, skip_serializing_if = "Brief::is_short")]
     pub(crate) brief: Brief,
 }
@@ -238,7 +238,8 @@ pub(crate) fn next_call(
         LegalCall::Accept(id) => {
             json!({"correction": id.to_string(), "agentId": agent.unwrap_or("<yours>")})
         }
-        LegalCall::End(answers) => {
+        LegalCall::End(None) => json!({}),
+        LegalCall::End(Some(answers)) => {
             let mut arguments = json!({
                 "bottomLine": "<what to do, or what is so>",
                 "conclusion": "<the answer, in Markdown>",

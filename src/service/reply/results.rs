@@ -243,6 +243,7 @@ pub fn amended(
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
+        Some(Event::Ended { conclusion }) if conclusion.draft => vec!["draft"],
         Some(_) => {
             let id = written.loaded.investigation().meta().id.to_string();
             let approve = command("tot approve", Some(&id), "");

@@ -315,6 +315,7 @@ impl Team {
                 let answers = answers.into_iter().map(|id| Bind::Id(id.to_string())).collect();
                 let request = End {
                     bottom_line: Some(self.text("Do")),
+                    draft: self.random.one_in(3),
                     conclusion: (!self.random.one_in(5)).then(|| self.text("Concluded")),
                     answers,
                     not_covered: vec![self.text("Open")],

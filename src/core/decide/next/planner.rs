@@ -673,6 +673,7 @@ impl<'a> Planner<'a> {
         let roles = std::iter::once(BoundAs::Main).chain(std::iter::repeat(BoundAs::Rival));
         let bound = answers.iter().zip(roles).map(|(node, role)| BoundAnswer { id: node.id.clone(), role });
         let bound = if answers.len() > 1 { bound.take(MOST_BOUND).collect() } else { Vec::new() };
+        let bound = self.investigation.draft().is_none().then_some(bound);
         NextCall { call: LegalCall::End(bound), reason: "No required steps remain.".into() }
     }
 

@@ -186,7 +186,7 @@ impl<'r> Play<'r> {
             LegalCall::Accept(_) => unreachable!("nobody corrects"),
             LegalCall::End(answers) => self.take(|investigation, rules, at| {
                 let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
-                let answers = answers.iter().map(bind).collect();
+                let answers = answers.iter().flatten().map(bind).collect();
                 let said = || Some("It is so.".to_owned());
                 let request = End { conclusion: said(), bottom_line: said(), answers, ..End::default() };
                 let decision = end(investigation, rules, request, &crate::domain::LookedUpPaths::new(), at)?;

@@ -63,7 +63,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
             }
         }
         Event::Ended { conclusion } => {
-            if let Some(amended) = conclusion.amended.last() {
+            if let Some(amended) = conclusion.amendment() {
                 body.push_str(&format!("{}\n\n", block(&amended.reason)));
             }
             let report = conclusion.report();

@@ -48,8 +48,12 @@ pub(super) fn subject(before: &Investigation, rules: &EffectiveRules, event: &Ev
             let parts: Vec<&str> = last.into_iter().flat_map(Amendment::parts).collect();
             format!("Amend {} of {}", parts.join(", "), node.id)
         }
-        Event::Ended { conclusion } if !conclusion.amended.is_empty() => {
-            let last = conclusion.amended.last();
+        Event::Ended { conclusion } if conclusion.draft => match conclusion.amendment() {
+            Some(_) => "Change the draft of the report".to_owned(),
+            None => "Draft the report".to_owned(),
+        },
+        Event::Ended { conclusion } if conclusion.amendment().is_some() => {
+            let last = conclusion.amendment();
             match last.is_some_and(|it| it.conclusion.is_none() && it.answers.is_some()) {
                 true => "Name the answers of the conclusion".to_owned(),
                 false => "Amend the conclusion".to_owned(),

@@ -45,7 +45,7 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
             ("tot_amend", vec![&node.id], agent.into_iter().collect())
         }
         Event::Ended { conclusion } => {
-            let (tool, agent) = match conclusion.amended.last() {
+            let (tool, agent) = match conclusion.amendment() {
                 Some(amended) => ("tot_amend", &amended.agent_id),
                 None => ("tot_end", &conclusion.agent_id),
             };

@@ -115,7 +115,7 @@ pub fn counted_in_words(open: &[Objection], adjective: &str) -> String {
 pub fn corrected_text<'a>(investigation: &'a Investigation, node: Option<&NodeId>) -> Option<&'a str> {
     match node {
         Some(node) => Some(&investigation.committed_node(node)?.classification.as_ref()?.findings),
-        None => investigation.conclusion()?.conclusion.as_deref(),
+        None => investigation.report()?.conclusion.as_deref(),
     }
 }
 
@@ -129,7 +129,7 @@ pub fn is_accepted(investigation: &Investigation, comment: &Comment) -> bool {
                 results.flat_map(|result| &result.amended).any(|it| accepts(it.correction))
             }
             None => {
-                let end = investigation.conclusion().into_iter();
+                let end = investigation.report().into_iter();
                 end.flat_map(|end| &end.amended).any(|it| accepts(it.correction))
             }
         };
@@ -175,7 +175,7 @@ pub fn may_resolve(
         return true;
     }
     let node = objection.node.as_ref().and_then(|id| investigation.committed_node(id));
-    let others = match (node, investigation.conclusion()) {
+    let others = match (node, investigation.report()) {
         (Some(node), _) => writers(investigation, node, at),
         (None, Some(end)) if is_correction && objection.node.is_none() => corrections::concluders(end),
         (None, _) => return true,
@@ -208,7 +208,10 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
     let answers = rules.answers(investigation);
     let against = answers.flat_map(|node| against(&rules.premises(investigation, &node.id), &open));
     let against: HashSet<CommentId> = against.map(|objection| objection.comment.id).collect();
-    open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
+    let is_of_draft =
+        |it: &&Objection| it.is_correction() && it.comment.node.is_none() && investigation.draft().is_some();
+    let is_against = |it: &&Objection| against.contains(&it.comment.id) || is_of_draft(it);
+    open.iter().filter(is_against).map(diagnostic).collect()
 }
 
 /// Describes an open objection and its remedy.
@@ -222,6 +225,7 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
             format!("Accept it: `tot amend --accept {id}`. Or decline it: `tot comment --reply-to {id}`."),
         ),
         true => Wording::both("tot_comment with kind resolution and replyTo", "tot resolve").map(|call| {
+            let node = if node.is_empty() { "the draft" } else { node };
             format!(
                 "It has been answered, but stays open until someone other than {node}'s author resolves it: {call} {id}."
             )
