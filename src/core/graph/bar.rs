@@ -33,9 +33,9 @@ pub struct BarPart {
     pub label: String,
     /// The number of nodes of this kind.
     pub count: usize,
-    /// The left edge of the part, in units of [`BAR`].
+    /// The left edge of the part, in thousandths.
     pub x: usize,
-    /// The width of the part, in units of [`BAR`].
+    /// The width of the part, in thousandths.
     pub width: usize,
 }
 
