@@ -525,7 +525,7 @@ mod tests {
         let mut client = RawClient::initialized(vec![echo()]).await;
         // JSON has no such escape.
         client
-            .send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":1,\"a\":\"\\x\"},\"id\":\"x\"}\n")
+            .send_raw(b"{\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"id\":1,\"a\":\"\\x\"}}\n")
             .await;
         let answer = client.receive().await;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("x"), &json!(-32700)), "{answer}");
