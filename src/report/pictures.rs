@@ -3,7 +3,7 @@
 //! The first page shows the path to the answer, and each answer page shows the path to its own answer. `graph.html` shows the
 //! tree, or of a large one the path to the best answer and the first rounds. `graph.svg` is the same picture as a file.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -81,7 +81,6 @@ pub(super) struct Pictures<'i> {
     /// The tree as a file.
     pub(super) file: Vec<u8>,
     tree: DrawnTree<'i>,
-    shown: HashSet<&'i NodeId>,
 }
 
 impl<'i> Pictures<'i> {
@@ -90,8 +89,7 @@ impl<'i> Pictures<'i> {
         let tree = DrawnTree::new(assessment);
         let links = SvgOptions { href: Some(&href), has_ids: true, standalone: None };
         let file = graph::svg(&tree, &SvgOptions { standalone: Some(ruleset), ..links }).markup.into_bytes();
-        let shown = tree.shown().collect();
-        let mut pictures = Pictures { path: None, page: None, file, tree, shown };
+        let mut pictures = Pictures { path: None, page: None, file, tree };
         if !assessment.investigation.is_empty() {
             let links_of_path = PathLinks { node: &href, question: None };
             pictures.path = Some(PathDrawing::of(assessment, &pictures.tree, None, links_of_path));
@@ -114,7 +112,7 @@ impl<'i> Pictures<'i> {
 
     /// Returns the address of a node's card, if it is in the picture.
     pub(super) fn on_graph(&self, id: &NodeId) -> Option<String> {
-        self.shown.contains(id).then(|| format!("graph.html#{id}"))
+        self.tree.shown().any(|it| it == id).then(|| format!("graph.html#{id}"))
     }
 
     fn page(&self, report: &Report, assessment: &Assessment<'i>, options: &SvgOptions<'_>) -> PicturePage {
@@ -130,7 +128,7 @@ impl<'i> Pictures<'i> {
         PicturePage {
             drawing: Drawing::of(&graph::svg(&self.tree, options)),
             nodes: assessment.investigation.len(),
-            shown: self.shown.len(),
+            shown: self.tree.shown().count(),
             best: best.and_then(|id| rows.get(id)).map(|row| row.card.clone()),
             best_place: best.map(place),
             has_confirmed_way: self.tree.leads_to(Way::Confirmed),

@@ -363,7 +363,8 @@ impl<'a> EvidenceRuns<'a> {
             let is_at_first = at.is_some() && *at == recorded.and_then(|state| state.commit.clone());
             let mut judgements = judgements.remove(&run.id).unwrap_or_default();
             judgements.retain(|it| {
-                !matches!(it.what, RunKind::Judged { holds: true, .. }) || !is_same_author(it, first.run)
+                !matches!(it.what, RunKind::Judged { holds: true, .. })
+                    || !it.author.is_same_author(&first.run.author)
             });
             let is_by_other = is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]);
             first.repetitions.push(Repetition {
@@ -372,7 +373,7 @@ impl<'a> EvidenceRuns<'a> {
                 verdict: *verdict,
                 at: at.as_deref(),
                 is_by_other,
-                is_own: !is_by_other && is_same_author(run, first.run),
+                is_own: !is_by_other && run.author.is_same_author(&first.run.author),
                 is_dirty: state.is_some_and(|state| state.is_dirty(recorded)),
                 is_old: is_at_first || state.is_some_and(|state| state.behind),
                 judgements,
@@ -400,12 +401,6 @@ impl<'a> EvidenceRuns<'a> {
         let runs = nodes.flat_map(|node| self.by_node.get(node).into_iter().flatten());
         runs.filter(|run| seen.insert(**run)).copied().collect()
     }
-}
-
-fn is_same_author(one: &Run, other: &Run) -> bool {
-    let [one, other] =
-        [one, other].map(|run| ClaimedAuthor::of(run.author.agent_id.as_deref(), &run.author.caller));
-    one.is_same_as(&other)
 }
 
 /// Returns true if the rerun was made in another session, on another machine or by another person.

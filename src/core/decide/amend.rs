@@ -343,12 +343,9 @@ fn of_node(
     Rejection::unless_empty(std::mem::take(&mut diagnostics.errors))?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
     diagnostics.warnings.extend(unreadable);
-    let findings = amendment.findings.as_deref();
-    diagnostics
-        .warnings
-        .extend(findings.and_then(|text| sources::not_there(investigation, &about, text, known)));
-    let untrue = findings.and_then(|text| sources::numbers_not_there(investigation, &about, text));
-    diagnostics.warnings.extend(untrue);
+    if let Some(text) = &amendment.findings {
+        diagnostics.warnings.extend(sources::warnings(investigation, &about, text, known));
+    }
     if let Some(result) = &node.classification {
         let missing = pin(result, &mut amendment, known);
         diagnostics.warnings.extend(citing::not_found(&about, missing));
@@ -438,8 +435,7 @@ fn of_conclusion(
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     if let (Some(_), Some(text)) = (&amendment.conclusion, &end.conclusion) {
-        diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
-        diagnostics.warnings.extend(sources::numbers_not_there(investigation, "", text));
+        diagnostics.warnings.extend(sources::warnings(investigation, "", text, known));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

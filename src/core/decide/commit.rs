@@ -272,8 +272,7 @@ fn classify(
         missing.extend(citing::pin_named(&mut references, named_in, text, known));
     }
     own.warnings.extend(citing::not_found(&about, missing));
-    own.warnings.extend(sources::not_there(investigation, &about, &result.findings, known));
-    own.warnings.extend(sources::numbers_not_there(investigation, &about, &result.findings));
+    own.warnings.extend(sources::warnings(investigation, &about, &result.findings, known));
     let links = backing::links(investigation, node, &result.links, &mut own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = ResultCheck {

@@ -209,13 +209,11 @@ pub fn end(
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(diagnostics.errors)?;
-    let missing = conclusion
-        .as_deref()
-        .filter(|_| is_new)
-        .and_then(|text| sources::not_there(investigation, "", text, known));
-    diagnostics.warnings.extend(missing);
-    let untrue = conclusion.as_deref().and_then(|text| sources::numbers_not_there(investigation, "", text));
-    diagnostics.warnings.extend(untrue);
+    if let Some(text) = &conclusion {
+        // The places of a draft were looked up when it was stored.
+        let named = sources::warnings(investigation, "", text, known);
+        diagnostics.warnings.extend(named.filter(|it| is_new || it.code != Code::SourceNotThere));
+    }
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     // The clock may have been set back since the last result or the last change of the draft.
     let last = investigation.last_research().into_iter().chain(draft.map(|it| it.last_change().next()));
@@ -314,8 +312,7 @@ fn end_again(
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
         check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
-        diagnostics.warnings.extend(sources::not_there(investigation, "", text, known));
-        diagnostics.warnings.extend(sources::numbers_not_there(investigation, "", text));
+        diagnostics.warnings.extend(sources::warnings(investigation, "", text, known));
         let conclusion = Arc::new(Conclusion {
             agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),

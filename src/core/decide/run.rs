@@ -12,7 +12,6 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
-use crate::ruleset::rules::verification::ClaimedAuthor;
 
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,7 +164,7 @@ fn check_retraction(
     diagnostics: &mut CallDiagnostics,
 ) {
     let Some(run) = investigation.run(of) else { return };
-    let is_own = is_same(author, &run.author);
+    let is_own = author.is_same_author(&run.author);
     if reason.is_none() && !is_own {
         let how = "Say why it counts for nothing.";
         diagnostics.refuse(
@@ -185,12 +184,7 @@ fn check_retraction(
 /// Returns whether this author captured the command that a repetition repeats.
 fn is_first_author(investigation: &Investigation, repetition: RunId, author: &Commenter) -> bool {
     let first = investigation.run(repetition).and_then(|run| investigation.run(run.of()?));
-    first.is_some_and(|first| is_same(author, &first.author))
-}
-
-fn is_same(one: &Commenter, other: &Commenter) -> bool {
-    let [one, other] = [one, other].map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller));
-    one.is_same_as(&other)
+    first.is_some_and(|first| author.is_same_author(&first.author))
 }
 
 const RUN: &str = "run";

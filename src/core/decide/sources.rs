@@ -23,14 +23,25 @@ const NAMED: usize = 5;
 /// Maximum length of a source in a message, and of an id that is compared with others, in characters.
 const SHOWN: usize = 80;
 
-/// Returns a warning about the sources of a text that are not there. `about` is the node, or empty for the conclusion.
-pub fn not_there(
+/// Returns the warnings about the sources of a text. `about` is the node, or empty for the conclusion.
+pub fn warnings(
     investigation: &Investigation,
     about: &str,
     text: &str,
     known: &LookedUpPaths,
-) -> Option<Diagnostic> {
+) -> impl Iterator<Item = Diagnostic> {
     let sources = Parsed::new(text).sources();
+    let missing = not_there(investigation, about, &sources, known);
+    missing.into_iter().chain(numbers_not_there(investigation, about, &sources))
+}
+
+/// Returns a warning about sources that are not there.
+fn not_there(
+    investigation: &Investigation,
+    about: &str,
+    sources: &[Source],
+    known: &LookedUpPaths,
+) -> Option<Diagnostic> {
     let mut seen = HashSet::new();
     let new = sources.iter().filter(|source| seen.insert(&source.written)).take(MOST);
     let missing = new.filter_map(|source| {
@@ -42,9 +53,8 @@ pub fn not_there(
 }
 
 /// Returns a warning about the numbers in sources that the output of their runs does not show.
-pub fn numbers_not_there(investigation: &Investigation, about: &str, text: &str) -> Option<Diagnostic> {
+fn numbers_not_there(investigation: &Investigation, about: &str, sources: &[Source]) -> Option<Diagnostic> {
     let mut printed: HashMap<RunId, Figures> = HashMap::new();
-    let sources = Parsed::new(text).sources();
     let missing = sources.iter().take(MOST).filter_map(|source| {
         let SourceTarget::Run(named) = &source.target else { return None };
         let run = found_run(investigation, named).ok()?;

@@ -1,4 +1,4 @@
-//! Who made a call: a person or an agent, with the client.
+//! The author of a call: a person or an agent, with the client.
 
 use std::borrow::Cow;
 

@@ -94,6 +94,12 @@ impl Commenter {
         self.caller.person.is_some()
     }
 
+    /// Returns whether two authors are the same, even in different sessions.
+    pub fn is_same_author(&self, other: &Commenter) -> bool {
+        let [one, other] = [self, other].map(|it| (it.agent_id.as_deref(), &it.caller));
+        Caller::is_same_author(one, other)
+    }
+
     /// Returns the name shown on pages and in lists: the person's, agent's or client program's name or, without any,
     /// the author's git name.
     pub fn label(&self) -> Cow<'_, str> {

@@ -40,7 +40,6 @@
 //! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; the end also has a `.note` and a `.dot-sign` |
 //! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, `open` or `quiet` |
 //! | `.hit` | the clickable area of a stop or twig |
-//! | `.if-narrow`, `.if-wide` | one label in two lengths, for pages narrower than 86 rem and for all others |
 //!
 //! The custom properties are `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted
 //! paths), `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, `--graph-doubt`, and one per role:
