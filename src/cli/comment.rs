@@ -31,6 +31,9 @@ pub(super) struct CommentArguments {
     /// Propose to replace a passage of the findings or, without a node, of the conclusion; may be repeated
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "reply_to")]
     correct: Vec<String>,
+    /// Confirm the report after an attack on it, and say what you tried
+    #[arg(long, conflicts_with_all = ["node", "reply_to", "correct"])]
+    confirm: bool,
     #[command(flatten)]
     how: CommentOptions,
 }
@@ -39,6 +42,7 @@ const COMMENT_EXAMPLES: &str = "\
 Examples:
   tot comment R2.A1 -m 'Measured on one disk only.'
   tot comment R2.A1 --correct '12 lots' '14 lots' -m 'Two were cut off.'
+  tot comment --confirm -m 'Reran both loads and read each passage: it holds.'
   tot comment                            on the investigation, in your editor
   tot comment --reply-to 8f3a -m 'Done: see R3.A1b.'";
 
@@ -82,8 +86,9 @@ struct CommentOptions {
 }
 
 pub(super) fn comment(arguments: &CommentArguments) -> CommandResult {
-    let CommentArguments { node, reply_to, correct, how } = arguments;
+    let CommentArguments { node, reply_to, correct, confirm, how } = arguments;
     let kind = match reply_to {
+        _ if *confirm => CommentKind::Confirmation,
         Some(_) => CommentKind::Answer,
         None if correct.is_empty() => CommentKind::Comment,
         None => CommentKind::Correction,
@@ -137,7 +142,10 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
         }));
     }
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
-    let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);
+    let about = comment
+        .node
+        .as_ref()
+        .map_or(if comment.saw.is_some() { "the report" } else { "the investigation" }, NodeId::as_str);
     let open = objections::open(written.loaded.investigation());
     let open = match open.len() {
         0 => "no objection is open".to_owned(),

@@ -144,6 +144,8 @@ fn document(
         "bottomLine": assessment.bottom_line(),
         "conclusion": end.map(|end| &end.conclusion),
         "draft": investigation.draft().map(Conclusion::report),
+        // Who attacked the draft or, without one, the conclusion, and whether it changed since.
+        "report": assessment.report(),
         // The results of the commands that the conclusion rests on, or a note on other evidence.
         "evidence": assessment.whole_evidence(),
         // The answers that the conclusion rests on.

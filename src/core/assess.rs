@@ -24,6 +24,7 @@
 mod distance;
 mod evidence;
 mod overturn;
+mod report;
 mod sources;
 mod summary;
 
@@ -49,6 +50,7 @@ use crate::text::{counted, one_line};
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
+pub use report::{ReportStanding, ReportState};
 pub use sources::{SourceAt, SourceState};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::history::verb_of;
 use super::{ReportError, ReportInput};
-use crate::assess::{Answer, Assessment, Doubt, DoubtJson, Outcome};
+use crate::assess::{Answer, Assessment, Doubt, DoubtJson, Outcome, ReportState};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::references::CitedSource;
 use crate::domain::{Attached, AttachmentName, Conclusion, Meta, Node, NodeId};
@@ -86,6 +86,9 @@ struct InvestigationJson<'a> {
     #[serde(serialize_with = "json::conclusion", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Conclusion>")]
     draft: Option<&'a Conclusion>,
+    /// Who attacked the draft or, without one, the conclusion, and whether it changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<ReportState>,
     faults: Vec<String>,
     /// The outcome: `running`, `ended`, `stoppedEarly`, `continued` or `reopened`.
     outcome: Outcome,
@@ -214,6 +217,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion(),
         draft: investigation.draft(),
+        report: assessment.report(),
         faults: strings(snapshot.all_faults()),
         outcome: assessment.outcome,
         verdict: assessment.words(),

@@ -126,6 +126,7 @@ impl<'a> Past<'a> {
                     }
                 }
                 FileRole::Comment(id) => {
+                    by_hand.comments.insert(id);
                     let [before, after] = self.record::<Comment>(edit, id);
                     let settles = |said: &Comment| said.kind == CommentKind::Resolution;
                     let said = before.or_else(|| after.filter(settles));

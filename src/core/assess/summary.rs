@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::report::NOT_ATTACKED;
 use super::{Answer, Assessment, BY_HAND, Outcome, RunStanding, Verdict};
 use crate::domain::{BoundAs, Classification, CommentId, NodeId};
 use crate::markdown;
@@ -112,17 +113,20 @@ impl VerdictLine {
 }
 
 impl<'a> Assessment<'a> {
-    /// Returns the overall verdict in one or two sentences: the confirmations, the strength of the evidence, and the
-    /// sign-off.
+    /// Returns the overall verdict in up to three sentences: the confirmations with the strength of the evidence, the state of
+    /// the report, and the sign-off.
     pub fn sentence(&self, signed: &[Signed]) -> String {
         let verdict = self.top().verdict;
         let evidence = verdict.and_then(|verdict| self.evidence_clause(verdict)).unwrap_or_default();
-        let verdict = sentence(&format!("{}{evidence}", self.in_short()));
-        match signed.iter().find(|it| it.is_valid) {
-            Some(by) => format!("{verdict} {}.", by.label),
-            None if self.outcome.is_ended() => format!("{verdict} Nobody has signed it off."),
-            None => verdict,
+        let mut more: Vec<String> = self.report().map(|report| report.words).into_iter().collect();
+        match (signed.iter().find(|it| it.is_valid), more.last_mut()) {
+            (Some(by), _) => more.push(by.label.clone()),
+            (None, _) if !self.outcome.is_ended() => {}
+            (None, Some(nobody)) if nobody == NOT_ATTACKED => nobody.push_str(" or signed it off"),
+            (None, _) => more.push("Nobody has signed it off".to_owned()),
         }
+        let verdict = sentence(&format!("{}{evidence}", self.in_short()));
+        more.into_iter().fold(verdict, |text, more| format!("{text} {more}."))
     }
 
     /// Returns the beginning of the [sentence](Self::sentence): `Confirmed by Ada`.

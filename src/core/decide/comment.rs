@@ -10,11 +10,11 @@ use super::edits::edited;
 use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Event, Investigation, NodeId, TextEdit,
-    Timestamp, Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic, Event, Investigation, Node,
+    NodeId, TextEdit, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::corrections::is_small;
+use crate::ruleset::corrections::{self, Corrections, is_small};
 use crate::ruleset::rules::CallDiagnostics;
 use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_of};
 
@@ -24,9 +24,9 @@ use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_o
 pub struct Say {
     /// The node; default: that of `replyTo`, or none.
     pub node_id: Option<String>,
-    /// objection: the node is wrong; correction: mends passages.
+    /// objection: the node is wrong; correction: mends passages; confirmation: the report withstood an attack.
     #[serde(default)]
-    #[schemars(with = "String", extend("enum" = ["comment", "objection", "correction", "answer", "resolution"]))]
+    #[schemars(with = "String", extend("enum" = ["comment", "objection", "correction", "confirmation", "answer", "resolution"]))]
     pub kind: CommentKind,
     /// The comment to answer or resolve.
     pub reply_to: Option<String>,
@@ -82,6 +82,36 @@ pub fn comment(
         );
     }
     let text = request.text.trim().to_owned();
+    let report = investigation.report().and_then(Conclusion::as_node).filter(|_| node.is_none());
+    if kind == CommentKind::Confirmation && diagnostics.errors.is_empty() {
+        let who = corrections::author_of(&author);
+        let is_author = |report: &Node| {
+            let others = Corrections::of_report(investigation, report).others(&who);
+            !who.independence_from(&others).is_confirmed()
+        };
+        match &report {
+            None if node.is_some() => diagnostics.refuse(
+                Code::InvalidArgument,
+                node.as_ref().map_or("", NodeId::as_str),
+                "A confirmation is about the report; a child confirms a node.",
+                Wording::both("Leave out nodeId, or commit a child.", "Name no node, or commit a child."),
+            ),
+            None => diagnostics.refuse(
+                Code::InvalidArgument,
+                "",
+                "There is no report to confirm.",
+                Wording::both("tot_end with `draft: true`", "`tot end --draft`")
+                    .map(|call| format!("{call} stores one.")),
+            ),
+            Some(report) if is_author(report) => diagnostics.refuse(
+                Code::ResolvedByAuthor,
+                "",
+                "The report must be confirmed under a name other than its author's.",
+                "Let somebody else attack it.",
+            ),
+            Some(_) => {}
+        }
+    }
     let is_empty = text.is_empty()
         || (text.starts_with('<') && says_nothing(&text))
         || (!author.is_person() && kind != CommentKind::Comment && says_nothing(&text));
@@ -117,7 +147,12 @@ pub fn comment(
     Rejection::unless_empty(diagnostics.errors)?;
     // A correction names the passages that it is about, so later changes elsewhere don't bring it back.
     let is_of_claim = kind == CommentKind::Resolution && objection.is_some_and(|it| it.edits.is_empty());
-    let saw = subject.filter(|_| is_of_claim).and_then(|node| node.claim_hash());
+    let is_attack = matches!(kind, CommentKind::Confirmation | CommentKind::Correction);
+    let seen = match subject {
+        Some(node) => is_of_claim.then_some(node.as_ref()),
+        None => report.as_ref().filter(|_| is_attack),
+    };
+    let saw = seen.and_then(Node::claim_hash);
     let said = investigation.comments().find(|it| {
         it.node == node
             && it.kind == kind

@@ -41,7 +41,7 @@ pub struct NodeResult {
     /// The findings, in Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
-    /// The agent that did the research.
+    /// The agent's name.
     #[schemars(extend("examples" = ["agent-7"]))]
     pub agent_id: Option<String>,
     /// Proof: measured, read, reproduced.

@@ -37,7 +37,7 @@ pub struct End {
     /// Stores a draft; tot_end without text accepts it.
     #[serde(default)]
     pub draft: bool,
-    /// The agent that ends it.
+    /// The agent's name.
     pub agent_id: Option<String>,
     /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,

@@ -30,7 +30,7 @@ pub struct Comment {
     pub at: Timestamp,
     /// The text in Markdown, as written.
     pub text: String,
-    /// Only in a resolution: the node's claim as the author saw it.
+    /// Only in a resolution: the node's claim as the author saw it. In a confirmation or correction of the report: the report.
     pub saw: Option<ClaimHash>,
     /// Only in a correction: the changes to the node's findings or, without a node, to the conclusion's text.
     pub edits: Vec<TextEdit>,
@@ -46,6 +46,8 @@ pub enum CommentKind {
     Objection,
     /// A proposal to change a few passages. It stays open until somebody else accepts it, or it is resolved.
     Correction,
+    /// A statement that the report withstood an attack, with what was tried.
+    Confirmation,
     /// A reply to another comment.
     Answer,
     /// A statement of how an objection or a correction was settled.
@@ -126,6 +128,7 @@ impl CommentKind {
             CommentKind::Comment => "comment",
             CommentKind::Objection => "objection",
             CommentKind::Correction => "correction",
+            CommentKind::Confirmation => "confirmation",
             CommentKind::Answer => "answer",
             CommentKind::Resolution => "resolution",
         }

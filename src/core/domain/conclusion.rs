@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::node::swap;
-use super::{Caller, CommentId, NodeId, Timestamp, stored};
+use super::{Amendment, Caller, Classification, CommentId, Node, NodeId, Timestamp, stored};
 use crate::text::one_line;
 
 /// A later change to the conclusion, with the previous text.
@@ -289,6 +289,33 @@ impl Conclusion {
     /// Returns the bottom line and the conclusion, in Markdown. Empty if neither was given.
     pub fn report(&self) -> String {
         paragraphs([Some(self.bottom_line.as_str()), self.conclusion.as_deref()])
+    }
+
+    /// Returns the report as the findings of a node, so that what counts for a node's claim counts for the report: who wrote
+    /// it, who corrected it, who saw it. Whoever accepted a draft as it was wrote none of it. The answers have verdicts of
+    /// their own. `None` without a text.
+    pub fn as_node(&self) -> Option<Node> {
+        let Drafted { at, agent_id, caller } = self.drafted.clone().unwrap_or_else(|| Drafted::of(self));
+        let amended = self.amended.iter().map(|it| Amendment {
+            at: it.at,
+            agent_id: it.agent_id.clone(),
+            caller: it.caller.clone(),
+            correction: it.correction,
+            title: it.bottom_line.clone(),
+            findings: it.conclusion.clone(),
+            caveats: it.not_covered.clone(),
+            ..Amendment::default()
+        });
+        let findings = self.conclusion.clone()?;
+        let result = Classification {
+            agent_id,
+            caller,
+            caveats: self.not_covered.clone(),
+            amended: amended.filter(|it| it.parts().next().is_some()).collect(),
+            ..Classification::new("REPORT".parse().ok()?, findings, at)
+        };
+        let node = Node::new("R1.A".parse().ok()?, None, self.bottom_line.clone(), at);
+        Some(Node { classification: Some(result), ..node })
     }
 
     /// Returns the author for display.

@@ -78,6 +78,8 @@ pub struct ByHand {
     /// The nodes whose confirmations are affected by a manual commit, each with the children whose state has not been
     /// set again since.
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    /// The comments whose files were written by manual commits.
+    pub comments: BTreeSet<CommentId>,
     /// True if manual commits wrote the conclusion or the terms of the investigation.
     pub end: bool,
 }

@@ -51,6 +51,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let meta = investigation.meta();
     let mut page = format!("# {}\n\n", inline(&meta.title, 300));
     let end = investigation.conclusion();
+    let assessment = Assessment::new(investigation, Some(*rules));
     if let Some(line) = end.map(|end| &end.bottom_line).filter(|line| !line.is_empty()) {
         let _ = write!(page, "**{}**\n\n", inline(line, 300));
     }
@@ -60,10 +61,15 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
             "This is an investigation in git: every finding is a file, every step a commit. It is under \
              way; the answer will appear here.\n\n",
         ),
-        Some(end) => ended(&mut page, &Assessment::new(investigation, Some(*rules)), end),
+        Some(end) => ended(&mut page, &assessment, end),
     }
     if let Some(draft) = investigation.draft() {
-        let _ = write!(page, "## {DRAFT}\n\n{}\n", quoted(&draft.report(), ANSWER, Reader::Page));
+        let text =
+            quoted_with(&draft.report(), ANSWER, Reader::Page, &|source| file_of(investigation, source));
+        let _ = write!(page, "## {DRAFT}\n\n{text}\n");
+    }
+    if let Some(report) = assessment.report() {
+        let _ = write!(page, "{}.\n\n", inline(&report.words, 300));
     }
     let _ = write!(
         page,

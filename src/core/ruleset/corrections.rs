@@ -8,7 +8,7 @@
 //! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
 //!    these passages; who accepted them is none for his own. For everybody else, both are.
 //!
-//! Any other amendment counts as before, whatever it says that it accepts.
+//! Any other amendment counts as before, whatever it says that it accepts. All this also holds for the report.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use super::rules::objections;
 use super::rules::verification::{ClaimedAuthor, Grade, writers_but};
 use crate::domain::edit::{self, TextEdit};
 use crate::domain::{
-    Amendment, Caller, ClaimHash, Comment, CommentKind, Conclusion, Investigation, Node, Timestamp,
+    Amendment, Caller, ClaimHash, Comment, CommentKind, Commenter, Conclusion, Investigation, Node, NodeId,
+    Timestamp,
 };
 
 /// The part of the findings that an author's corrections may change: one in four characters.
@@ -50,10 +51,21 @@ struct AmendedClaim<'i> {
 impl<'i> Corrections<'i> {
     /// Returns the corrections of a node.
     pub(crate) fn of(investigation: &'i Investigation, node: &'i Node) -> Corrections<'i> {
+        Corrections::about(investigation, Some(&node.id), node)
+    }
+
+    /// Returns the corrections of the [report as a node](Conclusion::as_node).
+    pub(crate) fn of_report(investigation: &'i Investigation, report: &'i Node) -> Corrections<'i> {
+        Corrections::about(investigation, None, report)
+    }
+
+    fn about(investigation: &'i Investigation, about: Option<&'i NodeId>, node: &'i Node) -> Corrections<'i> {
         let length = |node: &Node| node.classification.as_ref().map_or(0, |it| it.findings.chars().count());
         let mut corrections =
             Corrections { node, investigation, all: Vec::new(), past: Vec::new(), length: length(node) };
-        let on_node = || investigation.comments_on(&node.id).filter(|it| it.kind == CommentKind::Correction);
+        let is_correction =
+            |it: &&Arc<Comment>| it.kind == CommentKind::Correction && it.node.as_ref() == about;
+        let on_node = || investigation.comments().filter(is_correction);
         if on_node().next().is_none() {
             return corrections;
         }
@@ -171,9 +183,13 @@ pub fn has_seen(
 
 /// Returns whether a correction is one of those that leave its author a confirmation of the rest.
 pub fn is_small(investigation: &Investigation, comment: &Comment) -> bool {
-    let node = comment.node.as_ref().and_then(|id| investigation.node(id));
+    let report = investigation.report().and_then(Conclusion::as_node);
+    let node = match &comment.node {
+        Some(id) => investigation.node(id).map(AsRef::as_ref),
+        None => report.as_ref(),
+    };
     node.is_some_and(|node| {
-        let corrections = Corrections::of(investigation, node);
+        let corrections = Corrections::about(investigation, comment.node.as_ref(), node);
         let is_there = corrections.all.iter().any(|it| it.comment.id == comment.id);
         is_there && corrections.are_few(&author(comment))
     })
@@ -188,15 +204,12 @@ pub(crate) fn may_accept(corrector: ClaimedAuthor<'_>, accepter: ClaimedAuthor<'
 
 /// Returns the author of a comment.
 pub(crate) fn author(comment: &Comment) -> ClaimedAuthor<'_> {
-    ClaimedAuthor::of(comment.author.agent_id.as_deref(), &comment.author.caller)
+    author_of(&comment.author)
 }
 
-/// Returns the authors of a conclusion and of its amendments.
-pub(crate) fn concluders(end: &Conclusion) -> Vec<ClaimedAuthor<'_>> {
-    let amended = end.amended.iter().map(|it| (&it.agent_id, &it.caller));
-    let drafted = end.drafted.iter().map(|it| (&it.agent_id, &it.caller));
-    let all = std::iter::once((&end.agent_id, &end.caller)).chain(drafted).chain(amended);
-    all.map(|(agent, caller)| ClaimedAuthor::of(agent.as_deref(), caller)).collect()
+/// Returns a commenter as an author.
+pub(crate) fn author_of(commenter: &Commenter) -> ClaimedAuthor<'_> {
+    ClaimedAuthor::of(commenter.agent_id.as_deref(), &commenter.caller)
 }
 
 fn accepter(amendment: &Amendment) -> ClaimedAuthor<'_> {

@@ -15,8 +15,7 @@ pub(super) const ABOUT: About = About {
     name: "tot_comment",
     title: "Comment, object, correct",
     description: "Comments on a node or the investigation, even an ended one. An open objection contests what rests on \
-                  the node; someone other than the node's author resolves it. Mend a wrong \
-                  sentence by a correction, and confirm the rest.",
+                  the node until someone else resolves it. Mend a wrong sentence by a correction, and confirm the rest.",
     codes: comment::CODES,
     warnings: comment::WARNINGS,
     idempotent: true,
@@ -27,7 +26,7 @@ pub(super) const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "kind": "objection",
-    "text": "The cache was warm: measure it again after a restart."}]))]
+    "text": "The cache was warm: measure again."}]))]
 pub(super) struct CommentInput {
     /// From tot_start.
     session_id: String,

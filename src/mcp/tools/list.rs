@@ -36,7 +36,7 @@ pub(super) struct ListInput {
     state: ListState,
     /// Words in the title, question, method or id.
     text: Option<String>,
-    /// The previous page's `nextCursor`.
+    /// From `nextCursor`.
     cursor: Option<String>,
 }
 

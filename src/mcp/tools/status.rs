@@ -78,7 +78,7 @@ pub(super) struct StatusInput {
     /// concise: without text; full: all nodes.
     #[serde(default)]
     detail: StatusDetail,
-    /// The previous page's `nextCursor`.
+    /// From `nextCursor`.
     cursor: Option<String>,
 }
 

@@ -8,7 +8,7 @@ fn the_first_page_answers_the_questions() {
     let (first, _) = page.split_once("id=\"map\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\"",
-        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has signed it off.</h2>",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has attacked the report or signed it off.</h2>",
         "found by researcher-r4.a1a1",
         "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",

@@ -226,6 +226,7 @@ impl Table {
                 let left = found.owed.iter().filter(|_| found.outcome.is_ended());
                 lines.extend(left.map(|step| format!("left undone: {}", step.code)));
             }
+            "report" => lines.extend(self.assessment().report().map(|report| report.words)),
             "weakened" => {
                 let weakened = weakened(self.marked.as_ref().unwrap(), investigation, &rules);
                 lines.extend(weakened.refuted.iter().map(|id| format!("now refuted: {id}")));

@@ -143,6 +143,7 @@ fn comment_subject(comment: &Comment) -> String {
             Some(node) => format!("Propose a correction of {node}"),
             None => "Propose a correction of the conclusion".to_owned(),
         },
+        CommentKind::Confirmation => "Confirm the report".to_owned(),
         CommentKind::Answer => format!("Answer a comment on {about}"),
         CommentKind::Resolution => format!("Resolve an objection to {about}"),
     }

@@ -55,9 +55,9 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
             let [tool, on, object, resolve] = COMMENT;
             let tool = match comment.kind {
                 _ if !comment.author.is_person() => tool,
-                CommentKind::Comment | CommentKind::Correction | CommentKind::Answer => on,
                 CommentKind::Objection => object,
                 CommentKind::Resolution => resolve,
+                _ => on,
             };
             let agent = comment.author.agent_id.as_deref();
             (tool, comment.node.iter().collect(), agent.into_iter().collect())

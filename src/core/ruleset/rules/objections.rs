@@ -15,7 +15,8 @@ use super::verification::{ClaimedAuthor, writers};
 use super::{RuleKind, SILENT, Verb};
 use crate::domain::edit::{self, TextEdit};
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, NodeId, Timestamp, Wording,
+    Code, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic, Investigation, NodeId,
+    Timestamp, Wording,
 };
 use crate::ruleset::corrections;
 use crate::ruleset::effective::EffectiveRules;
@@ -174,13 +175,12 @@ pub fn may_resolve(
     if is_correction && who.is_same_as(&corrections::author(objection)) {
         return true;
     }
-    let node = objection.node.as_ref().and_then(|id| investigation.committed_node(id));
-    let others = match (node, investigation.report()) {
-        (Some(node), _) => writers(investigation, node, at),
-        (None, Some(end)) if is_correction && objection.node.is_none() => corrections::concluders(end),
-        (None, _) => return true,
+    let report = investigation.report().filter(|_| is_correction).and_then(Conclusion::as_node);
+    let node = match &objection.node {
+        Some(id) => investigation.committed_node(id).map(AsRef::as_ref),
+        None => report.as_ref(),
     };
-    who.independence_from(&others).is_confirmed()
+    node.is_none_or(|node| who.independence_from(&writers(investigation, node, at)).is_confirmed())
 }
 
 /// Returns the open objections that an answer must withstand: those to its premises, the answer itself included. Corrections
