@@ -6,7 +6,7 @@ mod figures;
 
 use std::ops::Range;
 
-pub use figures::{Figures, says_about};
+pub use figures::{Figures, has_number, says_about};
 
 /// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
 /// no number. What the match has beside the group is no part of the number: the pattern says so.

@@ -176,7 +176,7 @@ pub struct About {
     pub codes: &'static [Code],
     /// The warning codes that the tool can return, in addition to those of the rule kinds. The description omits them because warning messages explain
     /// themselves.
-    pub warnings: &'static [Code],
+    pub warnings: &'static [&'static [Code]],
     /// Other tools whose codes this tool can return.
     pub also: &'static [&'static About],
     /// True if the tool never writes.
@@ -213,7 +213,7 @@ impl About {
 
     /// Returns all warning codes of the tool.
     pub fn all_warnings(&self) -> Vec<Code> {
-        rules::codes(self.verb, self.warnings, |kind| kind.warnings)
+        rules::codes(self.verb, &self.warnings.concat(), |kind| kind.warnings)
     }
 
     /// Returns the description shown to agents, including the error codes.

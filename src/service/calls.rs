@@ -7,7 +7,7 @@ use super::sharing::UseKind;
 use super::{Loaded, Refusal, Service, Turn, Written};
 use crate::decide::amend::{Amend, amend};
 use crate::decide::attach::{NewAttachment, attach};
-use crate::decide::citing::{cited_by_amendment, cited_by_conclusion, cited_by_results};
+use crate::decide::citing::{cited_by_amendment, cited_by_report, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
@@ -315,7 +315,8 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn end(&self, session: &str, request: End, caller: &Caller) -> Result<Written, Refusal> {
-        let known = self.look_up(|| cited_by_conclusion(request.conclusion.as_deref()));
+        let texts = [request.bottom_line.as_deref(), request.conclusion.as_deref()];
+        let known = self.look_up(|| cited_by_report(texts));
         self.write(session, caller, |investigation, rules, now| {
             end(investigation, rules, request.clone(), &known, now)
         })

@@ -10,15 +10,16 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
 use super::edits::edited;
-use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound};
+use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, source_warnings};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
     refuse_if_ended, sources, trimmed,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
-    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, TextEdit, Timestamp, Wording,
+    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, Node, TextEdit, Timestamp, Wording,
 };
+use crate::markdown::Parsed;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::corrections;
 use crate::ruleset::rules::confirmation::stamp;
@@ -110,16 +111,6 @@ pub const CODES: &[Code] = &[
     Code::MissingReason,
     Code::EmptyBatch,
     Code::InvestigationEnded,
-];
-
-/// Warning codes for amendments, besides those of the rule kinds.
-pub const WARNINGS: &[Code] = &[
-    Code::UnreadableReference,
-    Code::ReferenceNotFound,
-    Code::QuoteNotThere,
-    Code::SourceNotThere,
-    Code::NumberNotThere,
-    Code::ReferenceIgnored,
 ];
 
 /// Validates an amendment. `known` contains the lookup results for the paths collected by [`citing`].
@@ -343,11 +334,12 @@ fn of_node(
     Rejection::unless_empty(std::mem::take(&mut diagnostics.errors))?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
     diagnostics.warnings.extend(unreadable);
-    if let Some(text) = &amendment.findings {
+    let parsed = amendment.findings.as_deref().map(Parsed::new);
+    if let Some(text) = &parsed {
         diagnostics.warnings.extend(sources::warnings(investigation, &about, text, known));
     }
     if let Some(result) = &node.classification {
-        let missing = pin(result, &mut amendment, known);
+        let missing = pin(result, &mut amendment, parsed.as_ref(), known);
         diagnostics.warnings.extend(citing::not_found(&about, missing));
     }
     let mut after = Node::clone(node);
@@ -367,7 +359,12 @@ fn of_node(
 }
 
 /// Pins the files cited in amended text and returns the lookups to warn about. Retains the pins for unchanged text.
-fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<LookedUp> {
+fn pin(
+    result: &Classification,
+    amendment: &mut Amendment,
+    findings: Option<&Parsed>,
+    known: &LookedUpPaths,
+) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     let mut references = result.references.clone();
     let before = Citation::given(&references);
@@ -376,15 +373,12 @@ fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths
         references.retain(|citation| citation.named_in.is_some());
         references.splice(..0, given);
     }
-    let findings = Some(result.findings.as_str());
-    for (named_in, before, after) in [
-        (NamedIn::Findings, findings, &amendment.findings),
-        (NamedIn::Evidence, result.evidence.as_deref(), &amendment.evidence),
-        (NamedIn::Source, findings, &amendment.findings),
-    ] {
-        if let Some(text) = after.as_deref().filter(|text| before != Some(*text)) {
-            missing.extend(citing::pin_named(&mut references, named_in, text, known));
-        }
+    let is_new = |before: Option<&str>, after: &Option<String>| after.is_some() && before != after.as_deref();
+    let findings = findings.filter(|_| is_new(Some(&result.findings), &amendment.findings));
+    let evidence = is_new(result.evidence.as_deref(), &amendment.evidence);
+    let evidence = amendment.evidence.as_deref().filter(|_| evidence).map(Parsed::new);
+    for (named_in, text) in citing::named([findings, evidence.as_ref()]) {
+        missing.extend(citing::pin_named(&mut references, named_in, text, known));
     }
     amendment.references = Some(references).filter(|references| *references != result.references);
     missing
@@ -434,8 +428,9 @@ fn of_conclusion(
     if amendment.parts().next().is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    if let (Some(_), Some(text)) = (&amendment.conclusion, &end.conclusion) {
-        diagnostics.warnings.extend(sources::warnings(investigation, "", text, known));
+    let is_new = amendment.conclusion.is_some() || amendment.bottom_line.is_some();
+    if let Some(text) = end.conclusion.as_ref().filter(|_| is_new) {
+        diagnostics.warnings.extend(source_warnings(investigation, &end.bottom_line, text, known));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

@@ -8,6 +8,16 @@ use crate::domain::{
 };
 use crate::markdown::{self, Mention, MentionKind, Parsed, Source, SourceTarget};
 
+/// Warning codes for the sources and citations of a text.
+pub const WARNINGS: &[Code] = &[
+    Code::UnreadableReference,
+    Code::ReferenceNotFound,
+    Code::QuoteNotThere,
+    Code::SourceNotThere,
+    Code::NumberNotThere,
+    Code::ReferenceIgnored,
+];
+
 /// Maximum number of paths looked up for one result.
 const MOST: usize = 100;
 
@@ -27,21 +37,23 @@ pub fn cited_by_results(results: &[NodeResult]) -> Vec<CitedPath> {
 pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
     let texts = [request.findings.as_deref(), request.evidence.as_deref()];
     let mut cited = cited(request.references.as_deref().unwrap_or_default(), texts);
-    cited.extend(cited_by_conclusion(request.conclusion.as_deref()));
+    cited.extend(cited_by_report([request.bottom_line.as_deref(), request.conclusion.as_deref()]));
     cited
 }
 
-/// Returns the places that are sources of a conclusion.
-pub fn cited_by_conclusion(conclusion: Option<&str>) -> Vec<CitedPath> {
-    conclusion.map(|text| source_paths(text).take(MOST).collect()).unwrap_or_default()
+/// Returns the places that are sources of a report: of its bottom line and its conclusion.
+pub fn cited_by_report(texts: [Option<&str>; 2]) -> Vec<CitedPath> {
+    let paths = texts.into_iter().flatten().flat_map(|text| source_paths(&Parsed::new(text)));
+    paths.take(MOST).collect()
 }
 
-fn cited(given: &[NewCitation], [findings, evidence]: [Option<&str>; 2]) -> Vec<CitedPath> {
+fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
+    let [findings, evidence] = texts.map(|text| text.map(Parsed::new));
     let given = given
         .iter()
         .filter_map(|it| given_path(&it.target, [&it.lines, &it.commit, &it.quote].map(Option::as_deref)));
-    let named = findings.into_iter().chain(evidence).flat_map(named_paths);
-    given.chain(named).chain(findings.into_iter().flat_map(source_paths)).take(MOST).collect()
+    let named = findings.iter().chain(&evidence).flat_map(named_paths);
+    given.chain(named).chain(findings.iter().flat_map(source_paths)).take(MOST).collect()
 }
 
 /// Returns the path cited by a structured source, if any.
@@ -57,8 +69,8 @@ fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option
 }
 
 /// Returns the paths cited in the text.
-fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
-    let paths = markdown::references(text).into_iter().filter(|mention| mention.kind == MentionKind::Path);
+fn named_paths(text: &Parsed) -> impl Iterator<Item = CitedPath> + use<> {
+    let paths = text.references().into_iter().filter(|mention| mention.kind == MentionKind::Path);
     paths.filter(|mention| markdown::own_path(&mention.target).is_some()).map(|mention| CitedPath {
         lines: lines_of(&mention),
         path: mention.target,
@@ -68,8 +80,8 @@ fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
 }
 
 /// Returns the sources of the text that have to be looked up: places in the project and other investigations.
-fn source_paths(text: &str) -> impl Iterator<Item = CitedPath> {
-    let sources = Parsed::new(text).sources().into_iter();
+fn source_paths(text: &Parsed) -> impl Iterator<Item = CitedPath> + use<> {
+    let sources = text.sources().into_iter();
     sources.filter_map(|source| source_path(&source))
 }
 
@@ -104,18 +116,26 @@ pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<Lo
     missing
 }
 
+/// Returns the texts in which files are named: the findings, the evidence, and the sources of the findings.
+pub(super) fn named<'t>(
+    [findings, evidence]: [Option<&'t Parsed>; 2],
+) -> impl Iterator<Item = (NamedIn, &'t Parsed)> {
+    let texts = [(NamedIn::Findings, findings), (NamedIn::Evidence, evidence), (NamedIn::Source, findings)];
+    texts.into_iter().filter_map(|(named_in, text)| Some((named_in, text?)))
+}
+
 /// Adds the files cited in `text` to the sources, except those that already have a structured source. Removes files
 /// cited only in an earlier version of the text. Returns the lookups to warn about.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,
-    text: &str,
+    text: &Parsed,
     known: &LookedUpPaths,
 ) -> Vec<LookedUp> {
     let before =
         references.extract_if(.., |citation| citation.named_in == Some(named_in)).collect::<Vec<_>>();
     let mut missing = Vec::new();
-    // Most servers have no project, and without a project the text need not be parsed.
+    // Most servers have no project, and without one nothing was looked up.
     let named: Vec<CitedPath> = match named_in {
         _ if known.is_empty() => Vec::new(),
         NamedIn::Source => source_paths(text).collect(),

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
-    Node, NodeId, Reclassification, StateName, Timestamp, Wording,
+    Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, Node,
+    NodeId, Reclassification, StateName, Timestamp, Wording,
 };
-use crate::markdown;
+use crate::markdown::{self, Parsed};
 use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
@@ -126,17 +126,8 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Warning codes for commits, besides those of the rule kinds.
-pub const WARNINGS: &[Code] = &[
-    Code::ClaimedByOther,
-    Code::EmptyFindings,
-    Code::UnreadableReference,
-    Code::ReferenceNotFound,
-    Code::QuoteNotThere,
-    Code::SourceNotThere,
-    Code::NumberNotThere,
-    Code::ReferenceIgnored,
-];
+/// Warning codes for commits, besides those of the rule kinds and of [`citing`].
+pub const WARNINGS: &[Code] = &[Code::ClaimedByOther, Code::EmptyFindings];
 
 /// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`].
 ///
@@ -263,16 +254,12 @@ fn classify(
     let runs = backing::runs(investigation, &about, &result.runs, &mut own);
     let mut references = backing::references(&about, result.references, &mut own);
     let mut missing = citing::pin_given(&mut references, known);
-    let texts = [
-        (NamedIn::Findings, result.findings.as_str()),
-        (NamedIn::Evidence, result.evidence.as_deref().unwrap_or_default()),
-        (NamedIn::Source, result.findings.as_str()),
-    ];
-    for (named_in, text) in texts {
+    let (findings, evidence) = (Parsed::new(&result.findings), result.evidence.as_deref().map(Parsed::new));
+    for (named_in, text) in citing::named([Some(&findings), evidence.as_ref()]) {
         missing.extend(citing::pin_named(&mut references, named_in, text, known));
     }
     own.warnings.extend(citing::not_found(&about, missing));
-    own.warnings.extend(sources::warnings(investigation, &about, &result.findings, known));
+    own.warnings.extend(sources::warnings(investigation, &about, &findings, known));
     let links = backing::links(investigation, node, &result.links, &mut own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = ResultCheck {

@@ -15,6 +15,7 @@ use crate::domain::{
     AmendedConclusion, Asked, BoundAnswer, BoundAs, Caller, Code, Conclusion, Diagnostic, Drafted, Event,
     Investigation, LookedUpPaths, NodeId, PersonsAnswer, StopReason, Stopped, Timestamp, Wording,
 };
+use crate::markdown::Parsed;
 use crate::ruleset::rules::{CallDiagnostics, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::one_line;
@@ -119,6 +120,8 @@ pub const WARNINGS: &[Code] = &[
     Code::ConclusionUnbound,
     Code::SourceNotThere,
     Code::NumberNotThere,
+    Code::NoSource,
+    Code::InsiderWords,
     Code::NotAccepted,
 ];
 
@@ -145,7 +148,8 @@ pub fn end(
         return end_again(investigation, rules, ended, request, (known, now));
     }
     let draft = investigation.draft();
-    let is_new = not_blank(request.conclusion.clone()).is_some();
+    let is_new =
+        [&request.conclusion, &request.bottom_line].into_iter().any(|it| not_blank(it.clone()).is_some());
     let current = current_answers(investigation, rules);
     let is_gone = |it: &&BoundAnswer| request.answers.is_empty() && !current.contains(&&it.id);
     let gone = draft.into_iter().flat_map(|draft| &draft.answers).find(is_gone).filter(|_| !request.draft);
@@ -209,10 +213,11 @@ pub fn end(
         .warnings
         .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(diagnostics.errors)?;
-    if let Some(text) = &conclusion {
-        // The places of a draft were looked up when it was stored.
-        let named = sources::warnings(investigation, "", text, known);
-        diagnostics.warnings.extend(named.filter(|it| is_new || it.code != Code::SourceNotThere));
+    // What an accepted draft lacks was told when it was stored.
+    if let Some(text) = conclusion.as_ref().filter(|_| is_new || request.draft) {
+        diagnostics.warnings.extend(source_warnings(investigation, &bottom_line, text, known));
+        let preview = request.draft.then(|| sources::preview(rules, &bottom_line, text));
+        diagnostics.warnings.extend(preview.into_iter().flatten());
     }
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
     // The clock may have been set back since the last result or the last change of the draft.
@@ -312,7 +317,7 @@ fn end_again(
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
         check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
-        diagnostics.warnings.extend(sources::warnings(investigation, "", text, known));
+        diagnostics.warnings.extend(source_warnings(investigation, &bottom_line, text, known));
         let conclusion = Arc::new(Conclusion {
             agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),
@@ -341,6 +346,17 @@ fn end_again(
         )
     });
     Ok(Decision { event: None, warnings: unstored.into_iter().collect() })
+}
+
+/// Returns the warnings about the sources of a report.
+pub(super) fn source_warnings(
+    investigation: &Investigation,
+    bottom_line: &str,
+    conclusion: &str,
+    known: &LookedUpPaths,
+) -> impl Iterator<Item = Diagnostic> + use<> {
+    let report = Parsed::new(&format!("{bottom_line}\n\n{conclusion}"));
+    sources::warnings(investigation, "", &report, known)
 }
 
 /// Returns the bottom line to store, on one line.

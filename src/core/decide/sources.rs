@@ -10,8 +10,9 @@ use super::run;
 use crate::domain::{
     Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, RunId, Wording,
 };
-use crate::markdown::{How, Parsed, Source, SourceTarget};
-use crate::numbers::Figures;
+use crate::markdown::{How, Parsed, Sentence, Source, SourceTarget, node_ids};
+use crate::numbers::{Figures, has_number};
+use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::{one_line, shorten};
 
 /// Maximum number of different sources checked in one text.
@@ -20,17 +21,51 @@ const MOST: usize = 200;
 /// Maximum number of sources named in a message.
 const NAMED: usize = 5;
 
+/// Maximum length of a sentence in a message, in characters.
+const QUOTED: usize = 120;
+
 /// Maximum length of a source in a message, and of an id that is compared with others, in characters.
 const SHOWN: usize = 80;
 
-/// Returns the warnings about the sources of a text. `about` is the node, or empty for the conclusion.
+/// Returns what a draft says without a source, and in words that its readers don't know. Sentences without a source are told
+/// where the method asks for a report with a bottom line.
+pub fn preview(
+    rules: &EffectiveRules,
+    bottom_line: &str,
+    conclusion: &str,
+) -> impl Iterator<Item = Diagnostic> {
+    let [bottom_line, sentences] = [bottom_line, conclusion].map(|text| Parsed::new(text).sentences());
+    let is_asked = rules.ruleset().checks.missing_bottom_line != Enforcement::Off;
+    let known_from_nothing = |it: &&Sentence| is_asked && !it.has_link && has_number(&it.own);
+    let unknown = sentences.iter().filter(known_from_nothing);
+    let quote = |it: &Sentence| format!("“{}”", shorten(it.text.trim_end_matches('.'), QUOTED));
+    let unknown = unknown.map(quote).collect();
+    let is_state = |word: &&str| rules.ruleset().states.iter().any(|state| state.name.as_str() == *word);
+    let words = bottom_line.iter().chain(&sentences).flat_map(|Sentence { own, .. }| {
+        let ids = node_ids(own).into_iter().map(|range| &own[range]);
+        ids.chain(own.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(is_state))
+    });
+    let how = "Link each to how it is known: `[4000 jobs](run:4c7d8f)`. Or to `node:R1.A`, `src/a.rs:12`, `how:worked-out`, \
+               `how:assumed`, `how:not-recorded`.";
+    let unknown = warning(Code::NoSource, "", "has numbers without a source", unknown);
+    let insider = warning(
+        Code::InsiderWords,
+        "",
+        "uses ids or state names, which its readers don't know",
+        words.map(str::to_owned).collect(),
+    );
+    let mend = "Say what was found. Name a node only as a source: `[two lots](node:R1.A)`.";
+    [unknown.map(|it| it.suggest(how)), insider.map(|it| it.suggest(mend))].into_iter().flatten()
+}
+
+/// Returns the warnings about the sources of a text. `about` is the node, or empty for the report.
 pub fn warnings(
     investigation: &Investigation,
     about: &str,
-    text: &str,
+    text: &Parsed,
     known: &LookedUpPaths,
-) -> impl Iterator<Item = Diagnostic> {
-    let sources = Parsed::new(text).sources();
+) -> impl Iterator<Item = Diagnostic> + use<> {
+    let sources = text.sources();
     let missing = not_there(investigation, about, &sources, known);
     missing.into_iter().chain(numbers_not_there(investigation, about, &sources))
 }
@@ -82,13 +117,15 @@ pub fn figures(run: &Run) -> Option<Figures> {
 }
 
 fn warning(code: Code, about: &str, what: &str, mut missing: Vec<String>) -> Option<Diagnostic> {
+    let mut seen = HashSet::new();
+    missing.retain(|one| seen.insert(one.clone()));
     missing.first()?;
     let more = missing.len().saturating_sub(NAMED);
     missing.truncate(NAMED);
     if more > 0 {
         missing.push(format!("{more} more"));
     }
-    let who = if about.is_empty() { "The conclusion" } else { about };
+    let who = if about.is_empty() { "The report" } else { about };
     let message = format!("{who} {what}: {}.", missing.join("; "));
     let how = Wording::both("tot_amend", "`tot amend`").map(|call| format!("Correct them with {call}."));
     Some(Diagnostic::new(code, message).about(about).suggest(how))

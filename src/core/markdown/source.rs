@@ -1,12 +1,14 @@
 //! Finds the sources of a text: the links that say how a passage is known, such as `[29 windows](run:4c7d8f)`.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
-use super::parse::Parsed;
+use super::parse::{Parsed, is_inline};
 use super::reference::{Mention, own_path};
 use super::text::node_ids;
 use crate::numbers::says_about;
-use crate::text::{is_hidden, one_line};
+use crate::text::{first_sentence, is_hidden, one_line};
 
 /// The maximum length of a target, in bytes.
 const MAX_TARGET_BYTES: usize = 1024;
@@ -22,6 +24,17 @@ pub struct Source {
     pub written: String,
     /// The target.
     pub target: SourceTarget,
+}
+
+/// A sentence of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sentence {
+    /// The sentence without markup, on one line.
+    pub text: String,
+    /// What it says outside of links and code.
+    pub own: String,
+    /// True if a link or a URL is in it, which says how it is known.
+    pub has_link: bool,
 }
 
 /// What a passage is known from. Nothing in it needs to exist.
@@ -126,5 +139,87 @@ impl Parsed {
             }
         }
         sources
+    }
+
+    /// Returns the sentences of the text in order. A table is one. Headings, code blocks and raw HTML have none.
+    pub fn sentences(&self) -> Vec<Sentence> {
+        let (mut found, mut block) = (Vec::new(), Block::default());
+        // Inside of links and pictures, of tables, and of what has no sentences.
+        let (mut links, mut tables, mut silent) = (0_usize, 0_usize, 0_usize);
+        for (event, _) in &self.events {
+            match event {
+                Event::Start(Tag::Link { .. } | Tag::Image { .. }) => links += 1,
+                Event::End(TagEnd::Link | TagEnd::Image) => links -= 1,
+                Event::Start(tag) if is_inline(&tag.to_end()) => {}
+                Event::End(tag) if is_inline(tag) => {}
+                Event::Start(tag) => {
+                    tables += usize::from(matches!(tag, Tag::Table(_)));
+                    if tables == 0 {
+                        found.extend(block.end(true));
+                    }
+                    silent += usize::from(is_silent(&tag.to_end()));
+                }
+                Event::End(tag) => {
+                    let is_table = *tag == TagEnd::Table;
+                    match tables > 0 && !is_table {
+                        true => block.add(" ", true, false),
+                        false => found.extend(block.end(!is_table)),
+                    }
+                    tables -= usize::from(is_table);
+                    silent -= usize::from(is_silent(tag));
+                }
+                Event::Text(text) if silent == 0 => block.add(text, links == 0, links > 0),
+                Event::Code(text) if silent == 0 => block.add(text, false, links > 0),
+                Event::SoftBreak | Event::HardBreak => block.add(" ", links == 0, links > 0),
+                _ => {}
+            }
+        }
+        found.extend(block.end(true));
+        found
+    }
+}
+
+/// Returns whether an element has no sentences.
+fn is_silent(tag: &TagEnd) -> bool {
+    matches!(tag, TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::HtmlBlock)
+}
+
+/// A paragraph, an item or a table.
+#[derive(Default)]
+struct Block {
+    text: String,
+    /// The parts outside of links and code, and the parts inside of links.
+    own: Vec<Range<usize>>,
+    links: Vec<Range<usize>>,
+}
+
+impl Block {
+    fn add(&mut self, text: &str, is_own: bool, is_link: bool) {
+        let range = self.text.len()..self.text.len() + text.len();
+        // One byte for each, so that the places stay.
+        self.text.extend(text.chars().map(|c| if c == '\n' { ' ' } else { c }));
+        self.own.extend(is_own.then(|| range.clone()));
+        self.links.extend(is_link.then_some(range));
+    }
+
+    /// Ends the block and returns its sentences, or all of it as one.
+    fn end(&mut self, has_sentences: bool) -> Vec<Sentence> {
+        let Block { text, own, links } = std::mem::take(self);
+        let (mut found, mut start) = (Vec::new(), 0);
+        while start < text.len() {
+            let rest = &text[start..];
+            let blank = rest.len() - rest.trim_start().len();
+            start += blank;
+            let sentence = if has_sentences { first_sentence(&text[start..]) } else { &text[start..] };
+            let range = start..start + sentence.len();
+            let inside = |part: &Range<usize>| part.start.max(range.start)..part.end.min(range.end);
+            let own = own.iter().map(inside).filter_map(|part| text.get(part)).collect::<Vec<_>>();
+            let is_linked = links.iter().map(inside).any(|part| !part.is_empty());
+            let has_link = is_linked || sentence.contains("://");
+            start = range.end;
+            let sentence = Sentence { text: one_line(sentence).into(), own: own.join(" "), has_link };
+            found.extend(Some(sentence).filter(|it| !it.text.is_empty()));
+        }
+        found
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
 const DIGEST: usize = 6;
 
 /// Returns the byte ranges of node ids such as `R3.A1a` and `R3.A1a-k3f9q2` in plain text, in order. The nodes need not exist.
-pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
+pub fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
     let mut rest = text.char_indices().peekable();

@@ -139,6 +139,11 @@ pub fn says_about(before: &str) -> bool {
     ABOUT.iter().any(|word| before.ends_with(word))
 }
 
+/// Returns whether a text has a number in it, and not only names with digits.
+pub fn has_number(text: &str) -> bool {
+    read(text).iter().any(|(_, figure)| figure.is_some())
+}
+
 /// Returns the numbers of a text in order with their places, and as `None` what is looked for as text.
 fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
     let mut found: Vec<(Range<usize>, Option<Figure>)> = Vec::new();

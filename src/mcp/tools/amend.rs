@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::super::tool::About;
 use super::{ToolOutcome, with_model};
 use crate::decide::amend::{self, Amend};
+use crate::decide::citing;
 use crate::domain::Caller;
 use crate::ruleset::rules::Verb;
 use crate::service::Service;
@@ -18,7 +19,7 @@ pub(super) const ABOUT: About = About {
                   kept. Amended answers must be reconfirmed.",
     verb: Some(Verb::Amend),
     codes: amend::CODES,
-    warnings: amend::WARNINGS,
+    warnings: &[citing::WARNINGS],
     idempotent: true,
     ..About::PLAIN
 };

@@ -17,7 +17,7 @@ pub(super) const ABOUT: About = About {
     description: "Comments on a node or the investigation, even an ended one. An open objection contests what rests on \
                   the node until someone else resolves it. Mend a wrong sentence by a correction, and confirm the rest.",
     codes: comment::CODES,
-    warnings: comment::WARNINGS,
+    warnings: &[comment::WARNINGS],
     idempotent: true,
     ..About::PLAIN
 };

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::super::tool::About;
 use super::{ToolOutcome, graph_of, with_model};
+use crate::decide::citing;
 use crate::decide::commit::{self, NodeResult};
 use crate::domain::Caller;
 use crate::ruleset::rules::Verb;
@@ -18,7 +19,7 @@ pub(super) const ABOUT: About = About {
                   state is stored as another (`requestedState`) or refused. All or nothing.",
     verb: Some(Verb::Commit),
     codes: commit::CODES,
-    warnings: commit::WARNINGS,
+    warnings: &[commit::WARNINGS, citing::WARNINGS],
     ..About::PLAIN
 };
 

@@ -21,7 +21,7 @@ pub(super) const ABOUT: About = About {
     description: "Ends an investigation once `canEnd`, or early with `stopped`. Returns the results.",
     verb: Some(Verb::End),
     codes: end::CODES,
-    warnings: end::WARNINGS,
+    warnings: &[end::WARNINGS],
     idempotent: true,
     budget: 4_000,
     ..About::PLAIN

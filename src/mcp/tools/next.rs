@@ -13,7 +13,7 @@ pub(super) const ABOUT: About = About {
     also_reads: true,
     idempotent: true,
     codes: &[Code::SecretSuspected],
-    warnings: &[Code::SecretSuspected],
+    warnings: &[&[Code::SecretSuspected]],
     budget: 4_000,
     ..About::PLAIN
 };

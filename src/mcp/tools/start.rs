@@ -16,7 +16,7 @@ pub(super) const ABOUT: About = About {
     description: "Starts an investigation. Returns `sessionId`, which the other tools take, and the method's \
                   `instructions`. Settings are permanent.",
     codes: &[Code::UnknownRuleset],
-    warnings: &[Code::SecretSuspected],
+    warnings: &[&[Code::SecretSuspected]],
     budget: 6_000,
     ..About::PLAIN
 };

@@ -6,7 +6,8 @@
 //!   `REUSED_AGENT`)
 //! - `noReason`: a state change without a reason (`NO_REASON`)
 //! - `missingConclusion`: ending without a conclusion (`MISSING_CONCLUSION`)
-//! - `missingBottomLine`: ending without the answer in one or two sentences (`MISSING_BOTTOM_LINE`; `off` by default)
+//! - `missingBottomLine`: ending without the answer in one or two sentences (`MISSING_BOTTOM_LINE`; `off` by default).
+//!   Unless it is off, a draft is told which of its numbers have no source (`NO_SOURCE`)
 //! - `conclusionUnbound`: ending without naming any of several answers (`CONCLUSION_UNBOUND`)
 //! - `underminedAnswer`: ending with an answer that rests on a refuted one (`UNDERMINED_ANSWER`)
 //!
