@@ -9,7 +9,7 @@ use super::{CommandResult, ExitResult, editor};
 use crate::decide::start::Start;
 use crate::domain::Caller;
 use crate::ruleset::builtin;
-use crate::service::reply::{self, StartBody};
+use crate::service::reply::{self, RelatedEntry, StartBody};
 use crate::text::one_line;
 
 /// Start an investigation: creates a git repository in the root, with the ruleset pinned in it. Settings can't be changed later.
@@ -115,7 +115,13 @@ fn method() -> CommandResult<Option<String>> {
 fn lines(body: &StartBody) -> String {
     let StartBody { session_id, repository, ruleset, mode, min_rounds, .. } = body;
     let (repository, ruleset, mode) = (one_line(repository), one_line(ruleset), one_line(mode));
-    format!(
+    let mut text = format!(
         "{session_id}\n  in      {repository}\n  method  {ruleset}, {mode}, at least {min_rounds} rounds (tot util ruleset show {ruleset})\n"
-    )
+    );
+    for earlier in &body.related {
+        let RelatedEntry { session_id, title, bottom_line, verdict } = earlier;
+        let said = bottom_line.as_ref().map(|line| format!("\n          {line}")).unwrap_or_default();
+        text.push_str(&format!("  related {session_id} {title}{said}\n          {verdict}\n"));
+    }
+    text
 }

@@ -2,6 +2,8 @@
 //!
 //! This module does not depend on any other module. All other modules use it for these tasks.
 
+pub mod related;
+
 use std::cmp::Ordering;
 use std::error::Error;
 

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use rmcp::model::{Prompt, PromptArgument};
 
+use crate::assess::{Answer, Assessment};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
+use crate::domain::wording::command;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::{Loaded, Refusal, Service};
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 /// Returns all prompts, in the order in which they are listed.
 pub fn prompts() -> [Prompt; 4] {
@@ -50,8 +52,8 @@ pub fn prompts() -> [Prompt; 4] {
         prompt(
             "verify",
             "Check an answer",
-            "Has a node checked by someone other than its author.",
-            vec![session, argument("nodeId", "The node to check.", true)],
+            "Has the answers, or one node, checked by someone other than the author.",
+            vec![session, argument("nodeId", "The node to check; all answers if absent.", false)],
         ),
     ]
 }
@@ -89,7 +91,10 @@ pub fn prompt(
         "investigate" => investigate(service, &text("query"), given("ruleset").as_deref()),
         "continue" => continue_prompt(service, &text("sessionId")),
         "research" => research(service, &text("sessionId"), text("nodeId").trim()),
-        _ => verify(service, &text("sessionId"), text("nodeId").trim()),
+        _ => match given("nodeId") {
+            Some(node) => verify(service, &text("sessionId"), node.trim()),
+            None => attack(service, &text("sessionId")),
+        },
     }
 }
 
@@ -162,6 +167,53 @@ fn research(service: &Service, session: &str, node: &str) -> Result<String, Refu
     Ok(brief(investigation, &rules, node))
 }
 
+/// Returns what somebody needs to attack all answers: their claims, and what each gives to attack.
+fn attack(service: &Service, session: &str) -> Result<String, Refusal> {
+    let loaded = service.read(session)?;
+    let assessment = loaded.assessment();
+    let mut text = format!(
+        "Attack the investigation {}: try to refute each of its answers, and confirm those that hold. Correct single \
+         sentences first (tot_comment with kind correction and `edits`), then confirm the rest. Do not trust the \
+         findings: measure, read and reproduce yourself, under your own agentId. tot_read returns them whole. {}\n",
+        loaded.investigation().meta().id,
+        question(&loaded)
+    );
+    if let Some(report) = loaded.investigation().report() {
+        text.push_str(&format!("\n## The report\n\n{}\n", shorten(report.report().trim(), TEXT)));
+    }
+    let not_covered = loaded.investigation().report().map(|it| it.not_covered.as_slice()).unwrap_or_default();
+    if !not_covered.is_empty() {
+        text.push_str(&format!("\n## Not covered\n\n- {}\n", not_covered.join("\n- ")));
+    }
+    for answer in &assessment.answers {
+        text.push_str(&format!("\n## {}\n\n{}\n", answer.node.id, targets(&assessment, answer)));
+    }
+    Ok(text)
+}
+
+/// Lists what an answer gives to attack: its claim, what it rests on, what would overturn it, which of its sources and
+/// numbers were not found, and the commands to run again.
+fn targets(assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
+    let node = answer.node;
+    let mut lines = vec![format!("{}: {}", answer.words(), one_line(node.name()))];
+    let premises: Vec<&NodeId> =
+        answer.premises.iter().map(|it| &it.node.id).filter(|id| **id != node.id).collect();
+    if !premises.is_empty() {
+        lines.push(format!("It rests on {}.", list(premises)));
+    }
+    let warnings = node.classification.iter().flat_map(|it| &it.warnings);
+    let unshown = warnings.filter(|it| matches!(it.code, Code::NumberNotThere | Code::SourceNotThere));
+    lines.extend(unshown.map(|warning| warning.message.clone()));
+    lines.extend(assessment.doubts_of(answer, &|_| None).into_iter().map(|doubt| doubt.text));
+    let runs = assessment.evidence(answer);
+    let session = assessment.investigation.meta().id.to_string();
+    lines.extend(runs.take(NAMED).map(|run| {
+        let again = command("tot rerun", Some(&session), &run.run.id.to_string());
+        format!("`{again}` runs `{}` again ({})", run.command(), run.ran.seconds)
+    }));
+    lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}
+
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
     let loaded = service.read(session)?;
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
@@ -188,6 +240,10 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     }
     if let Some(evidence) = &it.evidence {
         text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), TEXT)));
+    }
+    let assessment = loaded.assessment();
+    if let Some(answer) = assessment.answer(&node.id) {
+        text.push_str(&format!("\n## What to attack\n\n{}\n", targets(&assessment, answer)));
     }
     text.push_str("\n## The rules\n");
     if let Some(confirmation) = rules.confirmation(state) {

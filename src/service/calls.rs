@@ -13,7 +13,7 @@ use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::next::{Next, claim_next, propose_next};
-use crate::decide::propose::{NewNode, Propose, propose};
+use crate::decide::propose::{NewNode, Propose, propose, without_null_parents};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
@@ -68,7 +68,6 @@ impl Service {
     ///
     /// Returns the same errors as [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
-        let request = Propose { nodes: without_null_parents(request.nodes), ..request };
         self.write(session, caller, |investigation, rules, now| {
             propose(investigation, rules, request.clone(), caller, now)
         })
@@ -323,7 +322,6 @@ impl Service {
     }
 }
 
-/// Removes the various parent values that agents write to mean "no parent".
 /// Returns the nodes to propose before their results are stored, without those that are already proposed in these words.
 fn new_nodes(investigation: &Investigation, nodes: Option<&[NewNode]>) -> Option<Vec<NewNode>> {
     let is_proposed = |new: &NewNode| {
@@ -336,11 +334,4 @@ fn new_nodes(investigation: &Investigation, nodes: Option<&[NewNode]>) -> Option
         })
     };
     Some(nodes?.iter().filter(|new| !is_proposed(new)).cloned().collect())
-}
-
-fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
-    for node in &mut nodes {
-        node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
-    }
-    nodes
 }

@@ -1,24 +1,30 @@
-//! Lists the investigations in a root, newest first.
+//! Lists the investigations in a root, newest first; those that match a text, the closest first.
 //!
 //! For each investigation, only `investigation.yaml` is read whole. Committed nodes are counted by a key in their files.
 //!
 //! An unreadable folder is listed with its error and does not hide the others.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, GitOptions};
 use super::{StoreError, StoreErrorKind, read};
+use crate::base::parallel;
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, FileRole};
+use crate::format::{conclusion_file, meta_file};
 use crate::text::composed;
+use crate::text::related::{Words, related};
 
 /// The filter and paging options for a list.
 #[derive(Clone, Debug)]
 pub struct ListFilter {
     /// The state of the investigations to list.
     pub state: ListState,
-    /// Words that must all occur in the id, title, question or ruleset name. Case is ignored.
+    /// Words that must all occur in the id, title, question or ruleset name, or a question that the investigation is related
+    /// to. Case is ignored.
     pub text: Option<String>,
     /// The [`Listing::next`] of the previous page.
     pub after: Option<String>,
@@ -79,8 +85,9 @@ pub struct ListFacts {
     pub started_at: Timestamp,
 }
 
-/// An entry's sort key: the start time in milliseconds and the folder name.
-type SortKey = (i64, String);
+/// An entry's sort key: how closely the question is related to the searched text, from 0 for the closest; the start time in
+/// milliseconds, and the folder name.
+type SortKey = (usize, Reverse<(i64, String)>);
 
 /// The contents of a folder.
 pub(super) struct FolderContents {
@@ -89,22 +96,50 @@ pub(super) struct FolderContents {
     text: String,
 }
 
+/// Returns the folders of the investigations that a question is related to, the closest first.
+///
+/// To be fast in a root of thousands, it reads the files of the work trees. Whoever shows an investigation loads its
+/// committed state.
+pub(super) fn related_to(folders: &[PathBuf], question: &str) -> Vec<PathBuf> {
+    let texts = parallel::each(folders, parallel::cores(), |path| Words::of(&subject(path)));
+    related(&Words::of(question), &texts).into_iter().map(|at| folders[at].clone()).collect()
+}
+
+/// Returns the title, the question and the bottom line. Empty if the folder has none.
+fn subject(path: &Path) -> String {
+    let read = |name: &str| {
+        let path = path.join(name);
+        let is_small = |found: &Metadata| found.is_file() && found.len() <= read::FILE_MAX;
+        path.metadata().ok().filter(is_small).and_then(|_| std::fs::read_to_string(path).ok())
+    };
+    let Some(meta) = read(layout::META) else {
+        return read_folder(path).map_or_else(String::new, |bare| bare.text);
+    };
+    let meta = meta_file::read(&meta).ok();
+    let end = read(layout::CONCLUSION).and_then(|end| conclusion_file::read(&end).ok());
+    let asked = meta.map(|meta| format!("{}\n{}", meta.title, meta.query)).unwrap_or_default();
+    format!("{asked}\n{}", end.map(|end| end.bottom_line).unwrap_or_default())
+}
+
 /// Returns a page of the investigations in these folders.
 pub(super) fn list(folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
     let after = filter.after.as_deref().map(parse_cursor).transpose()?;
     let mut found: Vec<FolderContents> = folders.iter().filter_map(|path| read_folder(path)).collect();
     report_duplicate_ids(&mut found);
     let words = composed(filter.text.as_deref().unwrap_or_default()).to_lowercase();
-    let has_words = |found: &FolderContents| words.split_whitespace().all(|word| found.text.contains(word));
-    let wanted =
-        found.into_iter().filter(|found| has_words(found) && matches_state(&found.entry, filter.state));
-    let mut entries: Vec<(SortKey, ListEntry)> =
-        wanted.map(|found| (key(&found.entry), found.entry)).collect();
-    entries.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let related = filter.text.as_deref().map(|text| related_to(folders, text)).unwrap_or_default();
+    let rank = |found: &FolderContents| match words.split_whitespace().all(|word| found.text.contains(word)) {
+        true => Some(0),
+        false => Some(1 + related.iter().position(|path| *path == found.entry.path)?),
+    };
+    let wanted = found.into_iter().filter(|found| matches_state(&found.entry, filter.state));
+    let ranked = wanted.filter_map(|found| Some((key(rank(&found)?, &found.entry), found.entry)));
+    let mut entries: Vec<(SortKey, ListEntry)> = ranked.collect();
+    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
     let total = entries.len();
     let mut rest = match after {
         None => entries,
-        Some(after) => entries.split_off(entries.partition_point(|(key, _)| *key >= after)),
+        Some(after) => entries.split_off(entries.partition_point(|(key, _)| *key <= after)),
     };
     let is_last = rest.len() <= filter.limit;
     rest.truncate(filter.limit);
@@ -201,20 +236,24 @@ fn report_duplicate_ids(found: &mut [FolderContents]) {
 }
 
 /// Returns the entry's sort key. A damaged investigation is sorted by the time in its id.
-fn key(entry: &ListEntry) -> SortKey {
+fn key(rank: usize, entry: &ListEntry) -> SortKey {
     let started = entry.facts.as_ref().map(|facts| facts.started_at);
     let time = started.or_else(|| entry.id.and_then(SessionId::time)).map_or(0, Timestamp::milliseconds);
     let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    (time, name)
+    (rank, Reverse((time, name)))
 }
 
-fn cursor((time, name): &SortKey) -> String {
-    format!("{time}/{name}")
+fn cursor((rank, Reverse((time, name))): &SortKey) -> String {
+    format!("{rank}/{time}/{name}")
 }
 
 fn parse_cursor(text: &str) -> Result<SortKey, StoreError> {
-    let key = text.split_once('/').and_then(|(time, name)| Some((time.parse().ok()?, name.to_owned())));
-    key.ok_or_else(|| {
+    let parse = || {
+        let (rank, rest) = text.split_once('/')?;
+        let (time, name) = rest.split_once('/')?;
+        Some((rank.parse().ok()?, Reverse((time.parse().ok()?, name.to_owned()))))
+    };
+    parse().ok_or_else(|| {
         let shown: String = text.chars().take(80).collect();
         StoreError::new(StoreErrorKind::UnknownCursor, format!("`{shown}` is not a valid cursor"))
     })

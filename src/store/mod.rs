@@ -206,6 +206,11 @@ impl Store {
         list::list(&folders, filter)
     }
 
+    /// Returns the folders of the investigations that a question is related to, the closest first.
+    pub fn related_to(&self, question: &str) -> Vec<PathBuf> {
+        list::related_to(&catalog::entries(&self.root).unwrap_or_default(), question)
+    }
+
     /// Returns the newest investigations according to their folder names, which sort by time. At most `number` folders
     /// are read.
     pub fn newest(&self, number: usize) -> Vec<ListEntry> {

@@ -320,6 +320,7 @@ sessions! {
     #[cfg(target_os = "linux")]
     start__asks_for_the_method
     start__from_a_pipe
+    start__names_related_investigations
     sync__one_fails
     sync__two_who_share
     sync__what_cannot_be_synced

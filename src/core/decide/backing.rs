@@ -34,7 +34,7 @@ pub struct NewCitation {
     pub target: String,
     /// 18, or 18-24.
     pub lines: Option<String>,
-    /// The commit that was read.
+    /// The commit read.
     pub commit: Option<String>,
     /// The exact words.
     pub quote: Option<String>,

@@ -10,7 +10,7 @@ use super::attach::{self, Attach};
 use super::backing::{self, LINE_MAX, NewCitation, NewCommand, NewLink};
 use super::citing;
 use super::claim;
-use super::propose::pending_list;
+use super::propose::{NewNode, Propose, pending_list, propose};
 use super::{
     Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, refuse_if_ended,
     sources, to_warning, trimmed,
@@ -36,9 +36,13 @@ pub struct NodeResult {
     /// A pending node.
     #[schemars(extend("examples" = ["R2.A1"]))]
     pub node_id: String,
+    /// For a node that was not proposed.
+    pub title: Option<String>,
+    /// As in tot_propose.
+    pub parent: Option<String>,
     /// A state from the method.
     pub state: String,
-    /// The findings, in Markdown.
+    /// In Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
     /// The agent's name.
@@ -52,15 +56,15 @@ pub struct NodeResult {
     /// Checks that a confirmation did not try.
     #[serde(default)]
     pub caveats: Vec<String>,
-    /// The findings in one sentence, for lists.
+    /// The findings in one sentence.
     pub headline: Option<String>,
     /// Refutes its parent; requires a terminal state.
     #[serde(default)]
     pub refutes: bool,
-    /// You claimed the node: stores the result beside another.
+    /// You claimed it: stores your result beside another.
     #[serde(default)]
     pub claimed: bool,
-    /// Start of research, if before the proposal.
+    /// Start, if before the proposal.
     #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
     pub started_at: Option<String>,
     /// Commands run.
@@ -72,7 +76,7 @@ pub struct NodeResult {
     /// Sources, as data.
     #[serde(default)]
     pub references: Vec<NewCitation>,
-    /// Related nodes elsewhere in the tree.
+    /// Related nodes elsewhere.
     #[serde(default)]
     pub links: Vec<NewLink>,
     /// Files to store.
@@ -129,12 +133,48 @@ pub const CODES: &[Code] = &[
 /// Warning codes for commits, besides those of the rule kinds and of [`citing`].
 pub const WARNINGS: &[Code] = &[Code::ClaimedByOther, Code::EmptyFindings];
 
-/// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`].
+/// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`]. A result with
+/// a title, for a node that does not exist, is proposed by the same commit, if the rules allow that.
+///
+/// Results whose own texts don't fit are left out, with warnings, if all others are valid.
 ///
 /// # Errors
 ///
-/// Returns the errors for all results. If any result is rejected, none is stored.
+/// Returns the errors for all results. If a rule rejects any result, none is stored.
 pub fn commit(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    results: Vec<NodeResult>,
+    known: &LookedUpPaths,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let new: Vec<NewNode> = results.iter().filter_map(|result| unproposed(investigation, result)).collect();
+    if new.is_empty() {
+        return commit_proposed(investigation, rules, results, known, caller, now);
+    }
+    let proposed = propose(investigation, rules, Propose { nodes: new, ..Propose::default() }, caller, now)?;
+    let changes = proposed.event.as_ref().map(Event::changes).unwrap_or_default();
+    let after = investigation.with(&changes);
+    let committed = commit_proposed(&after, rules, results, known, caller, now);
+    let mut decision = committed.map_err(|mut rejection| {
+        // What this call would have proposed is not pending.
+        for error in rejection.errors.iter_mut().filter(|it| it.code == Code::NotProposed) {
+            error.suggestion = Some(how_to_propose(investigation));
+        }
+        rejection
+    })?;
+    decision.warnings.splice(0..0, proposed.warnings);
+    Ok(decision)
+}
+
+/// Returns the node to propose for a result, if it has a title and no node.
+fn unproposed(investigation: &Investigation, result: &NodeResult) -> Option<NewNode> {
+    let title = result.title.clone().filter(|_| investigation.find(&result.node_id).is_err())?;
+    Some(NewNode { id: result.node_id.clone(), parent: result.parent.clone(), title, ..NewNode::default() })
+}
+
+fn commit_proposed(
     investigation: &Investigation,
     rules: &EffectiveRules,
     results: Vec<NodeResult>,
@@ -157,6 +197,7 @@ pub fn commit(
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
     let mut agents = known_agents(investigation, &results);
+    let mut left_out = Vec::new();
     for result in results {
         let node = investigation.find(&result.node_id).ok();
         if node.is_some_and(|node| !seen.insert(node.id.clone())) {
@@ -166,12 +207,19 @@ pub fn commit(
         }
         // The ratio includes results with other errors, because the agent will fix them.
         states.extend(state_in_ratio(investigation, rules, &result));
-        let classified =
-            classify(investigation, rules, result, (known, caller, now), &mut agents, &mut diagnostics);
-        if let Some((node, attached)) = classified {
-            nodes.push(Arc::new(node));
-            attachments.extend(attached);
+        let mut own = CallDiagnostics::default();
+        match classify(investigation, rules, result, (known, caller, now), &mut agents, &mut own) {
+            Some((node, attached)) => {
+                nodes.push(Arc::new(node));
+                attachments.extend(attached);
+                diagnostics.warnings.append(&mut own.warnings);
+            }
+            None if own.errors.iter().all(is_of_text) => left_out.append(&mut own.errors),
+            None => diagnostics.errors.append(&mut own.errors),
         }
+    }
+    if nodes.is_empty() || !diagnostics.errors.is_empty() {
+        diagnostics.errors.append(&mut left_out);
     }
     for kind in &KINDS {
         (kind.commit_together)(investigation, rules, &states, &mut diagnostics);
@@ -183,9 +231,18 @@ pub fn commit(
     let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
     let after = if moved.is_empty() { after } else { after.with(&moved) };
     let mut warnings = diagnostics.warnings;
+    warnings.extend(left_out.into_iter().map(|error| Diagnostic {
+        message: error.message.map(|reason| format!("Not stored: {reason}")),
+        ..error
+    }));
     warnings.extend(incomplete_warnings(&after, rules));
     let event = Event::Committed { nodes, transitions, attachments };
     Ok(Decision { event: Some(event), warnings })
+}
+
+/// Returns whether an error is about a text of a result, which no other result of the batch depends on.
+pub fn is_of_text(error: &Diagnostic) -> bool {
+    matches!(error.code, Code::TextTooLong | Code::InvalidArgument)
 }
 
 /// Returns the agents in the batch that already have committed results, each with one of their nodes.
@@ -207,20 +264,19 @@ fn classify(
     result: NodeResult,
     (known, caller, now): (&LookedUpPaths, &Caller, Timestamp),
     agents: &mut HashMap<String, NodeId>,
-    diagnostics: &mut CallDiagnostics,
+    own: &mut CallDiagnostics,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
     let proposal = investigation.find(&result.node_id).ok();
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
-        refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), diagnostics);
+        refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), own);
         return None;
     };
-    let mut own = CallDiagnostics::default();
-    check_texts(rules, &about, texts(&result), &mut own);
+    check_texts(rules, &about, texts(&result), own);
     // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
     if rules.secrets() == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
-        secrets::check(Enforcement::Warn, &about, proposed, &mut own);
+        secrets::check(Enforcement::Warn, &about, proposed, own);
     }
     let agent_id = trimmed(result.agent_id);
     let person = caller.person.as_ref().filter(|_| agent_id.is_none()).map(|person| person.name.as_str());
@@ -229,8 +285,7 @@ fn classify(
     let asked = match rules.ruleset().state_meant(&result.state, &about) {
         Ok(asked) => asked,
         Err(unknown) => {
-            diagnostics.errors.append(&mut own.errors);
-            diagnostics.errors.push(unknown);
+            own.errors.push(unknown);
             return None;
         }
     };
@@ -243,16 +298,16 @@ fn classify(
         }
         Err(locked) => own.errors.push(locked),
     }
-    check_findings(&about, &result.findings, &mut own);
-    check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, "the findings", &mut own);
-    let started_at = backing::started_at(&about, result.started_at.as_deref(), now, &mut own);
+    check_findings(&about, &result.findings, own);
+    check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, "the findings", own);
+    let started_at = backing::started_at(&about, result.started_at.as_deref(), now, own);
     if result.refutes {
-        check_refutes(rules, node, &asked, &mut own);
+        check_refutes(rules, node, &asked, own);
     }
-    let caveats = backing::caveats(&about, result.caveats, &mut own);
-    let commands = backing::commands(&about, result.commands, &mut own);
-    let runs = backing::runs(investigation, &about, &result.runs, &mut own);
-    let mut references = backing::references(&about, result.references, &mut own);
+    let caveats = backing::caveats(&about, result.caveats, own);
+    let commands = backing::commands(&about, result.commands, own);
+    let runs = backing::runs(investigation, &about, &result.runs, own);
+    let mut references = backing::references(&about, result.references, own);
     let mut missing = citing::pin_given(&mut references, known);
     let (findings, evidence) = (Parsed::new(&result.findings), result.evidence.as_deref().map(Parsed::new));
     for (named_in, text) in citing::named([Some(&findings), evidence.as_ref()]) {
@@ -260,8 +315,8 @@ fn classify(
     }
     own.warnings.extend(citing::not_found(&about, missing));
     own.warnings.extend(sources::warnings(investigation, &about, &findings, known));
-    let links = backing::links(investigation, node, &result.links, &mut own);
-    let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
+    let links = backing::links(investigation, node, &result.links, own);
+    let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, own);
     let committed = ResultCheck {
         investigation,
         rules,
@@ -280,13 +335,12 @@ fn classify(
         now,
     };
     for kind in &KINDS {
-        (kind.commit)(&committed, &mut own);
+        (kind.commit)(&committed, own);
     }
     if let Some(agent) = &agent_id {
         agents.entry(agent.clone()).or_insert_with(|| node.id.clone());
     }
     if !own.errors.is_empty() {
-        diagnostics.errors.append(&mut own.errors);
         return None;
     }
     let mut after = Node::clone(node);
@@ -315,7 +369,6 @@ fn classify(
         Some(first) => first.other_results.push(result),
         pending => *pending = Some(result),
     }
-    diagnostics.warnings.append(&mut own.warnings);
     Some((after, attachments))
 }
 
@@ -326,7 +379,6 @@ fn refuse_unproposed(
     committed: Option<&StateName>,
     diagnostics: &mut CallDiagnostics,
 ) {
-    let pending = pending_list(investigation);
     let (message, suggestion) = match committed {
         Some(state) => {
             let how = Wording::both(
@@ -335,11 +387,15 @@ fn refuse_unproposed(
                 "If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its \
                  state, use `tot amend --state`.",
             );
-            (format!("{about} is already committed as {state}."), how.then(&pending))
+            (format!("{about} is already committed as {state}."), how.then(&pending_list(investigation)))
         }
-        None => (format!("{} was not proposed.", quoted(about)), pending),
+        None => (format!("{} was not proposed.", quoted(about)), how_to_propose(investigation)),
     };
     diagnostics.refuse(Code::NotProposed, about, message, suggestion);
+}
+
+fn how_to_propose(investigation: &Investigation) -> Wording {
+    pending_list(investigation).then(&"A `title` (and `parent`) proposes a node with its result.".into())
 }
 
 /// Warns of findings that say nothing, and of lines under References that can't be read.

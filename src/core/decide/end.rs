@@ -311,23 +311,35 @@ fn end_again(
         let mut diagnostics = CallDiagnostics::default();
         let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
         check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
-        let bottom_line = bottom_line(rules, request.bottom_line.as_deref(), &mut diagnostics);
+        let given = not_blank(request.bottom_line).unwrap_or_else(|| ended.bottom_line.clone());
+        let bottom_line = bottom_line(rules, Some(&given), &mut diagnostics);
         check_bottom_line(rules, &bottom_line, &mut diagnostics);
         let (answers, not_covered) =
             bound_answers(investigation, rules, &request.answers, request.not_covered, &mut diagnostics);
         check_bound(investigation, rules, &answers, &mut diagnostics);
         Rejection::unless_empty(diagnostics.errors)?;
         diagnostics.warnings.extend(source_warnings(investigation, &bottom_line, text, known));
-        let conclusion = Arc::new(Conclusion {
-            agent_id: trimmed(request.agent_id).or_else(|| ended.agent_id.clone()),
+        let agent_id = trimmed(request.agent_id);
+        let mut conclusion = Conclusion {
+            agent_id: agent_id.clone().or_else(|| ended.agent_id.clone()),
             concluded_at: Some(now.max(ended.ended_at)),
-            bottom_line,
             conclusion: new_conclusion,
             answers,
             not_covered,
-            ..Conclusion::clone(ended)
-        });
-        return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: diagnostics.warnings });
+            ..ended.clone()
+        };
+        let replaced = std::mem::replace(&mut conclusion.bottom_line, bottom_line);
+        if !replaced.is_empty() && replaced != conclusion.bottom_line {
+            conclusion.amended.push(AmendedConclusion {
+                at: conclusion.last_change().next(),
+                agent_id,
+                reason: "Concluded later.".to_owned(),
+                bottom_line: Some(replaced),
+                ..AmendedConclusion::default()
+            });
+        }
+        let event = Event::Ended { conclusion: Arc::new(conclusion) };
+        return Ok(Decision { event: Some(event), warnings: diagnostics.warnings });
     }
     let is_new = |line: &str| !line.trim().is_empty() && one_line(line) != ended.bottom_line;
     let adds_anything = new_conclusion.is_some()

@@ -79,10 +79,11 @@ pub const CODES: &[Code] = &[
 pub fn propose(
     investigation: &Investigation,
     rules: &EffectiveRules,
-    request: Propose,
+    mut request: Propose,
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
+    request.nodes = without_null_parents(request.nodes);
     let reason = not_blank(request.reopen);
     if reason.is_none() || request.nodes.is_empty() {
         refuse_if_ended(investigation)?;
@@ -140,6 +141,14 @@ pub fn propose(
     let reopened = reason.and_then(|reason| reopened(investigation, now, None, Some(reason)));
     let event = Event::Proposed { nodes, replaced, withdrawn, reopened };
     Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
+}
+
+/// Removes the various parent values that agents write to mean "no parent".
+pub fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
+    for node in &mut nodes {
+        node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
+    }
+    nodes
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {

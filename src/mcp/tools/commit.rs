@@ -16,7 +16,8 @@ pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit results",
     description: "Stores results for pending nodes. Findings list their sources under `## References`. A premature \
-                  state is stored as another (`requestedState`) or refused. All or nothing.",
+                  state is stored as another (`requestedState`) or refused. All or nothing, but for texts that are too long: \
+                  `rejected`.",
     verb: Some(Verb::Commit),
     codes: commit::CODES,
     warnings: &[commit::WARNINGS, citing::WARNINGS],
@@ -38,7 +39,7 @@ pub(super) struct CommitInput {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// Your model, stored with your confirmations.
+    /// Your model.
     model: Option<String>,
 }
 

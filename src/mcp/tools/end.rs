@@ -18,7 +18,7 @@ use crate::text::shorten;
 pub(super) const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once `canEnd`, or early with `stopped`. Returns the results.",
+    description: "Ends an investigation once `canEnd`, or early with `stopped`.",
     verb: Some(Verb::End),
     codes: end::CODES,
     warnings: &[end::WARNINGS],

@@ -32,7 +32,7 @@ use crate::text::{causes, sentence};
 pub(super) const ABOUT: About = About {
     name: "tot_report",
     title: "Write the report",
-    description: "Writes an investigation as a static site for people, replacing any earlier one. Returns `index`, its first page.",
+    description: "Writes an investigation as a static site for people, replacing any earlier one.",
     codes: &[Code::ReportError],
     idempotent: true,
     ..About::PLAIN

@@ -296,17 +296,26 @@ impl Project {
         }
         let name = cited.path.rsplit('/').next();
         let mut tracked = all.get_or_init(|| tracked(repository)).iter();
+        // The author left out a leading folder.
+        let longer = format!("/{}", cited.path);
+        let mut below =
+            tracked.clone().filter(|(path, _)| longer[1..].contains('/') && path.ends_with(&longer));
+        if let (Some((path, _)), None) = (below.next(), below.next()) {
+            return self.look_up_one(repository, all, &CitedPath { path: path.clone(), ..cited.clone() });
+        }
         let like = tracked.find(|(path, _)| path.rsplit('/').next() == name);
         let like = like.map(|(path, _)| format!(" ({path} is)")).unwrap_or_default();
         missing(format!("{} is not in the project{like}", cited.path))
     }
 
-    /// Returns the paths, relative to the root, that a cited path may refer to. Returns `None` if the path is outside
-    /// the project or in git's folder. Does not access files.
+    /// Returns the paths, relative to the root, that a cited path may refer to: from the current folder, the root, or the
+    /// folder around the root. Returns `None` if the path is outside the project or in git's folder. Does not access
+    /// files.
     fn candidates(&self, path: &str) -> Option<Vec<String>> {
         let path = path.replace('\\', "/");
+        let from = [Some(self.folder.as_path()), Some(&self.root), self.root.parent()];
         let found: Vec<String> =
-            [&self.folder, &self.root].into_iter().filter_map(|from| self.inside(&path, from)).collect();
+            from.into_iter().flatten().filter_map(|from| self.inside(&path, from)).collect();
         (!found.is_empty()).then_some(found)
     }
 

@@ -9,16 +9,18 @@ use super::{NAMED, Replied, ReplyFields, TransitionEntry, figures, pending, summ
 use crate::assess::{self, Assessment};
 use crate::decide::Decision;
 use crate::decide::blockers::ended_confirmations;
+use crate::decide::commit;
 use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
 use crate::domain::wording::command;
-use crate::domain::{Caller, Code, Event, Node, NodeId, PersonsAnswer, Wording};
+use crate::domain::{Caller, Code, Event, Meta, Node, NodeId, PersonsAnswer, Wording};
 use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
 use crate::ruleset::instructions::instructions;
 use crate::service::{Loaded, Service, Written, signoff};
+use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
 
 /// The new investigation.
@@ -39,9 +41,48 @@ pub struct StartBody {
     pub min_roots: u32,
     /// The folder of the git repository.
     pub repository: String,
+    /// The earlier investigations that the question is related to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<RelatedEntry>,
     /// The method's instructions, in Markdown.
     pub instructions: String,
 }
+
+/// An earlier investigation that a question is related to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RelatedEntry {
+    /// The investigation.
+    pub session_id: String,
+    /// The title.
+    pub title: String,
+    /// The bottom line, if there is one.
+    pub bottom_line: Option<String>,
+    /// The beginning of the verdict's sentence.
+    pub verdict: String,
+}
+
+/// Returns the investigations most closely related to an investigation's question, except itself. An unreadable one is left
+/// out.
+fn related(service: &Service, meta: &Meta) -> Vec<RelatedEntry> {
+    let folders = service.store().related_to(&format!("{}\n{}", meta.title, meta.query));
+    let snapshots = folders.iter().filter_map(|path| service.store().load(path).ok());
+    let others = snapshots.filter(|other| other.investigation.meta().id != meta.id);
+    let entry = |other: Snapshot| {
+        let assessment = Assessment::new(&other.investigation, other.rules());
+        let meta = other.investigation.meta();
+        RelatedEntry {
+            session_id: meta.id.to_string(),
+            title: shorten(&one_line(&meta.title), RELATED_TITLE),
+            bottom_line: assessment.bottom_line().map(str::to_owned),
+            verdict: assessment.in_short(),
+        }
+    };
+    others.take(NAMED).map(entry).collect()
+}
+
+/// The maximum length of the title of a related investigation, in characters.
+const RELATED_TITLE: usize = 120;
 
 impl StartBody {
     /// Describes the new investigation.
@@ -57,6 +98,7 @@ impl StartBody {
             allow_early_terminal: meta.allow_early_terminal,
             min_roots: meta.min_roots,
             repository: repository.display().to_string(),
+            related: related(service, meta),
             instructions: instructions(&service.rules(loaded)),
         }
     }
@@ -74,8 +116,15 @@ pub fn start(
     caller: &Caller,
 ) -> Replied<StartBody> {
     let (loaded, warnings) = service.start(ruleset, request, caller)?;
-    let shared = ReplyFields::done(&loaded, Some(loaded.snapshot.head), &warnings);
-    Ok((ReplyFields { owed: Vec::new(), ..shared }, StartBody::of(service, &loaded)))
+    let mut shared = ReplyFields::done(&loaded, Some(loaded.snapshot.head), &warnings);
+    let body = StartBody::of(service, &loaded);
+    if !body.related.is_empty() {
+        let how = Wording::both("tot_status shows", "`tot show` shows");
+        shared.message.notes.push(how.map(|how| {
+            format!("Read first what `related` already answers: {how} an earlier investigation.")
+        }));
+    }
+    Ok((ReplyFields { owed: Vec::new(), ..shared }, body))
 }
 
 /// The result of a proposal.
@@ -119,6 +168,9 @@ pub fn proposed(written: &Written) -> (ReplyFields, ProposeBody, ProposeAdvice) 
 pub struct StoredResults {
     /// The stored nodes.
     pub committed: Vec<StoredNode>,
+    /// The nodes whose results were not stored. The warnings give the reasons.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<String>,
     /// The parents whose state the results changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<TransitionEntry>,
@@ -143,8 +195,12 @@ impl StoredResults {
             Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
             _ => Default::default(),
         };
+        let left_out = decision.warnings.iter().filter(|warning| commit::is_of_text(warning));
+        let mut rejected: Vec<String> = left_out.filter_map(|warning| warning.node.clone()).collect();
+        rejected.dedup();
         StoredResults {
             committed: nodes.iter().filter_map(|node| committed(node)).collect(),
+            rejected,
             transitions: transitions.iter().map(Into::into).collect(),
         }
     }

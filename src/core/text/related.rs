@@ -1,0 +1,126 @@
+//! Which texts are about the same subject, by the words they share.
+//!
+//! The similarity of two texts is the cosine of their word vectors, each word weighted by its rarity among all texts
+//! (tf-idf; Manning, Raghavan and Schütze, *Introduction to Information Retrieval*, chapter 6). Without a model of the
+//! language, a question that shares no word with an earlier one is not found.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::composed;
+
+/// The similarity from which on two texts are related. With 2 to 40 texts, of 40 unrelated questions none reached it in
+/// nearly all draws; of the same questions asked otherwise, about 6 of 10 did.
+const RELATED: f64 = 0.12;
+
+/// The weight of a word that occurs in questions about anything.
+const COMMON: f64 = 0.3;
+
+/// The number of letters that tell two words apart. Endings after them are ignored.
+const STEM: usize = 5;
+
+/// The words of a text, each with its weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words(HashMap<String, f64>);
+
+impl Words {
+    /// Returns the words of a text. Scripts without spaces between words count in pairs of characters.
+    pub fn of(text: &str) -> Words {
+        let text = composed(text).to_lowercase();
+        let mut words = HashMap::new();
+        for word in text.split(|c: char| !c.is_alphanumeric()) {
+            if word.chars().any(is_spaceless) {
+                let characters: Vec<char> = word.chars().collect();
+                words.extend(characters.windows(2).map(|pair| (pair.iter().collect(), 1.0)));
+            } else if word.chars().nth(1).is_some() && !IGNORED_WORDS.contains(word) {
+                let weight = if COMMON_WORDS.contains(word) { COMMON } else { 1.0 };
+                let known: &mut f64 = words.entry(stem(word).to_owned()).or_default();
+                *known = known.max(weight);
+            }
+        }
+        Words(words)
+    }
+}
+
+/// Returns the positions of the texts that are related to `asked`, the closest first.
+pub fn related(asked: &Words, texts: &[Words]) -> Vec<usize> {
+    let mut frequency: HashMap<&str, f64> = HashMap::new();
+    for word in texts.iter().flat_map(|text| text.0.keys()) {
+        *frequency.entry(word).or_default() += 1.0;
+    }
+    let number = texts.len() as f64;
+    let rarity = |word: &str| {
+        let frequency = frequency.get(word).copied().unwrap_or_default();
+        (1.0 + (number + 1.0) / (frequency + 0.5)).ln()
+    };
+    let weight = |(word, weight): (&String, &f64)| weight * rarity(word);
+    let length = |text: &Words| text.0.iter().map(weight).map(|weight| weight * weight).sum::<f64>().sqrt();
+    let asked_length = length(asked);
+    let similarity = |text: &Words| {
+        let shared = asked.0.iter().filter_map(|(word, own)| {
+            let other = text.0.get(word)?;
+            Some(weight((word, own)) * weight((word, other)))
+        });
+        shared.sum::<f64>() / (asked_length * length(text))
+    };
+    let mut found: Vec<(usize, f64)> = texts.iter().map(similarity).enumerate().collect();
+    found.retain(|(_, similarity)| *similarity >= RELATED);
+    found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    found.into_iter().map(|(at, _)| at).collect()
+}
+
+/// Returns whether a script writes its words without spaces: Chinese and Japanese.
+fn is_spaceless(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+}
+
+/// Returns the beginning of a word, without a common ending.
+fn stem(word: &str) -> &str {
+    const ENDINGS: [&str; 11] = ["ings", "ing", "ied", "ies", "ed", "es", "s", "en", "er", "ly", "e"];
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.len() >= 3));
+    let bare = bare.filter(|_| !is_number).unwrap_or(word);
+    let end = bare.char_indices().nth(STEM).filter(|_| !is_number).map_or(bare.len(), |(at, _)| at);
+    &bare[..end]
+}
+
+fn set(words: &'static str) -> HashSet<&'static str> {
+    words.split_whitespace().collect()
+}
+
+/// Words of grammar, in English, German and French.
+static IGNORED_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(include_str!("ignored_words.txt")));
+
+/// Words of questions about anything, mostly about software.
+static COMMON_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(include_str!("common_words.txt")));
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Questions {
+        again: Vec<Again>,
+        unrelated: Vec<String>,
+    }
+
+    /// An investigation's question and bottom line, and the question as another person asked it later.
+    #[derive(Deserialize)]
+    struct Again {
+        first: String,
+        again: String,
+    }
+
+    #[test]
+    fn finds_the_same_question_asked_otherwise_and_no_other() {
+        let questions: Questions = serde_json::from_str(include_str!("questions.json")).unwrap();
+        let texts: Vec<Words> = questions.again.iter().map(|pair| Words::of(&pair.first)).collect();
+        let found = |question: &str| related(&Words::of(question), &texts);
+        let alike = questions.again.iter().enumerate();
+        let same = alike.filter(|(at, pair)| found(&pair.again).iter().take(3).any(|found| found == at));
+        let wrong: Vec<_> = questions.unrelated.iter().filter(|it| !found(it).is_empty()).collect();
+        assert_eq!((same.count(), questions.again.len(), wrong.as_slice()), (26, 40, [].as_slice()));
+    }
+}
