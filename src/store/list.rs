@@ -14,7 +14,6 @@ use super::{StoreError, StoreErrorKind, read};
 use crate::base::parallel;
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, FileRole};
-use crate::format::{conclusion_file, meta_file};
 use crate::text::composed;
 use crate::text::related::{Words, related};
 
@@ -105,7 +104,8 @@ pub(super) fn related_to(folders: &[PathBuf], question: &str) -> Vec<PathBuf> {
     related(&Words::of(question), &texts).into_iter().map(|at| folders[at].clone()).collect()
 }
 
-/// Returns the title, the question and the bottom line. Empty if the folder has none.
+/// Returns the title, the question and the bottom line. Empty if the folder has none. Only the words matter, so the files are
+/// not parsed.
 fn subject(path: &Path) -> String {
     let read = |name: &str| {
         let path = path.join(name);
@@ -115,10 +115,17 @@ fn subject(path: &Path) -> String {
     let Some(meta) = read(layout::META) else {
         return read_folder(path).map_or_else(String::new, |bare| bare.text);
     };
-    let meta = meta_file::read(&meta).ok();
-    let end = read(layout::CONCLUSION).and_then(|end| conclusion_file::read(&end).ok());
-    let asked = meta.map(|meta| format!("{}\n{}", meta.title, meta.query)).unwrap_or_default();
-    format!("{asked}\n{}", end.map(|end| end.bottom_line).unwrap_or_default())
+    let end = read(layout::CONCLUSION).unwrap_or_default();
+    let values = [value(&meta, "title: "), value(&meta, "query: "), value(&end, "bottomLine: ")];
+    values.concat()
+}
+
+/// Returns the value of a key at the start of a line, as written.
+fn value(file: &str, key: &str) -> String {
+    let is_within = |line: &&str| line.starts_with([' ', '-']) || line.trim().is_empty();
+    let mut lines = file.lines().skip_while(|line| !line.starts_with(key));
+    let first = lines.next().map(|line| &line[key.len()..]);
+    first.into_iter().chain(lines.take_while(is_within)).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Returns a page of the investigations in these folders.

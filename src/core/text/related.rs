@@ -44,16 +44,13 @@ impl Words {
 
 /// Returns the positions of the texts that are related to `asked`, the closest first.
 pub fn related(asked: &Words, texts: &[Words]) -> Vec<usize> {
-    let mut frequency: HashMap<&str, f64> = HashMap::new();
+    let mut rarity: HashMap<&str, f64> = asked.0.keys().map(|word| (word.as_str(), 0.0)).collect();
     for word in texts.iter().flat_map(|text| text.0.keys()) {
-        *frequency.entry(word).or_default() += 1.0;
+        *rarity.entry(word).or_default() += 1.0;
     }
     let number = texts.len() as f64;
-    let rarity = |word: &str| {
-        let frequency = frequency.get(word).copied().unwrap_or_default();
-        (1.0 + (number + 1.0) / (frequency + 0.5)).ln()
-    };
-    let weight = |(word, weight): (&String, &f64)| weight * rarity(word);
+    rarity.values_mut().for_each(|frequency| *frequency = (1.0 + (number + 1.0) / (*frequency + 0.5)).ln());
+    let weight = |(word, weight): (&String, &f64)| weight * rarity[word.as_str()];
     let length = |text: &Words| text.0.iter().map(weight).map(|weight| weight * weight).sum::<f64>().sqrt();
     let asked_length = length(asked);
     let similarity = |text: &Words| {
@@ -61,7 +58,10 @@ pub fn related(asked: &Words, texts: &[Words]) -> Vec<usize> {
             let other = text.0.get(word)?;
             Some(weight((word, own)) * weight((word, other)))
         });
-        shared.sum::<f64>() / (asked_length * length(text))
+        match shared.sum::<f64>() {
+            0.0 => 0.0,
+            shared => shared / (asked_length * length(text)),
+        }
     };
     let mut found: Vec<(usize, f64)> = texts.iter().map(similarity).enumerate().collect();
     found.retain(|(_, similarity)| *similarity >= RELATED);
@@ -102,13 +102,13 @@ mod tests {
 
     #[derive(Deserialize)]
     struct Questions {
-        again: Vec<Again>,
+        again: Vec<AskedAgain>,
         unrelated: Vec<String>,
     }
 
     /// An investigation's question and bottom line, and the question as another person asked it later.
     #[derive(Deserialize)]
-    struct Again {
+    struct AskedAgain {
         first: String,
         again: String,
     }
