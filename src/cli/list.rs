@@ -9,10 +9,11 @@ use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled, verdict_style};
 use super::{CommandError, CommandResult, is_person};
-use crate::assess::{self, Verdict};
+use crate::assess::{self, CapturedRun, InputState, Verdict};
 use crate::base::parallel;
 use crate::decide::blockers;
 use crate::ruleset::rules::objections;
+use crate::service::project::{Project, ProjectFiles};
 use crate::service::signoff;
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
@@ -35,7 +36,7 @@ pub(super) struct ListArguments {
 
 const EXAMPLES: &str = "\
 With --json: {investigations: [{sessionId, path, title, ruleset, states, totalNodes, currentRound, startedAt, verdict?, bottomLine?,
-totalAnswers, answer?, owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
+totalInputsChanged?, totalAnswers, answer?, owed?, totalObjections, signOff?, ahead?, behind?, fault?}]}
 
 Examples:
   tot list                                  all investigations
@@ -95,6 +96,8 @@ struct ListedInvestigation {
     class: Option<Verdict>,
     /// The bottom line of the conclusion.
     bottom_line: Option<String>,
+    /// The number of commands whose inputs changed since they were run.
+    total_inputs_changed: Option<usize>,
     /// The number of unrefuted answers.
     total_answers: usize,
     /// The most certain answer.
@@ -125,7 +128,9 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
     if let Some(given) = place.given()? {
         listed.retain(|entry| given.contains(&entry.path));
     }
-    let found = parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, entry));
+    let files = Project::here().and_then(|project| project.files(None));
+    let look = |entry: &ListEntry| look_at(&place.store, entry, files.as_ref());
+    let found = parallel::each(&listed, parallel::cores(), look);
     let mut wanted = arguments.state.clone();
     wanted.extend(arguments.open.then_some(InvestigationState::Open));
     let fits = |entry: &ListedInvestigation| {
@@ -147,7 +152,7 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
 }
 
 /// Reads an investigation for the list.
-fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
+fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> ListedInvestigation {
     let facts = listed.facts.as_ref();
     let entry = ListedInvestigation {
         session_id: listed.id.map(|id| id.to_string()),
@@ -167,7 +172,9 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
             return ListedInvestigation { fault, states: vec![InvestigationState::Unreadable], ..entry };
         }
     };
-    let assessment = assessed(&snapshot);
+    let inputs = files.map(|files| files.inputs(&snapshot.investigation));
+    let assessment = assessed(&snapshot).with_inputs(inputs.as_ref());
+    let is_changed = |run: &&CapturedRun<'_>| matches!(run.input_state, Some(InputState::Changed(_)));
     let answers = &assessment.answers;
     let mut states = match assessment.outcome {
         assess::Outcome::Running => vec![InvestigationState::Open],
@@ -213,6 +220,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
         verdict: Some(assessment.in_short()),
         class: assessment.top().verdict,
         bottom_line: assessment.bottom_line().map(str::to_owned),
+        total_inputs_changed: Some(assessment.runs().filter(is_changed).count()).filter(|all| *all > 0),
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
@@ -278,6 +286,11 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
         };
         marks.push((style, word.to_owned()));
     }
+    marks.extend(
+        entry
+            .total_inputs_changed
+            .map(|number| (DOUBT, format!("inputs of {} changed", counted(number, "command")))),
+    );
     marks.extend(entry.open.as_ref().map(|open| (DOUBT, open.clone())));
     if let Some(sign_off) =
         entry.sign_off.as_ref().filter(|_| !entry.states.contains(&InvestigationState::Approved))

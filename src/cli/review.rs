@@ -15,7 +15,7 @@ use super::place::{Common, EVERYWHERE, Location};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, doubts, section, styled};
 use super::{CommandResult, is_person, say};
-use crate::assess::Doubt;
+use crate::assess::{Assessment, Doubt};
 use crate::domain::{CommentKind, DRAFT, Investigation, NodeId};
 use crate::report::review::{ReviewEntry, Risk, review};
 use crate::service::project::{Project, ProjectEvidence};
@@ -71,8 +71,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
         Some(dir) => Some(Project::around(dir)?),
         None => Project::here(),
     };
-    let pins = after.investigation.pins().map(|(_, pin)| pin);
-    let evidence = project.map(|project| project.evidence(pins)).unwrap_or_default();
+    let evidence = project.map(|project| project.evidence_for(&after.investigation)).unwrap_or_default();
     let screen = Screen { columns: columns() };
     let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence, screen };
     let items = look.items();
@@ -114,13 +113,17 @@ impl Look<'_> {
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
+    fn assessed(&self) -> Assessment<'_> {
+        assessed(self.after).with_inputs(self.evidence.inputs.as_ref())
+    }
+
     fn doubts(&self) -> Vec<Doubt> {
-        assessed(self.after).doubts(&|pin| self.evidence.lost(pin))
+        self.assessed().doubts(&|pin| self.evidence.lost(pin))
     }
 
     fn verdict(&self) -> String {
         let sign_offs = signoff::looked_up(&self.place.store, self.after, is_person());
-        assessed(self.after).sentence(&sign_offs.signed())
+        self.assessed().sentence(&sign_offs.signed())
     }
 
     /// Formats the heading, with the number of items.

@@ -15,13 +15,14 @@ use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
+use crate::assess::inputs::covers;
 use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run};
 use crate::domain::run::{Ended, Expectation, InputFile, ProjectState, Ran, RunVariable, STDIN, System};
 use crate::domain::wording::command;
-use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind, Timestamp};
+use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind};
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
@@ -80,6 +81,13 @@ pub(super) struct RunArguments {
     /// the folder $TOT_FILES; an argument that names it becomes its path there
     #[arg(long = "with", value_name = "FILE")]
     files: Vec<String>,
+    /// File, folder or pattern of the project that the command reads, such as 'src/**/*.py'. While each of them is as it was, a
+    /// change of the project does not concern the run
+    #[arg(long = "input", value_name = "PATH", conflicts_with = "pinned")]
+    inputs: Vec<String>,
+    /// The command reads fixed revisions only, so no change of the project concerns the run
+    #[arg(long)]
+    pinned: bool,
     /// Environment variable whose value to store with the run, and to set for each rerun
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
@@ -88,7 +96,7 @@ pub(super) struct RunArguments {
     attach: Vec<String>,
     /// Run or rerun to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
     /// a reason (-m), unless it is your own
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
     retract: Option<String>,
     /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
@@ -110,6 +118,7 @@ Examples:
   tot run R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run R2.A1 --include data.csv -- python3 plot.py data.csv
   tot run R2.A1 --with /tmp/load.py -- python3 /tmp/load.py
+  tot run R2.A1 --input src --input 'data/*.csv' -- python3 src/plot.py
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'
   tot run --retract 4c7d8f -m 'It measured the wrong branch.'";
 
@@ -119,13 +128,13 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     }
     let (prepared, expected) = prepare(arguments)?;
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
-    let files = match prepared.files.as_slice() {
+    let files = match prepared.ran.files.as_slice() {
         [] => None,
         files => Some(LaidOut::new(files, InputFile::content)?),
     };
-    let command = files.as_ref().map(|it| it.command(&prepared.command));
+    let command = files.as_ref().map(|it| it.command(&prepared.ran.command));
     let request = CaptureRequest {
-        command: command.as_ref().unwrap_or(&prepared.command),
+        command: command.as_ref().unwrap_or(&prepared.ran.command),
         starter: &[],
         folder: &prepared.folder,
         variables: files.iter().map(LaidOut::variable).collect(),
@@ -201,17 +210,12 @@ struct Prepared {
     session: String,
     caller: Caller,
     service: Service,
-    /// The command to store. A program in the project is named by its path from the folder.
-    command: Vec<String>,
-    files: Vec<InputFile>,
-    variables: Vec<RunVariable>,
+    /// The run as far as it is known. A program in the project is named by its path from the folder.
+    ran: Ran,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
     folder: PathBuf,
-    /// The project's state, and the current folder in it.
-    project: Option<(ProjectState, Option<String>)>,
-    started_at: Timestamp,
     signals: Passed,
 }
 
@@ -266,32 +270,44 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         path.ok_or_else(|| misused(format!("--include: {} is not a file of the project", one_line(file))))
     });
     let named = named.collect::<Result<Vec<_>, _>>()?;
-    let project = project.and_then(|project| match state(&project, &named) {
-        Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
+    let state = project.as_ref().and_then(|project| match state(project, &named) {
+        Ok(state) => Some(state),
         Err(error) => {
             tell(&format!("tot run: the project's state is not stored with the run: {error}"));
             None
         }
     });
+    let mut ran = Ran {
+        folder: project.as_ref().filter(|_| state.is_some()).and_then(Project::folder),
+        project: state,
+        timeout: arguments.timeout,
+        expected_exit: arguments.exit,
+        files,
+        variables,
+        pinned: arguments.pinned,
+        system: system(),
+        ..Ran::new(command, started_at)
+    };
+    ran.folder = ran.folder.filter(|folder| !folder.is_empty());
+    if !arguments.inputs.is_empty() {
+        let known = project.as_ref().filter(|_| ran.project.is_some());
+        let known = known.ok_or_else(|| misused("--input: this is not in a repository that can be read"))?;
+        let declare = known.declare(&GitProgram::find(is_person())?, &arguments.inputs, &mut ran);
+        declare.map_err(|error| misused(format!("--input: {error}")))?;
+        let untracked = ran.project.iter().flat_map(|state| &state.untracked);
+        for file in untracked.filter(|file| ran.input_folders.iter().any(|folder| covers(folder, file))) {
+            let file = one_line(file);
+            tell(&format!(
+                "tot run: {file} is not tracked, so a change of it goes unnoticed: commit it, or --include it"
+            ));
+        }
+    }
     let caller = caller_as(arguments.agent.as_deref(), &place.store, &path)?;
     let folder = std::env::current_dir()?;
     let signals = Passed::watch()?;
-    let prepared = Prepared {
-        session,
-        caller,
-        service,
-        command,
-        files,
-        variables,
-        root,
-        node,
-        folder,
-        project,
-        started_at,
-        signals,
-    };
+    let prepared = Prepared { session, caller, service, ran, root, node, folder, signals };
     // The command may take hours, and its run must then be stored.
-    let outcome = prepared.ran(arguments, Captured::not_run(String::new()));
+    let outcome = prepared.ran(Captured::not_run(String::new()));
     let rehearsed =
         prepared.service.rehearse(&prepared.session, prepared.request(arguments, outcome), &prepared.caller);
     rehearsed.inspect_err(|_| {
@@ -352,14 +368,14 @@ impl Prepared {
         let without = |error: CommandError| {
             tell(&format!("tot run: stored without the attachment: {error}"));
         };
-        let state = self.project.as_ref().map(|(state, _)| state);
+        let state = self.ran.project.as_ref();
         if let Some(files) = state.and_then(ProjectState::not_stored) {
             let how = if state.is_some_and(|it| it.untracked.is_empty()) { "" } else { "; see --include" };
             tell(&format!("tot run: not stored, and missing in a rerun: {files}{how}"));
         }
         let read = |file: &String| attach::read(file, None, ATTACHMENT_MAX).map_err(without).ok();
         let attachments: Vec<NewAttachment> = arguments.attach.iter().filter_map(read).collect();
-        let ran = self.ran(arguments, captured);
+        let ran = self.ran(captured);
         let request = self.request(arguments, ran.clone());
         let stored = match attachments.is_empty() {
             true => self.record(request),
@@ -379,21 +395,13 @@ impl Prepared {
     }
 
     /// Returns the run as it will be stored.
-    fn ran(&self, arguments: &RunArguments, captured: Captured) -> Ran {
-        let (project, folder) = self.project.clone().unzip();
+    fn ran(&self, captured: Captured) -> Ran {
         Ran {
-            folder: folder.flatten(),
-            project,
             seconds: captured.seconds,
-            timeout: arguments.timeout,
             ended: captured.ended,
-            expected_exit: arguments.exit,
             output: captured.output,
             expectations: captured.expectations,
-            files: self.files.clone(),
-            variables: self.variables.clone(),
-            system: system(),
-            ..Ran::new(self.command.clone(), self.started_at)
+            ..self.ran.clone()
         }
     }
 

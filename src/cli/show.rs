@@ -21,7 +21,7 @@ use crate::decide::next::outlook;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
-use crate::service::project::{Project, ProjectEvidence};
+use crate::service::project::{Project, ProjectEvidence, inputs_here};
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -66,7 +66,7 @@ const LISTED: usize = 10;
 pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let place = arguments.common.place()?;
     let snapshot = place.store.load(&place.folder()?)?;
-    let assessment = assessed(&snapshot);
+    let assessment = assessed(&snapshot).with_inputs(inputs_here(&snapshot.investigation).as_ref());
     let sign_offs = || signoff::looked_up(&place.store, &snapshot, is_person());
     let screen = Screen { columns: columns() };
     if !arguments.node.is_empty() {

@@ -11,6 +11,7 @@ use super::{CommandResult, is_person};
 use crate::decide::next::outlook;
 use crate::json::{BlockerJson, ObjectionJson};
 use crate::ruleset::rules::objections;
+use crate::service::project::inputs_here;
 use crate::service::signoff;
 use crate::text::counted;
 
@@ -34,7 +35,7 @@ Examples:
 pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult {
     let place = common.place()?;
     let snapshot = place.store.load(&place.folder()?)?;
-    let assessment = assessed(&snapshot);
+    let assessment = assessed(&snapshot).with_inputs(inputs_here(&snapshot.investigation).as_ref());
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let verdict = assessment.sentence(&signoff::looked_up(&place.store, &snapshot, is_person()).signed());

@@ -23,6 +23,7 @@
 
 mod distance;
 mod evidence;
+pub mod inputs;
 mod overturn;
 mod report;
 mod sources;
@@ -49,6 +50,7 @@ use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
+pub use inputs::{InputState, ProjectInputs, ProjectView};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use report::{ReportStanding, ReportState};
 pub use sources::{SourceAt, SourceState};
@@ -431,6 +433,8 @@ pub struct Assessment<'a> {
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
     runs: evidence::EvidenceRuns<'a>,
+    /// The project's commit with which the inputs of the commands were compared, shortened.
+    pub inputs_at: Option<String>,
 }
 
 impl<'a> Assessment<'a> {
@@ -459,6 +463,7 @@ impl<'a> Assessment<'a> {
             calls: HashMap::new(),
             bound: Vec::new(),
             runs: evidence::EvidenceRuns::of(investigation),
+            inputs_at: None,
         };
         if let Some(rules) = rules {
             let mut refutations = rules.refutations(investigation);

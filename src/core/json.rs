@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::assess::{Answer, Assessment, CapturedRun, Distance};
+use crate::assess::{Answer, Assessment, CapturedRun, Distance, InputState};
 use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{
     BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
@@ -201,6 +201,9 @@ pub struct RunJson<'a> {
     /// Only in a first run: what its reruns gave, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<String>,
+    /// Only in a first run: what became of the files that it reads, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_state: Option<InputState>,
 }
 
 /// The author of a comment or a run, and the time.
@@ -323,6 +326,7 @@ impl<'a> RunJson<'a> {
             note: run.note.as_deref(),
             ran: run.ran(),
             standing: assessment.run(run.id).map(CapturedRun::words),
+            input_state: assessment.run(run.id).and_then(|run| run.input_state.clone()),
         }
     }
 }

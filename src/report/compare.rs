@@ -314,7 +314,8 @@ impl Side {
 
 fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) -> Cards<'s> {
     static NOTHING: BTreeSet<NodeId> = BTreeSet::new();
-    let mut cards = Cards::new(&snapshot.investigation, snapshot.rules(), &[], &NOTHING, texts::excerpt);
+    let mut cards =
+        Cards::new(&snapshot.investigation, snapshot.rules(), &[], &NOTHING, None, texts::excerpt);
     cards.put_at(|id| place(id).unwrap_or_else(|| "history.html".to_owned()));
     cards
 }

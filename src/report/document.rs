@@ -317,6 +317,7 @@ fn ran(run: &RunEntry) -> String {
         note,
         files,
         not_stored,
+        inputs,
         output,
         expectations,
         standing,
@@ -332,6 +333,7 @@ fn ran(run: &RunEntry) -> String {
         .cloned()
         .chain(with)
         .chain(lacks)
+        .chain(inputs.iter().cloned())
         .chain(expected)
         .chain(repetitions.iter().cloned())
         .chain(printed);

@@ -188,7 +188,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules = snapshot.rules();
-    let assessment = Assessment::new(investigation, rules);
+    let assessment = Assessment::new(investigation, rules).with_inputs(input.inputs().as_ref());
     let refs =
         |nodes: &[&Arc<Node>]| nodes.iter().map(|node| NodeIdJson { node_id: node.id.clone() }).collect();
     // The citations of a withheld confirmation are unknown.

@@ -84,6 +84,8 @@ pub use templates::{TemplateError, Templates};
 pub use withheld::{check_uncommitted, withheld};
 pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in};
 
+use crate::assess::ProjectInputs;
+use crate::domain::run::Ran;
 use crate::domain::{Attached, NodeId};
 use crate::service::project::ProjectEvidence;
 use crate::service::signoff::SignOffs;
@@ -124,6 +126,15 @@ impl ReportInput {
             withheld: BTreeSet::new(),
             ends: Vec::new(),
         }
+    }
+
+    /// Returns what became of the inputs of the commands, except those that are withheld.
+    pub(crate) fn inputs(&self) -> Option<ProjectInputs> {
+        let mut inputs = self.evidence.inputs.clone()?;
+        let investigation = &self.snapshot.investigation;
+        let is_shown = |ran: &Ran| !ran.output.sha256.is_empty();
+        inputs.states.retain(|id, _| investigation.run(*id).and_then(|run| run.ran()).is_some_and(is_shown));
+        Some(inputs)
     }
 
     /// Removes the text of the withheld nodes.

@@ -105,7 +105,7 @@ pub(super) fn evidence(evidence: &ProjectEvidence) -> String {
     let mut drift: Vec<String> =
         evidence.drift.iter().map(|(pin, drift)| format!("{pin:?} {drift:?}")).collect();
     drift.sort();
-    drift.push(format!("{:?}", evidence.forge));
+    drift.push(format!("{:?} {:?}", evidence.forge, evidence.inputs));
     digest(drift)
 }
 

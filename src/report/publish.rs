@@ -239,7 +239,7 @@ static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
 
 /// Returns the reading options that affect pages, as a string.
 fn surroundings(reading: &ReadOptions) -> String {
-    format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
+    format!("{:?} {:?}", reading.signers.is_some(), reading.forge())
 }
 
 /// Returns the folders, with those that an earlier run has shown and that are still in a root, but are no longer recognized as
@@ -390,8 +390,8 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         let Some(part) = self.known(subject) else { return Ok(None) };
         if part.evidence.is_some() {
             let Ok(snapshot) = subject.store.load(subject.folder) else { return Ok(None) };
-            let pins = snapshot.investigation.pins().map(|(_, pin)| pin);
-            if part.evidence != Some(parts::evidence(&self.sources.reading.evidence(pins))) {
+            let evidence = self.sources.reading.evidence(&snapshot.investigation);
+            if part.evidence != Some(parts::evidence(&evidence)) {
                 return Ok(None);
             }
         }
@@ -414,7 +414,8 @@ impl<T: SiteTarget> SiteWork<'_, T> {
             });
         };
         let mut files = FileMarks::new();
-        let cites = input.snapshot.investigation.pins().next().is_some();
+        let investigation = &input.snapshot.investigation;
+        let cites = investigation.pins().next().is_some() || investigation.counted_runs().next().is_some();
         let evidence = cites.then(|| parts::evidence(&input.evidence));
         let shown = parts::digest([&subject.state, &evidence].map(|it| it.as_deref().unwrap_or_default()));
         let mut put = self.put_into(&mut files);

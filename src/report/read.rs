@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use super::{Comparison, ReportInput, ends, withheld};
-use crate::domain::{NodeId, Pin};
+use crate::domain::{Investigation, NodeId};
 use crate::service::project::{Forge, Project, ProjectEvidence};
 use crate::service::signoff::{self, SignOff, Signers};
 use crate::service::withhold::{List, WithheldError};
@@ -78,10 +78,16 @@ impl ReportReadError {
 }
 
 impl ReadOptions {
-    /// Returns the current state of the cited files in the project.
-    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> ProjectEvidence {
-        let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
+    /// Returns the current state in the project of what an investigation cites and of what its commands read.
+    pub fn evidence(&self, investigation: &Investigation) -> ProjectEvidence {
+        let found = self.project.as_ref().map(|project| project.evidence_for(investigation));
+        let found = found.unwrap_or_default();
         ProjectEvidence { forge: self.forge.clone().or(found.forge), ..found }
+    }
+
+    /// Returns the website that shows the project's files, if it is known.
+    pub fn forge(&self) -> Option<Forge> {
+        self.forge.clone().or_else(|| self.project.as_ref()?.evidence([]).forge)
     }
 
     /// Reads an investigation without its withheld text, and, if requested, the state to compare it with.
@@ -110,7 +116,7 @@ impl ReadOptions {
         let history = store.history(&snapshot)?;
         // Pages don't mention a revision that names the newest commit.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
-        let evidence = self.evidence(snapshot.investigation.pins().map(|(_, pin)| pin));
+        let evidence = self.evidence(&snapshot.investigation);
         let mut sign_offs = match &self.signers {
             None => signoff::unchecked(store, &snapshot)?,
             Some(signers) => signoff::checked(store, &snapshot, signers)?,

@@ -25,7 +25,8 @@ use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
 use crate::domain::run::{
-    Ended, Expectation, InputFile, Output, ProjectState, Ran, RunComparison, RunVariable, Seconds, System,
+    Ended, Expectation, InputFile, Output, ProjectState, Ran, RunComparison, RunInput, RunVariable, Seconds,
+    System,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
@@ -643,6 +644,9 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         attachments: Vec::new(),
         variables: vec![RunVariable { name: text("variable"), value: Some(text("value")) }],
         files: vec![InputFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
+        inputs: vec![RunInput { path: text("input"), blob: "0".repeat(40), mode: "100644".to_owned() }],
+        input_folders: vec![text("folder of inputs")],
+        pinned: false,
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };
     Arc::new(Run {

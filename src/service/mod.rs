@@ -31,8 +31,11 @@ mod writing;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::assess::ProjectInputs;
 use crate::base::world::World;
-use crate::domain::{CitedPath, Code, Diagnostic, LookedUp, LookedUpPaths, SessionId, Timestamp, Wording};
+use crate::domain::{
+    CitedPath, Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, SessionId, Timestamp, Wording,
+};
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset};
 use crate::service::project::Project;
 use crate::store::{Durability, FindError, Snapshot, Store};
@@ -147,6 +150,11 @@ impl Service {
     /// Returns the project that the investigations are about.
     pub fn project(&self) -> Option<&Project> {
         self.project.as_ref()
+    }
+
+    /// Returns what became of the inputs of an investigation's commands in the project, if there is one.
+    pub fn inputs(&self, investigation: &Investigation) -> Option<ProjectInputs> {
+        Some(self.project.as_ref()?.files(None)?.inputs(investigation))
     }
 
     /// Looks up cited paths in the project, if there is one, and addresses of other investigations among those here. Called

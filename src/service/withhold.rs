@@ -548,6 +548,9 @@ impl TextWithholder<'_> {
             attachments,
             files,
             variables,
+            inputs,
+            input_folders,
+            pinned: _,
             expected_exit: _,
             system: _,
         } = it;
@@ -566,6 +569,7 @@ impl TextWithholder<'_> {
             self.text(pattern);
             self.forget(range.take().into_iter().chain(found.take()));
         }
+        self.forget(inputs.drain(..).map(|it| it.path).chain(input_folders.drain(..)));
         let values = variables.drain(..).flat_map(|it| [Some(it.name), it.value]);
         let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]).chain(values);
         self.forget(texts.flatten().chain(attachments.drain(..).map(|name| name.to_string())));

@@ -301,6 +301,8 @@ sessions! {
     run__scripts_beside_the_project
     run__what_is_captured
     #[cfg(target_os = "linux")]
+    run__what_it_reads
+    #[cfg(target_os = "linux")]
     setup__after_an_upgrade
     #[cfg(target_os = "linux")]
     setup__agents_md

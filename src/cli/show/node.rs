@@ -138,6 +138,7 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
         note,
         files,
         not_stored,
+        inputs,
         expectations,
         standing,
         repetitions,
@@ -149,7 +150,15 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     let expected = expectations.into_iter().map(|it| format!("expected {it}"));
     let with = (!files.is_empty()).then(|| format!("stored with it: {}", files.join(", ")));
     let lacks = not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
-    for line in facts.into_iter().chain(note).chain(with).chain(lacks).chain(expected).chain(repetitions) {
+    for line in facts
+        .into_iter()
+        .chain(note)
+        .chain(with)
+        .chain(lacks)
+        .chain(inputs)
+        .chain(expected)
+        .chain(repetitions)
+    {
         text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
     }
     let (shown, output) = (run.entry(OUTPUT_CHARACTERS, 0).output, &run.ran.output);

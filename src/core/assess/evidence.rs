@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
-use super::{Answer, Assessment};
+use super::{Answer, Assessment, InputState};
 use crate::domain::run::{Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
@@ -26,7 +26,7 @@ const COMMAND: usize = 120;
 /// The maximum number of runs shown per node (see [`newest_runs`]).
 pub const NEWEST_RUNS: usize = 20;
 /// The length of an abbreviated commit id.
-const COMMIT: usize = 7;
+pub(super) const COMMIT: usize = 7;
 
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct CapturedRun<'a> {
     pub ran: &'a Ran,
     /// The reruns, oldest first.
     pub repetitions: Vec<Repetition<'a>>,
+    /// What became of the files that it reads, if that is known.
+    pub input_state: Option<InputState>,
     /// The numbers that it shows, once they are needed; see [`figures`](crate::decide::sources::figures).
     pub(super) figures: OnceLock<Option<Figures>>,
 }
@@ -137,6 +139,8 @@ pub struct RunEntry {
     pub files: Vec<String>,
     /// The project's files whose content is not stored, so that a rerun lacks it.
     pub not_stored: Option<String>,
+    /// What became of the files that it reads, if that is known.
+    pub inputs: Option<String>,
     /// The expected output patterns, each with the value found.
     pub expectations: Vec<String>,
     /// The outcome of the reruns, such as `not rerun yet`.
@@ -175,7 +179,7 @@ impl Repetition<'_> {
     }
 
     /// Returns true if the rerun came to its end, and not with uncommitted changes of its own.
-    fn is_counted(&self) -> bool {
+    pub(super) fn is_counted(&self) -> bool {
         self.verdict != RunComparison::CouldNotRun && !self.is_dirty
     }
 
@@ -302,6 +306,7 @@ impl CapturedRun<'_> {
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
             files: self.ran.stored_with().iter().map(|it| cut(it)).collect(),
             not_stored: self.ran.not_stored().as_deref().map(cut),
+            inputs: self.input_state.as_ref().map(InputState::words),
             expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
             standing: self.words(),
             repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::words).collect(),
@@ -339,7 +344,13 @@ impl<'a> EvidenceRuns<'a> {
             if let RunKind::Captured(ran) = &run.what {
                 runs.captured.insert(
                     run.id,
-                    CapturedRun { run, ran, repetitions: Vec::new(), figures: OnceLock::new() },
+                    CapturedRun {
+                        run,
+                        ran,
+                        repetitions: Vec::new(),
+                        input_state: None,
+                        figures: OnceLock::new(),
+                    },
                 );
                 if let Some(node) = &run.node {
                     runs.by_node.entry(node).or_default().push(run.id);
@@ -521,9 +532,10 @@ impl<'a> Assessment<'a> {
                 false => "only the agent's word".to_owned(),
             };
         }
+        let inputs = self.inputs_in_words(&runs).map(|words| format!("; {words}")).unwrap_or_default();
         let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
         let Some(last) = last.max_by_key(|it| it.run.id) else {
-            return format!("{}, not rerun yet", counted(runs.len(), "command"));
+            return format!("{}, not rerun yet{inputs}", counted(runs.len(), "command"));
         };
         let count = |standing| runs.iter().filter(|run| run.standing() == standing).count();
         let same = format!("{} of {} same", count(RunStanding::Same), runs.len());
@@ -541,7 +553,7 @@ impl<'a> Assessment<'a> {
         let reproduced = Some(runs.iter().filter(|run| run.is_reproduced()).count());
         let reproduced = reproduced.filter(|number| *number > 0).map(|number| format!("{number} reproduced"));
         let parts: Vec<String> = std::iter::once(same).chain(reproduced).chain(rest).collect();
-        format!("rerun by {}: {}", last.by(), parts.join(", "))
+        format!("rerun by {}: {}{inputs}", last.by(), parts.join(", "))
     }
 }
 
@@ -552,9 +564,12 @@ fn is_pinned(result: &Classification) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::domain::run::{Output, ProjectState};
-    use crate::domain::{Caller, Meta, Timestamp};
+    use crate::assess::{ProjectInputs, ProjectView};
+    use crate::domain::run::{Output, ProjectState, RunInput};
+    use crate::domain::{Caller, Meta, Pin, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
     fn at(day: i64) -> Timestamp {
@@ -747,5 +762,88 @@ mod tests {
         let mut false_name = by(Caller::of_person("Ben", None));
         false_name.disown();
         assert!(!is_by_other([&one, &false_name], [&machine("linux"), &machine("macos")]));
+    }
+    /// The files of a project at the commits `0`, `1` and `2`, the last of which is now.
+    struct Commits([BTreeMap<String, (String, String)>; 3]);
+
+    impl ProjectView for Commits {
+        fn since(&self, commit: &str) -> Option<Arc<BTreeMap<String, bool>>> {
+            let then = self.0.get(commit.parse::<usize>().ok()?)?;
+            let paths =
+                then.keys().chain(self.0[2].keys()).filter(|path| then.get(*path) != self.0[2].get(*path));
+            Some(Arc::new(paths.map(|path| (path.clone(), then.contains_key(path))).collect()))
+        }
+
+        fn files(&self) -> Option<&BTreeMap<String, (String, String)>> {
+            Some(&self.0[2])
+        }
+
+        fn is_lost(&self, _: &Pin) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn unchanged_means_as_when_the_command_last_ran_and_every_change_is_named() {
+        // Each file is absent, plain, or executable.
+        let files = |number: usize| {
+            let file = |(at, path): (u32, &str)| {
+                let mode = [None, Some("100644"), Some("100755")][number / 3_usize.pow(at) % 3]?;
+                Some((path.to_owned(), (mode.to_owned(), "b10b".to_owned())))
+            };
+            (0..).zip(["src/a", "src/b", "see"]).filter_map(file).collect::<BTreeMap<_, _>>()
+        };
+        let at = |number: usize, mut run: Run, first: Option<&BTreeMap<String, (String, String)>>| {
+            if let RunKind::Captured(ran) | RunKind::Repeated { ran, .. } = &mut run.what {
+                ran.command = vec!["sh".into(), "-c".into(), "./see <x".into()];
+                let commit = Some(number.to_string());
+                ran.project = Some(ProjectState { commit, ..ProjectState::default() });
+                ran.input_folders = first.map(|_| "src".to_owned()).into_iter().collect();
+                let input = |(path, (mode, blob)): (&String, &(String, String))| RunInput {
+                    path: path.clone(),
+                    blob: blob.clone(),
+                    mode: mode.clone(),
+                };
+                ran.inputs = first.into_iter().flatten().map(input).collect();
+            }
+            if let RunKind::Repeated { at, .. } = &mut run.what {
+                *at = Some(number.to_string());
+            }
+            Arc::new(run)
+        };
+        for (first, again, now) in
+            (0..27 * 27 * 27).step_by(7).map(|all| (all % 27, all / 27 % 27, all / 729))
+        {
+            let view = Commits([files(first), files(again), files(now)]);
+            let changed = |then: usize| {
+                let paths = view.0[then].keys().chain(view.0[2].keys());
+                paths
+                    .filter(|it| view.0[then].get(*it) != view.0[2].get(*it))
+                    .cloned()
+                    .collect::<BTreeSet<_>>()
+            };
+            let known =
+                |runs: Vec<Arc<Run>>| ProjectInputs::of(&facts(runs), "2", &view).states[&id(1)].clone();
+            let captured = |inputs| at(0, captured(1, None).as_ref().clone(), inputs);
+            let declared = captured(Some(&view.0[0]).filter(|files| !files.is_empty()));
+            // Only a file that was there when the command ran is one that it names.
+            let was_there = |then: usize| view.0[then].contains_key("see");
+            let named = |then: usize| changed(then).contains("see") && (was_there(then) || was_there(0));
+            let is_as_then = |then: usize| !changed(then).iter().any(|it| it != "see") && !named(then);
+            match known(vec![declared.clone()]) {
+                InputState::Unchanged => assert!(is_as_then(0)),
+                InputState::Changed(files) => {
+                    let missed =
+                        changed(0).into_iter().find(|it| !files.contains(it) && (it != "see" || named(0)));
+                    assert_eq!((missed, is_as_then(0)), (None, false));
+                }
+                state => assert_eq!((state, first), (InputState::NotRecorded, 0)),
+            }
+            let again = self::again(2, 1, "CI", RunComparison::Same).as_ref().clone();
+            let state = known(vec![declared, at(1, again, None)]);
+            assert_eq!(state == InputState::Unchanged, first > 0 && (is_as_then(0) || is_as_then(1)));
+            let state = known(vec![captured(None)]);
+            assert_eq!(matches!(state, InputState::Changed(_)), named(0), "{state:?}");
+        }
     }
 }

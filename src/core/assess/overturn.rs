@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, Assessment, CapturedRun, RunStanding, Verdict, VerdictLimit, differs};
+use super::inputs::named;
+use super::{Answer, Assessment, CapturedRun, InputState, RunStanding, Verdict, VerdictLimit, differs};
 use crate::domain::run::Seconds;
 use crate::domain::wording::command;
 use crate::domain::{CommentId, Node, NodeId, Pin, SessionId};
@@ -50,6 +51,8 @@ pub enum DoubtKind {
     Unchecked,
     /// A rerun of a command differed, and somebody judged that the evidence holds.
     Judged,
+    /// A file that a command reads changed since it was run.
+    Inputs,
     /// Nobody but its author has run a command again.
     Alone,
     /// No command was captured.
@@ -261,6 +264,7 @@ impl<'a> Assessment<'a> {
                 _ if !runs.insert(run.run.id) => continue,
                 RunStanding::Fails | RunStanding::Differs => DoubtKind::Differs,
                 RunStanding::Holds => DoubtKind::Judged,
+                _ if matches!(run.input_state, Some(InputState::Changed(_))) => DoubtKind::Inputs,
                 _ if !run.is_rerun_by_other() => DoubtKind::Alone,
                 _ => continue,
             };
@@ -272,12 +276,21 @@ impl<'a> Assessment<'a> {
         let (alone, differing): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(kind, ..)| *kind == DoubtKind::Alone);
         for (kind, node, runs) in differing {
-            let more = match runs.len() {
-                1 => String::new(),
-                _ => format!("; {} of its commands differ", runs.len()),
+            let more = match (runs.len(), kind) {
+                (1, _) => String::new(),
+                (all, DoubtKind::Inputs) => format!("; so did those of {} more", counted(all - 1, "command")),
+                (all, _) => format!("; {all} of its commands differ"),
             };
-            let text = format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words());
-            let (call, seconds) = (("tot rerun", node.to_string()), Some(self.recorded([node])));
+            let (text, rest) = match (&runs[0].input_state, kind) {
+                (Some(InputState::Changed(files)), DoubtKind::Inputs) => {
+                    let what = format!("The inputs of {} of {node} changed since it was run", name(runs[0]));
+                    (format!("{what} ({}){more}.", named(files)), format!("{node} --at HEAD"))
+                }
+                _ => {
+                    (format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words()), node.to_string())
+                }
+            };
+            let (call, seconds) = (("tot rerun", rest), Some(self.recorded([node])));
             doubts.push(Doubt { call, seconds, ..self.doubt(kind, Some(node), text) });
         }
         let nodes: Vec<&NodeId> = alone.iter().map(|(_, node, _)| *node).collect();

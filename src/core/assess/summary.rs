@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::report::NOT_ATTACKED;
-use super::{Answer, Assessment, BY_HAND, Outcome, RunStanding, Verdict};
+use super::{Answer, Assessment, BY_HAND, CapturedRun, InputState, Outcome, RunStanding, Verdict};
 use crate::domain::{BoundAs, Classification, CommentId, NodeId};
 use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
@@ -237,12 +237,21 @@ impl<'a> Assessment<'a> {
 
     /// Returns the line about reruns of the evidence, if anything was rerun.
     fn evidence_line(&self) -> Option<VerdictLine> {
-        self.whole_runs().find(|run| !run.repetitions.is_empty())?;
+        let is_known = |run: &CapturedRun<'_>| match &run.input_state {
+            Some(state) => {
+                matches!(state, InputState::Unchanged | InputState::Changed(_) | InputState::Pinned)
+            }
+            None => false,
+        };
+        self.whole_runs().find(|run| !run.repetitions.is_empty() || is_known(run))?;
         let words = self.whole_evidence()?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let fits = |it: &RunStanding| matches!(it, RunStanding::Same | RunStanding::Holds);
         let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
             true => Sign::Against,
+            false if self.whole_runs().any(|run| matches!(run.input_state, Some(InputState::Changed(_)))) => {
+                Sign::Doubt
+            }
             false if standings.iter().all(fits) => Sign::For,
             false => Sign::Doubt,
         };

@@ -279,7 +279,8 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
         let command = ran.command.iter().map(|word| ("command", word.as_str()));
         let files = ran.files.iter().flat_map(|file| file.text.iter().chain(&file.base64));
         let values = ran.variables.iter().flat_map(|it| it.value.iter().chain([&it.name]));
-        let files = files.chain(values).map(|text| ("files", text.as_str()));
+        let inputs = ran.inputs.iter().map(|it| &it.path).chain(&ran.input_folders);
+        let files = files.chain(values).chain(inputs).map(|text| ("files", text.as_str()));
         command.chain(files).chain(folder).chain(output).chain(end).chain(project).chain(expected)
     }))
 }

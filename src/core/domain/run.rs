@@ -97,6 +97,16 @@ pub struct Ran {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<RunVariable>,
+    /// The project's files that the command reads, as its author declared them. Only a captured run has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<RunInput>,
+    /// The folders and patterns among the declared inputs, so that a file added there is noticed. Relative to the project
+    /// root, which is `.`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_folders: Vec<String>,
+    /// True if its author says that the command reads fixed revisions only, so that no change of the project concerns it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
     /// The machine on which the command ran.
     pub system: System,
 }
@@ -113,6 +123,30 @@ pub struct InputFile {
     pub text: Option<String>,
     /// Other content, in base64.
     pub base64: Option<String>,
+}
+
+/// A project file that a command reads, as it was in the recorded state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunInput {
+    /// The path relative to the project root.
+    pub path: String,
+    /// The git id of the content or, of a submodule, its commit.
+    pub blob: String,
+    /// The mode in git's notation, unless it is that of a plain file.
+    #[serde(default = "plain", skip_serializing_if = "is_plain")]
+    pub mode: String,
+}
+
+/// The mode of a plain file in git's notation.
+pub const PLAIN_FILE: &str = "100644";
+
+fn plain() -> String {
+    PLAIN_FILE.to_owned()
+}
+
+fn is_plain(mode: &str) -> bool {
+    mode == PLAIN_FILE
 }
 
 /// An environment variable that a command names.
@@ -357,6 +391,9 @@ impl Ran {
             attachments: Vec::new(),
             files: Vec::new(),
             variables: Vec::new(),
+            inputs: Vec::new(),
+            input_folders: Vec::new(),
+            pinned: false,
             system: System::default(),
         }
     }

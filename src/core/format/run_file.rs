@@ -119,7 +119,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 mod tests {
     use super::*;
     use crate::domain::run::{
-        Ended, Expectation, InputFile, Output, ProjectState, RunVariable, Seconds, System,
+        Ended, Expectation, InputFile, Output, ProjectState, RunInput, RunVariable, Seconds, System,
     };
     use crate::domain::{Commenter, Person};
 
@@ -160,6 +160,9 @@ mod tests {
             attachments: vec!["load.log".parse().unwrap()],
             variables: vec![RunVariable { name: "SEED".into(), value: Some("7".into()) }],
             files: vec![InputFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
+            inputs: vec![RunInput { path: "data/a.csv".into(), blob: "b10b".into(), mode: "100755".into() }],
+            input_folders: vec!["data".into()],
+            pinned: true,
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };
         Run {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::tool::About;
 use super::ToolOutcome;
-use crate::assess::{Assessment, newest_runs};
+use crate::assess::{Assessment, ProjectInputs, newest_runs};
 use crate::domain::{Caller, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::json::{self, CommentJson, NodeJson};
 use crate::ruleset::EffectiveRules;
@@ -97,7 +97,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
     };
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
     let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
-    let read = read(investigation, rules, &nodes, offset);
+    let read = read(investigation, rules, &nodes, offset, service.inputs(investigation));
     let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
     let mut more: Vec<String> = read
         .next
@@ -142,13 +142,14 @@ fn read<'n>(
     rules: Option<EffectiveRules<'_>>,
     nodes: &[&'n Arc<Node>],
     offset: usize,
+    inputs: Option<ProjectInputs>,
 ) -> NodesRead<'n> {
     let mut room = ROOM;
     let mut read = NodesRead { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
     let share = ROOM / nodes.len().max(1);
     // If the call continues a node, the agent already has the beginnings of the others.
     let is_shared = offset == 0 && share >= SHARE;
-    let assessment = Assessment::new(investigation, rules);
+    let assessment = Assessment::new(investigation, rules).with_inputs(inputs.as_ref());
     let parts = nodes.iter().map(|node| {
         let findings = node.classification.as_ref().map(|result| result.findings.as_str());
         let fields = fields_without_findings(&assessment, NodeJson::new(&assessment, node));

@@ -193,7 +193,7 @@ pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> ToolOutc
 
 fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: usize) -> StatusFacts {
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
-    let assessment = loaded.assessment();
+    let assessment = loaded.assessment().with_inputs(service.inputs(investigation).as_ref());
     let mut facts = facts(service, &loaded.snapshot, input, start);
     facts.outcome = Some(assessment.outcome);
     facts.verdict = assessment.words();

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::assess::{Assessment, Verdict};
+use crate::assess::{Assessment, ProjectInputs, Verdict};
 use crate::decide::references::{CitedSource, CitingLines};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::{BarKind, REFUTATION, role_class};
@@ -96,6 +96,7 @@ impl<'a> Cards<'a> {
         rules: Option<EffectiveRules<'a>>,
         references: &[CitedSource],
         withheld: &'a BTreeSet<NodeId>,
+        inputs: Option<&ProjectInputs>,
         excerpt: impl Fn(&Node) -> String,
     ) -> Self {
         let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
@@ -104,7 +105,7 @@ impl<'a> Cards<'a> {
                 cited.entry(node_id.clone()).or_default().push(at);
             }
         }
-        let assessment = Assessment::new(investigation, rules);
+        let assessment = Assessment::new(investigation, rules).with_inputs(inputs);
         let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, assessment, withheld };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {

@@ -88,7 +88,8 @@ impl Report {
         });
         let excerpt =
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
-        let cards = Cards::new(investigation, rules, &references, &input.withheld, excerpt);
+        let cards =
+            Cards::new(investigation, rules, &references, &input.withheld, input.inputs().as_ref(), excerpt);
         let history = history::view(input, &cards);
         let (mut cited_page, places) = cards.references(&references, &input.evidence);
         let comments = cards.comments();

@@ -26,6 +26,8 @@ pub(in crate::report) struct References {
     pub runs: Vec<SharedValue<RunView>>,
     /// The number of omitted runs.
     pub more_runs: usize,
+    /// The project's commit with which the inputs of the runs were compared.
+    pub inputs_at: Option<String>,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
     /// The number of sources cited by a confirmed answer.
@@ -52,6 +54,7 @@ pub(in crate::report) struct ReferenceView {
 pub(in crate::report) struct ReferencesPage<'a> {
     pub runs: &'a [SharedValue<RunView>],
     pub more_runs: usize,
+    pub inputs_at: Option<&'a str>,
     pub urls: &'a [ReferenceView],
     pub paths: &'a [ReferenceView],
     /// The number of URLs on all pages.
@@ -85,6 +88,7 @@ impl References {
             let page = ReferencesPage {
                 runs: if pager.number == 1 { &self.runs } else { &[] },
                 more_runs: self.more_runs,
+                inputs_at: self.inputs_at.as_deref(),
                 urls: &self.urls[of(&self.urls, 0)],
                 paths: &self.paths[of(&self.paths, self.urls.len())],
                 url_count: self.urls.len(),
@@ -125,6 +129,7 @@ impl Cards<'_> {
         let mut page = References {
             runs: Vec::new(),
             more_runs: 0,
+            inputs_at: self.assessment.inputs_at.clone(),
             urls: Vec::new(),
             paths: Vec::new(),
             confirmed: confirmed.len(),

@@ -37,6 +37,8 @@ pub(in crate::report) struct RunView {
     /// The standing of the run in words: `not rerun yet`.
     pub standing: String,
     pub in_short: &'static str,
+    /// What became of the files that it reads, with its CSS class. Absent if that is unknown.
+    pub inputs: Option<(&'static str, String)>,
     /// The CSS class: `same`, `differs` or `quiet`.
     pub class: &'static str,
     /// The outcome: `exit 0`, `signal 9`, `timed out` or `not run: …`.
@@ -187,6 +189,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),
         standing: captured.words(),
         in_short: captured.standing().label(),
+        inputs: captured.input_state.as_ref().map(|state| (state.class(), state.words())),
         class: captured.standing().class(),
         ended: ran.ended.to_string(),
         seconds: ran.seconds.to_string(),

@@ -95,7 +95,7 @@ fn a_cited_file_says_how_it_stands_today() {
     cite(&mut input, vec![of(Some(pin()))]);
     let row = |drift: Option<Drift>| {
         let drift = drift.map(|drift| (pin(), drift)).into_iter().collect();
-        let evidence = ProjectEvidence { drift, forge: None };
+        let evidence = ProjectEvidence { drift, ..ProjectEvidence::default() };
         let page = page(&render(&[ReportInput { evidence, ..input.clone() }]), "references.html");
         let (_, row) = page.split_once("<code class=\"break\">src/sort.rs</code>").unwrap();
         row.lines().next().unwrap().trim().to_owned()
@@ -127,6 +127,7 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
     let drifted = |drift: Drift| ProjectEvidence {
         drift: [(pin(), drift)].into(),
         forge: Forge::of("git@github.com:o/n.git"),
+        inputs: None,
     };
     let changed = page(drifted(Drift::Changed));
     let link = format!("href=\"https://github.com/o/n/blob/{}/src/sort.rs#L18-L24\"", "0a1b2c3d".repeat(5));

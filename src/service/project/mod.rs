@@ -24,6 +24,7 @@
 
 mod drift;
 mod forge;
+mod inputs;
 mod quote;
 
 use std::cell::OnceCell;
@@ -35,12 +36,14 @@ use std::path::{Component, Path, PathBuf};
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
-use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
+use crate::assess::ProjectInputs;
+use crate::domain::{CitedPath, Investigation, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
 use crate::store::WorkTree;
 use crate::text::{counted, one_line, shorten};
 pub use drift::{Drift, FileContent, drift};
 pub use forge::{Forge, SourceUrlError};
+pub use inputs::{ChangedFiles, ProjectFiles, inputs_here};
 use quote::{QuoteLocation, locate};
 
 /// The maximum size of a file to read, in bytes.
@@ -75,6 +78,8 @@ pub struct ProjectEvidence {
     pub drift: HashMap<Pin, Drift>,
     /// The website that shows the committed files, if configured or if the remote is on a known forge.
     pub forge: Option<Forge>,
+    /// What became of the inputs of the commands, if there is a project.
+    pub inputs: Option<ProjectInputs>,
 }
 
 /// The reason why a folder can't be used as a project.
@@ -212,7 +217,15 @@ impl Project {
             }
         }
         let remote = repository.config_snapshot().string("remote.origin.url");
-        ProjectEvidence { drift: drifts, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
+        let forge = remote.and_then(|remote| Forge::of(&remote.to_string()));
+        ProjectEvidence { drift: drifts, forge, inputs: None }
+    }
+
+    /// Returns the drift of each citation of an investigation, what became of the inputs of its commands, and the website that
+    /// shows the files.
+    pub fn evidence_for(&self, investigation: &Investigation) -> ProjectEvidence {
+        let inputs = self.files(None).map(|files| files.inputs(investigation));
+        ProjectEvidence { inputs, ..self.evidence(investigation.pins().map(|(_, pin)| pin)) }
     }
 
     /// Describes the error in each quote. Returns `None` if the quote is accurate or the cited content is unavailable.

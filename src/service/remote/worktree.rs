@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
-use crate::domain::run::ProjectState;
+use crate::domain::run::{PLAIN_FILE, ProjectState};
 use crate::secrets::{suspects, text_of};
+use crate::service::project::ChangedFiles;
 
 /// The maximum size of a patch, in bytes.
 const PATCH_MAX: usize = 64 << 10;
 /// The maximum numbers of changed and of untracked files to list.
 const CHANGED_MAX: usize = 1_000;
 const UNTRACKED_MAX: usize = 100;
+/// The maximum number of paths in the arguments of one call.
+const PATHS_AT_ONCE: usize = 100;
 
 /// The parts of `git diff` that a user's configuration would change.
 const DIFF: [&str; 11] = [
@@ -83,6 +86,47 @@ impl GitProgram {
             false => None,
         };
         Ok(ProjectState { commit, changed, patch, untracked, behind: false })
+    }
+
+    /// Returns the files whose content differs from HEAD in the work tree or, if `is_staged` is true, in the index. Of the
+    /// work tree, `untracked` files count as well. Only paths that `is_wanted` are returned.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn changes(
+        &self,
+        root: &Path,
+        is_staged: bool,
+        untracked: &[String],
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<ChangedFiles> {
+        let project = || GitCall { is_project: true, ..GitCall::default() };
+        let staged = if is_staged { &["--cached"][..] } else { &[] };
+        let arguments = [&DIFF[..], &["--raw", "-z", "--no-abbrev"], staged].concat();
+        let text = self.run(root, &arguments, project())?.succeeded()?.text();
+        let (mut changed, mut parts) = (ChangedFiles::new(), text.split_terminator('\0'));
+        while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+            let mut about = about.split(' ').skip(1);
+            let (mode, blob) = (about.next().unwrap_or_default(), about.nth(1).unwrap_or_default());
+            let blob = if blob.trim_matches('0').is_empty() { "" } else { blob };
+            let is_there = mode != "000000";
+            changed.insert(path.to_owned(), is_there.then(|| (mode.to_owned(), blob.to_owned())));
+        }
+        for path in untracked {
+            changed.entry(path.clone()).or_insert_with(|| Some((PLAIN_FILE.to_owned(), String::new())));
+        }
+        changed.retain(|path, _| is_wanted(path));
+        let unknown = changed.iter_mut().filter_map(|(path, file)| Some((path, file.as_mut()?)));
+        let unknown = unknown.filter(|(path, (_, blob))| blob.is_empty() && is_file(root, path));
+        let mut unknown: Vec<(&String, &mut (String, String))> = unknown.collect();
+        for some in unknown.chunks_mut(PATHS_AT_ONCE) {
+            let arguments =
+                ["hash-object", "--"].into_iter().chain(some.iter().map(|(path, _)| path.as_str()));
+            let text = self.run(root, &arguments.collect::<Vec<_>>(), project())?.succeeded()?.text();
+            some.iter_mut().zip(text.lines()).for_each(|((_, file), blob)| file.1 = blob.to_owned());
+        }
+        Ok(changed)
     }
 
     /// Copies the project's index to `index`, with the named files but without those that are only announced.
@@ -221,6 +265,11 @@ impl GitProgram {
         };
         Ok(text.split('\0').filter_map(entry).collect())
     }
+}
+
+/// Returns whether a path is a file, and no link to one.
+fn is_file(root: &Path, path: &str) -> bool {
+    fs::symlink_metadata(root.join(path)).is_ok_and(|about| about.is_file())
 }
 
 /// Returns whether binary files in a patch seem to contain credentials. In the patch, they are compressed.

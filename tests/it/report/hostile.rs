@@ -26,7 +26,7 @@ fn strangers_repositories_give_sound_sites() {
         // As if all cited lines had moved, in a project on a forge.
         let moved = |pin: &Pin| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines });
         let drift = investigation.pins().map(|(_, pin)| moved(pin)).collect();
-        input.evidence = ProjectEvidence { drift, forge: Forge::of("https://github.com/o/n") };
+        input.evidence = ProjectEvidence { drift, forge: Forge::of("https://github.com/o/n"), inputs: None };
         names.insert(input.snapshot.investigation.meta().id.to_string(), name);
         inputs.push(input);
     }

@@ -60,39 +60,6 @@ fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
 }
 
 #[test]
-fn the_content_of_an_untracked_file_is_stored_only_if_it_is_named() {
-    let world = World::new();
-    let files = |options: &[&str]| {
-        let said = world.run(options, "echo hello");
-        assert_eq!(said.status, 0, "{said:?}");
-        let project = world.runs().pop().unwrap().ran().unwrap().project.clone().unwrap();
-        (project.patch.is_some_and(|patch| patch.contains("+Bo is let go")), project.untracked)
-    };
-    world.write("salaries.txt", "Bo is let go\n");
-    assert_eq!(files(&[]), (false, strings(&["salaries.txt"])));
-    assert_eq!(files(&["--include", "salaries.txt", "--include", "value"]), (true, vec![]));
-    // Its content is not part of git's index either.
-    world.git(&["add", "-N", "salaries.txt"]);
-    assert_eq!(files(&[]), (false, strings(&["salaries.txt"])));
-    assert_eq!(files(&["--include", "salaries.txt"]), (true, vec![]));
-    world.git(&["reset", "-q"]);
-    for at in 0..150 {
-        world.write(&format!("modules/{at}"), "");
-    }
-    assert_eq!(files(&[]), (false, strings(&["modules/", "salaries.txt"])));
-    // In a home folder under git, for example.
-    world.git(&["config", "status.showUntrackedFiles", "no"]);
-    assert_eq!(files(&[]), (false, vec![]));
-    world.write(".git/info/exclude", "*\n");
-    assert_eq!(files(&["--include", "salaries.txt"]), (true, vec![]));
-    for missing in ["no-such-file", "modules", "../outside", ".git/config"] {
-        let said = world.run(&["--include", missing], "touch ran");
-        assert_eq!((said.status, world.project.join("ran").exists()), (2, false), "{said:?}");
-    }
-    world.assert_sound();
-}
-
-#[test]
 fn a_command_that_takes_too_long_is_ended_with_all_that_it_has_started() {
     let world = World::new();
     let said =

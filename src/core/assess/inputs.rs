@@ -1,0 +1,309 @@
+//! What became of the files that a command reads: decided from the recorded inputs and the project's files, without running
+//! anything.
+//!
+//! # Guarantees
+//!
+//! - *Unchanged* is said only of declared inputs, and only if each of them is as it was when the command was last run, no file
+//!   was added to a declared folder, and no file that the command names or that its node cites has changed.
+//! - *Changed* is a reason to rerun a command, and says nothing about its result.
+//! - Nothing is said in a repository that lacks the recorded commit.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::evidence::{COMMIT, EvidenceRuns};
+use super::{Assessment, CapturedRun, Repetition};
+use crate::domain::run::{ProjectState, Ran, RunInput};
+use crate::domain::{Investigation, Pin, RunId};
+use crate::text::{counted, one_line, shorten};
+
+/// The maximum number of files that a sentence names.
+const NAMED: usize = 3;
+/// The maximum length of a path in a sentence, in characters.
+const PATH: usize = 80;
+
+/// The files of a project at one of its states, to compare runs with.
+pub trait ProjectView {
+    /// Returns the paths that differ between a commit and this state, each with whether the commit has a file there. `None` if
+    /// the repository lacks the commit.
+    fn since(&self, commit: &str) -> Option<Arc<BTreeMap<String, bool>>>;
+
+    /// Returns the files of this state by path, each with its mode and its blob. `None` if they can't be read.
+    fn files(&self) -> Option<&BTreeMap<String, (String, String)>>;
+
+    /// Returns whether a cited passage is no longer in its file.
+    fn is_lost(&self, pin: &Pin) -> bool;
+}
+
+/// What became of the files that a command reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "state", content = "files")]
+pub enum InputState {
+    /// Each declared input is as it was when the command was last run.
+    Unchanged,
+    /// These files are not as they were.
+    Changed(Vec<String>),
+    /// No inputs were declared, and nothing that the command names has changed.
+    NotRecorded,
+    /// The command reads fixed revisions only.
+    Pinned,
+    /// The repository lacks the recorded commit.
+    NotChecked,
+}
+
+/// What became of the inputs of each command at one commit of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectInputs {
+    /// The commit.
+    pub commit: String,
+    /// The state of each captured run.
+    pub states: BTreeMap<RunId, InputState>,
+}
+
+impl InputState {
+    /// Returns the CSS class: `unchanged`, `changed` or `quiet`.
+    pub fn class(&self) -> &'static str {
+        match self {
+            InputState::Unchanged | InputState::Pinned => "unchanged",
+            InputState::Changed(_) => "changed",
+            InputState::NotRecorded | InputState::NotChecked => "quiet",
+        }
+    }
+
+    /// Returns the state in words, as it is shown beside a command.
+    pub fn words(&self) -> String {
+        match self {
+            InputState::Unchanged => "declared inputs unchanged".to_owned(),
+            InputState::Changed(files) => format!("inputs changed: {}; recheck", named(files)),
+            InputState::NotRecorded => "inputs not recorded".to_owned(),
+            InputState::Pinned => "reads fixed revisions only".to_owned(),
+            InputState::NotChecked => "inputs not checked here".to_owned(),
+        }
+    }
+}
+
+/// Names files, as far as a sentence can.
+pub fn named(files: &[String]) -> String {
+    let names: Vec<String> = files.iter().take(NAMED).map(|file| shorten(&one_line(file), PATH)).collect();
+    match files.len().checked_sub(NAMED) {
+        Some(more @ 1..) => format!("{} and {} more", names.join(", "), counted(more, "file")),
+        _ => names.join(", "),
+    }
+}
+
+/// Returns whether a declared input is a pattern rather than a path.
+pub fn is_pattern(declared: &str) -> bool {
+    declared.contains(['*', '?'])
+}
+
+/// Returns whether a declared folder or pattern covers a file. In a pattern, `*` and `?` stop at a slash, and `**` does not.
+pub fn covers(declared: &str, path: &str) -> bool {
+    let is_below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    declared == "." || declared == path || is_below(declared) || {
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        is_pattern(declared) && folders.chain([path]).any(|path| matches(declared, path))
+    }
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let path: Vec<char> = path.chars().collect();
+    // Whether what was read of the pattern matches the path up to each place.
+    let mut ends = vec![false; path.len() + 1];
+    ends[0] = true;
+    let mut rest = pattern;
+    while let Some(first) = rest.chars().next() {
+        let is_deep = rest.starts_with("**");
+        rest = &rest[if is_deep { 2 } else { first.len_utf8() }..];
+        // `a/**/b` also matches `a/b`.
+        let skipped = if is_deep { rest.strip_prefix('/') } else { None };
+        rest = skipped.unwrap_or(rest);
+        let mut reached = vec![false; ends.len()];
+        let mut is_within = false;
+        for at in 0..ends.len() {
+            let before = at.checked_sub(1).map(|before| path[before]);
+            is_within = ends[at] || is_within && (is_deep || before != Some('/'));
+            reached[at] = match first {
+                '*' if skipped.is_some() => ends[at] || is_within && before == Some('/'),
+                '*' => is_within,
+                first => before.is_some_and(|c| ends[at - 1] && (c == first || first == '?' && c != '/')),
+            };
+        }
+        ends = reached;
+    }
+    ends.last() == Some(&true)
+}
+
+/// Returns the paths in a project that the words of a command may name, seen from its folder.
+pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
+    let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
+    let parts = ran.command.iter().flat_map(|word| word.split(is_end).chain([word.as_str()]));
+    let folder = ran.folder.as_deref().unwrap_or_default();
+    parts.filter_map(|part| path_from(folder, part)).collect()
+}
+
+/// Returns a relative path seen from a folder as one seen from the root. `None` if it is no path in the project.
+pub fn path_from(folder: &str, path: &str) -> Option<String> {
+    if path.is_empty() || path.starts_with(['/', '~', '$', '-']) {
+        return None;
+    }
+    let mut whole: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(whole.pop()?),
+            part => whole.push(part),
+        }
+    }
+    (!whole.is_empty()).then(|| whole.join("/"))
+}
+
+/// Returns what a change touches of what a command reads: its declared inputs, the files that it names, and the passages
+/// that its node cites.
+fn touched(
+    ran: &Ran,
+    cited: &[&Pin],
+    since: &BTreeMap<String, bool>,
+    view: &dyn ProjectView,
+) -> BTreeSet<String> {
+    let is_input = |path: &&String| {
+        ran.inputs.iter().any(|it| it.path == **path) || ran.input_folders.iter().any(|it| covers(it, path))
+    };
+    let named = named_paths(ran).into_iter().filter(|path| since.get(path) == Some(&true));
+    let cited = cited.iter().filter(|pin| since.contains_key(&pin.path) && view.is_lost(pin));
+    since.keys().filter(is_input).cloned().chain(named).chain(cited.map(|pin| pin.path.clone())).collect()
+}
+
+/// Returns what differs from the state that a run recorded. As [`touched`], but of the declared inputs also what was not
+/// committed then is known. `None` if the
+/// files can't be read.
+fn touched_since_capture(
+    ran: &Ran,
+    state: &ProjectState,
+    cited: &[&Pin],
+    since: &BTreeMap<String, bool>,
+    view: &dyn ProjectView,
+) -> Option<BTreeSet<String>> {
+    let is_committed = |path: &String| !state.changed.contains(path);
+    let named = named_paths(ran).into_iter().filter(|path| since.get(path) == Some(&true));
+    let cited = cited.iter().filter(|pin| since.contains_key(&pin.path) || !is_committed(&pin.path));
+    let cited = cited.filter(|pin| view.is_lost(pin)).map(|pin| pin.path.clone());
+    let mut touched: BTreeSet<String> = named.filter(is_committed).chain(cited).collect();
+    if ran.inputs.is_empty() && ran.input_folders.is_empty() {
+        return Some(touched);
+    }
+    let (files, recorded) = (view.files()?, ran.inputs.iter().map(|it| it.path.as_str()));
+    let is_same = |it: &&RunInput| files.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob));
+    touched.extend(ran.inputs.iter().filter(|it| !is_same(it)).map(|it| it.path.clone()));
+    let recorded: BTreeSet<&str> = recorded.collect();
+    let is_added = |path: &&String| {
+        !recorded.contains(path.as_str()) && ran.input_folders.iter().any(|it| covers(it, path))
+    };
+    if !ran.input_folders.is_empty() {
+        touched.extend(files.keys().filter(is_added).cloned());
+    }
+    Some(touched)
+}
+
+impl CapturedRun<'_> {
+    /// Returns what became of the files that the command reads. `cited` are the passages that its node cites.
+    pub fn inputs(&self, cited: &[&Pin], view: &dyn ProjectView) -> InputState {
+        let ran = self.ran;
+        let state = ran.project.as_ref();
+        let (state, first) = match state.and_then(|state| Some((state, state.commit.as_ref()?))) {
+            _ if ran.pinned => return InputState::Pinned,
+            None => return InputState::NotRecorded,
+            Some(known) => known,
+        };
+        let Some(since) = view.since(first) else { return InputState::NotChecked };
+        // A later run of the command, to its end and at a commit alone, is as good as the first.
+        let is_alone =
+            |it: &&Repetition<'_>| it.ran.project.as_ref().is_some_and(|state| state.changed.is_empty());
+        let again = self.repetitions.iter().rev().filter(|it| it.is_counted()).filter(is_alone);
+        let mut seen = BTreeSet::from([first.as_str()]);
+        let commits = again.filter_map(|it| it.at).filter(|at| seen.insert(at));
+        let mut changes: Vec<BTreeSet<String>> =
+            commits.filter_map(|at| Some(touched(ran, cited, view.since(at)?.as_ref(), view))).collect();
+        match touched_since_capture(ran, state, cited, &since, view) {
+            Some(touched) => changes.push(touched),
+            None => return InputState::NotChecked,
+        }
+        match changes.iter().any(BTreeSet::is_empty) {
+            false => InputState::Changed(changes.swap_remove(0).into_iter().collect()),
+            true if ran.inputs.is_empty() => InputState::NotRecorded,
+            true => InputState::Unchanged,
+        }
+    }
+}
+
+impl ProjectInputs {
+    /// Returns what became of the inputs of each command of an investigation, in a state of the project that `commit` names.
+    pub fn of(investigation: &Investigation, commit: &str, view: &dyn ProjectView) -> ProjectInputs {
+        let runs = EvidenceRuns::of(investigation);
+        let mut cited: HashMap<RunId, Vec<&Pin>> = HashMap::new();
+        for (node, pin) in investigation.pins() {
+            for run in runs.of_nodes(std::iter::once(&node.id)) {
+                cited.entry(run).or_default().push(pin);
+            }
+        }
+        let cited = |id| cited.get(id).map(Vec::as_slice).unwrap_or_default();
+        let states = runs.captured.iter().map(|(id, run)| (*id, run.inputs(cited(id), view)));
+        ProjectInputs { commit: commit.to_owned(), states: states.collect() }
+    }
+}
+
+impl<'a> Assessment<'a> {
+    /// Adds what became of the inputs of the commands, if it is known.
+    pub fn with_inputs(mut self, inputs: Option<&ProjectInputs>) -> Self {
+        self.inputs_at = inputs.map(|inputs| inputs.commit.chars().take(COMMIT).collect());
+        for (id, run) in &mut self.runs.captured {
+            run.input_state = inputs.and_then(|inputs| inputs.states.get(id)).cloned();
+        }
+        self
+    }
+
+    /// Describes the inputs of commands: `inputs of 2 of 3 commands unchanged at 3f2a91c, 1 changed`. `None` if nothing is known
+    /// of them.
+    pub(super) fn inputs_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
+        let states = || runs.iter().filter_map(|run| run.input_state.as_ref());
+        let unchanged =
+            states().filter(|it| matches!(it, InputState::Unchanged | InputState::Pinned)).count();
+        let changed = states().filter(|it| matches!(it, InputState::Changed(_))).count();
+        if unchanged + changed == 0 {
+            return None;
+        }
+        let of = counted(runs.len(), "command");
+        let changed = if changed == 0 { String::new() } else { format!(", {changed} changed") };
+        Some(format!(
+            "inputs of {unchanged} of {of} unchanged at {commit}{changed}",
+            commit = self.inputs_at.as_deref()?
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_covers_what_a_shell_would_expand_it_to_and_what_is_below() {
+        for (declared, path, is_covered) in [
+            ("src", "src/a/b.py", true),
+            ("src", "src2/a.py", false),
+            (".", "a", true),
+            ("*.py", "src/a.py", false),
+            ("src/*/x", "src/a/x/deep", true),
+            ("src/**/*.py", "src/a.py", true),
+            ("src/**/*.py", "src/a/b/c.py", true),
+            ("src/**/*.py", "srcs/a.py", false),
+            ("**/*.py", "a.py", true),
+            ("é?.csv", "éö.csv", true),
+            ("é?.csv", "é/.csv", false),
+        ] {
+            assert_eq!(covers(declared, path), is_covered, "{declared} {path}");
+        }
+        assert!(!covers(&format!("{}b", "*a".repeat(2_000)), &"a".repeat(4_000)));
+    }
+}

@@ -1,0 +1,277 @@
+//! The files of a project at one of its states, to compare runs with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use gix::objs::TreeRefIter;
+
+use super::{Project, bytes, content_of, drift, object};
+use crate::assess::inputs::{covers, is_pattern, named_paths, path_from};
+use crate::assess::{ProjectInputs, ProjectView};
+use crate::domain::run::{Ran, RunInput};
+use crate::domain::{Investigation, Pin};
+use crate::service::remote::GitProgram;
+use crate::text::{causes, counted, one_line};
+
+/// The maximum number of files that a run declares.
+const FILES_MAX: usize = 1_000;
+/// The mode of a symbolic link, and that of a submodule, in git's notation.
+const LINK: &str = "120000";
+const SUBMODULE: &str = "160000";
+
+/// The files of a state by path, each with its mode and its blob.
+type Files = BTreeMap<String, (String, String)>;
+
+/// The files that differ from a commit, each with its mode and its blob, or `None` if it is gone. A blob that git has not
+/// computed is empty.
+pub type ChangedFiles = BTreeMap<String, Option<(String, String)>>;
+
+/// The files of a project at a commit, possibly with changes. Everything is read once, when it is needed. Threads can share it.
+pub struct ProjectFiles {
+    project: Project,
+    commit: gix::ObjectId,
+    changes: ChangedFiles,
+    files: OnceLock<Option<Files>>,
+    since: Mutex<BTreeMap<String, Option<Arc<BTreeMap<String, bool>>>>>,
+}
+
+impl Project {
+    /// Returns the files at a commit, given by its id, or at HEAD. `None` if there is no such commit, or if the repository can't
+    /// be read.
+    pub fn files(&self, commit: Option<&str>) -> Option<ProjectFiles> {
+        let repository = self.open().ok()?;
+        let commit = match commit {
+            Some(commit) => known_commit(&repository, commit)?,
+            None => repository.head_id().ok()?.detach(),
+        };
+        Some(ProjectFiles {
+            project: self.clone(),
+            commit,
+            changes: ChangedFiles::new(),
+            files: OnceLock::new(),
+            since: Mutex::default(),
+        })
+    }
+
+    /// Declares the inputs of a run in its state of the project: these files, folders and patterns, seen from the working
+    /// folder, and the files that the command names. Resolves only paths of git, so nothing outside the project is read.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason, for people, if one of them is no tracked file, folder or pattern of files.
+    pub fn declare(&self, git: &GitProgram, declared: &[String], ran: &mut Ran) -> Result<(), String> {
+        let state = ran.project.clone().unwrap_or_default();
+        let commit = state.commit.as_deref().ok_or("the project has no commit yet")?;
+        let folder = self.folder().unwrap_or_default();
+        let paths = declared.iter().map(|written| {
+            let inside = written.strip_prefix(&format!("{}/", self.root().display())).unwrap_or(written);
+            let from = if inside == written { folder.as_str() } else { "" };
+            let is_root =
+                std::path::Path::new(inside).components().all(|part| part == std::path::Component::CurDir);
+            match path_from(from, inside) {
+                None if is_root && from.is_empty() => Ok(".".to_owned()),
+                None if is_root => Ok(from.to_owned()),
+                path => path.ok_or_else(|| format!("{} is not in the project", one_line(written))),
+            }
+        });
+        let paths = paths.collect::<Result<Vec<String>, String>>()?;
+        let is_covered = |path: &str| paths.iter().any(|it| covers(it, path));
+        let names = named_paths(ran);
+        let is_wanted = |path: &str| is_covered(path) || names.contains(path);
+        let changes = git.changes(self.root(), false, &state.changed, &is_wanted);
+        let changes = changes.map_err(|error| one_line(&causes(&error)))?;
+        let unread = "the project's files can't be read";
+        let files = self.files(Some(commit)).ok_or(unread)?.with(changes);
+        let files: Files =
+            files.files().ok_or(unread)?.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
+        for (path, written) in paths.iter().zip(declared) {
+            if !files.keys().any(|file| covers(path, file)) {
+                return Err(format!(
+                    "{} is no tracked file, folder or pattern of them: commit it, or store it with --include",
+                    one_line(written)
+                ));
+            }
+        }
+        if files.len() > FILES_MAX {
+            let number = counted(files.len(), "file");
+            return Err(format!("{number} are too many: name at most {FILES_MAX} that the command reads"));
+        }
+        let repository = self.open().map_err(|error| error.to_string())?;
+        for (path, (mode, blob)) in &files {
+            if mode == SUBMODULE && blob.is_empty() {
+                return Err(format!("the submodule {} has uncommitted changes: commit them", one_line(path)));
+            }
+            // The blob of a link does not say what it leads to.
+            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+            let to = (mode == LINK).then(|| gix::ObjectId::from_hex(blob.as_bytes()).ok()).flatten();
+            let to = to.map(|id| object(&repository, id).and_then(|it| String::from_utf8(it).ok()));
+            let is_known = |to: &String| path_from(above, to).is_some_and(|to| is_covered(&to));
+            if mode == LINK && !to.flatten().is_some_and(|to| is_known(&to)) {
+                return Err(format!("{} is a link: name what it leads to, too", one_line(path)));
+            }
+        }
+        let is_folder = |path: &&String| is_pattern(path) || !files.contains_key(*path);
+        ran.input_folders = paths.iter().filter(is_folder).cloned().collect();
+        ran.input_folders.sort();
+        ran.input_folders.dedup();
+        let input = |(path, (mode, blob))| RunInput { path, blob, mode };
+        ran.inputs = files.into_iter().map(input).collect();
+        Ok(())
+    }
+}
+
+fn owned((path, file): (&String, &(String, String))) -> (String, (String, String)) {
+    (path.clone(), file.clone())
+}
+
+impl ProjectFiles {
+    /// Adds changes to the commit, such as those of the work tree.
+    pub fn with(self, changes: ChangedFiles) -> ProjectFiles {
+        ProjectFiles { changes, ..self }
+    }
+
+    /// Returns the id of the commit.
+    pub fn commit(&self) -> String {
+        self.commit.to_string()
+    }
+
+    /// Returns what became of the inputs of each command of an investigation.
+    pub fn inputs(&self, investigation: &Investigation) -> ProjectInputs {
+        ProjectInputs::of(investigation, &self.commit(), self)
+    }
+}
+
+impl ProjectView for ProjectFiles {
+    fn since(&self, name: &str) -> Option<Arc<BTreeMap<String, bool>>> {
+        let known = || self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(name) {
+            return known.clone();
+        }
+        let since = self.project.open().ok().and_then(|repository| {
+            let commit = known_commit(&repository, name)?;
+            let mut found = differing(&repository, Some(commit), self.commit)?;
+            for (path, change) in &self.changes {
+                let before = file_at(&repository, commit, path);
+                match before == *change {
+                    true => drop(found.remove(path)),
+                    false => drop(found.insert(path.clone(), [before, change.clone()])),
+                }
+            }
+            let was_there = found.into_iter().map(|(path, [before, _])| (path, before.is_some()));
+            Some(Arc::new(was_there.collect::<BTreeMap<_, _>>()))
+        });
+        known().insert(name.to_owned(), since.clone());
+        since
+    }
+
+    fn files(&self) -> Option<&BTreeMap<String, (String, String)>> {
+        let read = || {
+            let found = differing(&self.project.open().ok()?, None, self.commit)?;
+            let mut files: Files =
+                found.into_iter().filter_map(|(path, [_, now])| Some((path, now?))).collect();
+            for (path, change) in &self.changes {
+                match change {
+                    Some(file) => files.insert(path.clone(), file.clone()),
+                    None => files.remove(path),
+                };
+            }
+            Some(files)
+        };
+        self.files.get_or_init(read).as_ref()
+    }
+
+    fn is_lost(&self, pin: &Pin) -> bool {
+        let Ok(repository) = self.project.open() else { return false };
+        let file = match self.changes.get(&pin.path) {
+            Some(change) => change.clone(),
+            None => file_at(&repository, self.commit, &pin.path),
+        };
+        let content =
+            file.filter(|(mode, _)| ![LINK, SUBMODULE].contains(&mode.as_str())).map(|(_, blob)| {
+                let blob = gix::ObjectId::from_hex(blob.as_bytes()).ok();
+                let stored = blob.and_then(|blob| object(&repository, blob));
+                // Git has not stored the content of a file that was not committed.
+                let is_changed = self.changes.contains_key(&pin.path);
+                let read = || bytes(&self.project.root().join(&pin.path)).filter(|_| is_changed);
+                content_of(stored.or_else(read).as_deref())
+            });
+        drift(pin, content.as_ref(), &[]).is_lost()
+    }
+}
+
+/// Returns what became of the inputs of an investigation's commands at HEAD of the project around the current folder. `None`
+/// outside a project.
+pub fn inputs_here(investigation: &Investigation) -> Option<ProjectInputs> {
+    let has_runs = investigation.counted_runs().next().is_some();
+    has_runs.then(Project::here)??.files(None).map(|files| files.inputs(investigation))
+}
+
+/// Returns the commit with this id, if the repository has it.
+fn known_commit(repository: &gix::Repository, id: &str) -> Option<gix::ObjectId> {
+    let id = gix::ObjectId::from_hex(id.as_bytes()).ok()?;
+    repository.find_commit(id).ok().map(|commit| commit.id)
+}
+
+/// Returns the mode and the blob of a file in a commit.
+fn file_at(repository: &gix::Repository, commit: gix::ObjectId, path: &str) -> Option<(String, String)> {
+    let entry = repository.find_commit(commit).ok()?.tree().ok()?.lookup_entry(path.split('/')).ok()??;
+    Some((mode_of(entry.mode()), entry.object_id().to_string()))
+}
+
+fn mode_of(mode: gix::objs::tree::EntryMode) -> String {
+    mode.kind().as_octal_str().to_string()
+}
+
+/// The files that differ between two states, each before and after.
+type Differing = BTreeMap<String, [Option<(String, String)>; 2]>;
+
+/// Returns the files that differ between two commits, or all files of the second. `None` if a tree is missing, as in a partial
+/// clone.
+fn differing(
+    repository: &gix::Repository,
+    before: Option<gix::ObjectId>,
+    after: gix::ObjectId,
+) -> Option<Differing> {
+    let tree = |commit| Some(repository.find_commit(commit).ok()?.tree_id().ok()?.detach());
+    let before = match before {
+        Some(commit) => Some(tree(commit)?),
+        None => None,
+    };
+    let mut found = Differing::new();
+    let mut folders = vec![(String::new(), [before, Some(tree(after)?)])];
+    while let Some((folder, trees)) = folders.pop() {
+        if trees[0] == trees[1] {
+            continue;
+        }
+        let mut names: BTreeMap<String, [Option<(gix::objs::tree::EntryMode, gix::ObjectId)>; 2]> =
+            BTreeMap::new();
+        for (side, tree) in trees.iter().enumerate() {
+            let Some(tree) = tree else { continue };
+            let tree = repository.find_tree(*tree).ok()?;
+            for entry in TreeRefIter::from_bytes(&tree.data, gix::hash::Kind::Sha1) {
+                let entry = entry.ok()?;
+                let name = String::from_utf8_lossy(entry.filename).into_owned();
+                names.entry(name).or_default()[side] = Some((entry.mode, entry.oid.to_owned()));
+            }
+        }
+        for (name, entries) in names.into_iter().filter(|(_, [before, after])| before != after) {
+            let path = format!("{folder}{name}");
+            let tree = |entry: Option<(gix::objs::tree::EntryMode, gix::ObjectId)>| {
+                entry.filter(|(mode, _)| mode.is_tree()).map(|(_, id)| id)
+            };
+            let file = |entry: Option<(gix::objs::tree::EntryMode, gix::ObjectId)>| {
+                let (mode, id) = entry.filter(|(mode, _)| !mode.is_tree())?;
+                Some((mode_of(mode), id.to_string()))
+            };
+            let below = entries.map(tree);
+            if below != [None, None] {
+                folders.push((format!("{path}/"), below));
+            }
+            let files = entries.map(file);
+            if files != [None, None] {
+                found.insert(path, files);
+            }
+        }
+    }
+    Some(found)
+}
