@@ -12,6 +12,7 @@ type HelpRow = (&'static [&'static str], &'static str);
 const CHECKS: &[HelpRow] = &[
     (&["check"], "check the files, the history and the sign-offs"),
     (&["review"], "go through what is new, riskiest first"),
+    (&["impact"], "name the conclusions that a change touches"),
     (&["rerun"], "repeat the captured commands"),
     (&["approve"], "add your name, as a signed tag"),
 ];

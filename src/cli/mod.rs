@@ -25,6 +25,7 @@ mod end;
 mod error;
 mod export;
 mod help;
+mod impact;
 mod import;
 mod interrupt;
 mod list;
@@ -107,6 +108,7 @@ enum TotCommand {
     End(end::EndArguments),
     Export(export::ExportArguments),
     Help(topics::HelpArguments),
+    Impact(impact::ImpactArguments),
     Import(import::ImportArguments),
     List(list::ListArguments),
     Log(log::LogArguments),
@@ -200,6 +202,7 @@ fn run(command: TotCommand) -> ExitResult {
         TotCommand::End(arguments) => end::run(&arguments),
         TotCommand::Export(arguments) => done(export::run(&arguments)),
         TotCommand::Help(arguments) => topics::run(&arguments),
+        TotCommand::Impact(arguments) => impact::run(&arguments),
         TotCommand::Import(arguments) => import::run(&arguments),
         TotCommand::List(arguments) => done(list::run(&arguments)),
         TotCommand::Log(arguments) => done(log::run(&arguments)),

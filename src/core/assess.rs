@@ -50,7 +50,7 @@ use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
-pub use inputs::{InputState, ProjectInputs, ProjectView};
+pub use inputs::{InputState, ProjectInputs, ProjectView, Touched};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use report::{ReportStanding, ReportState};
 pub use sources::{SourceAt, SourceState};

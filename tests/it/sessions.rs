@@ -273,6 +273,8 @@ sessions! {
     help__fits_the_terminal
     #[cfg(target_os = "linux")]
     help__topics_and_commands
+    #[cfg(target_os = "linux")]
+    impact__what_a_change_touches
     import__what_is_printed
     list__by_words_and_by_state
     #[cfg(target_os = "linux")]

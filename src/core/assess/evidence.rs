@@ -822,8 +822,9 @@ mod tests {
                     .cloned()
                     .collect::<BTreeSet<_>>()
             };
-            let known =
-                |runs: Vec<Arc<Run>>| ProjectInputs::of(&facts(runs), "2", &view).states[&id(1)].clone();
+            let known = |runs: Vec<Arc<Run>>| {
+                ProjectInputs::of(&facts(runs), "2", None, &view).states[&id(1)].clone()
+            };
             let captured = |inputs| at(0, captured(1, None).as_ref().clone(), inputs);
             let declared = captured(Some(&view.0[0]).filter(|files| !files.is_empty()));
             // Only a file that was there when the command ran is one that it names.

@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::{COMMIT, EvidenceRuns};
-use super::{Assessment, CapturedRun, Repetition};
+use super::{Answer, Assessment, CapturedRun, Repetition};
 use crate::domain::run::{ProjectState, Ran, RunInput};
-use crate::domain::{Investigation, Pin, RunId};
+use crate::domain::{BoundAs, Investigation, Node, Pin, RunId};
 use crate::text::{counted, one_line, shorten};
 
 /// The maximum number of files that a sentence names.
@@ -208,8 +208,29 @@ fn touched_since_capture(
 }
 
 impl CapturedRun<'_> {
-    /// Returns what became of the files that the command reads. `cited` are the passages that its node cites.
-    pub fn inputs(&self, cited: &[&Pin], view: &dyn ProjectView) -> InputState {
+    /// Returns what changed since each run of the command, the last one first and the captured one last.
+    fn changes(
+        &self,
+        cited: &[&Pin],
+        (state, first, since): (&ProjectState, &str, &BTreeMap<String, bool>),
+        view: &dyn ProjectView,
+    ) -> Option<Vec<BTreeSet<String>>> {
+        let ran = self.ran;
+        // A later run of the command, to its end and at a commit alone, is as good as the first.
+        let is_alone =
+            |it: &&Repetition<'_>| it.ran.project.as_ref().is_some_and(|state| state.changed.is_empty());
+        let again = self.repetitions.iter().rev().filter(|it| it.is_counted()).filter(is_alone);
+        let mut seen = BTreeSet::from([first]);
+        let commits = again.filter_map(|it| it.at).filter(|at| seen.insert(at));
+        let mut changes: Vec<BTreeSet<String>> =
+            commits.filter_map(|at| Some(touched(ran, cited, view.since(at)?.as_ref(), view))).collect();
+        changes.push(touched_since_capture(ran, state, cited, since, view)?);
+        Some(changes)
+    }
+
+    /// Returns what became of the files that the command reads, since it was last run or since a commit. `cited` are the
+    /// passages that its node cites.
+    fn inputs(&self, cited: &[&Pin], base: Option<&str>, view: &dyn ProjectView) -> InputState {
         let ran = self.ran;
         let state = ran.project.as_ref();
         let (state, first) = match state.and_then(|state| Some((state, state.commit.as_ref()?))) {
@@ -218,18 +239,11 @@ impl CapturedRun<'_> {
             Some(known) => known,
         };
         let Some(since) = view.since(first) else { return InputState::NotChecked };
-        // A later run of the command, to its end and at a commit alone, is as good as the first.
-        let is_alone =
-            |it: &&Repetition<'_>| it.ran.project.as_ref().is_some_and(|state| state.changed.is_empty());
-        let again = self.repetitions.iter().rev().filter(|it| it.is_counted()).filter(is_alone);
-        let mut seen = BTreeSet::from([first.as_str()]);
-        let commits = again.filter_map(|it| it.at).filter(|at| seen.insert(at));
-        let mut changes: Vec<BTreeSet<String>> =
-            commits.filter_map(|at| Some(touched(ran, cited, view.since(at)?.as_ref(), view))).collect();
-        match touched_since_capture(ran, state, cited, &since, view) {
-            Some(touched) => changes.push(touched),
-            None => return InputState::NotChecked,
-        }
+        let changes = match base {
+            Some(base) => view.since(base).map(|since| vec![touched(ran, cited, &since, view)]),
+            None => self.changes(cited, (state, first, &since), view),
+        };
+        let Some(mut changes) = changes else { return InputState::NotChecked };
         match changes.iter().any(BTreeSet::is_empty) {
             false => InputState::Changed(changes.swap_remove(0).into_iter().collect()),
             true if ran.inputs.is_empty() => InputState::NotRecorded,
@@ -239,8 +253,14 @@ impl CapturedRun<'_> {
 }
 
 impl ProjectInputs {
-    /// Returns what became of the inputs of each command of an investigation, in a state of the project that `commit` names.
-    pub fn of(investigation: &Investigation, commit: &str, view: &dyn ProjectView) -> ProjectInputs {
+    /// Returns what became of the inputs of each command of an investigation, in a state of the project that `commit` names:
+    /// since the commands were last run, or since another commit.
+    pub fn of(
+        investigation: &Investigation,
+        commit: &str,
+        base: Option<&str>,
+        view: &dyn ProjectView,
+    ) -> ProjectInputs {
         let runs = EvidenceRuns::of(investigation);
         let mut cited: HashMap<RunId, Vec<&Pin>> = HashMap::new();
         for (node, pin) in investigation.pins() {
@@ -249,12 +269,54 @@ impl ProjectInputs {
             }
         }
         let cited = |id| cited.get(id).map(Vec::as_slice).unwrap_or_default();
-        let states = runs.captured.iter().map(|(id, run)| (*id, run.inputs(cited(id), view)));
+        let states = runs.captured.iter().map(|(id, run)| (*id, run.inputs(cited(id), base, view)));
         ProjectInputs { commit: commit.to_owned(), states: states.collect() }
     }
 }
 
+/// Something that changed, on which an answer rests.
+#[derive(Clone, Debug)]
+pub struct Touched<'s, 'a> {
+    /// The node whose evidence it is.
+    pub node: &'a Arc<Node>,
+    /// The files.
+    pub files: Vec<String>,
+    /// The command that reads the files. `None` if the node cites them.
+    pub run: Option<&'s CapturedRun<'a>>,
+}
+
 impl<'a> Assessment<'a> {
+    /// Returns the answers of the conclusion or, while it names none, all answers, each with what changed of all that it rests
+    /// on. What became of the inputs must be known. `is_lost` says whether a cited passage changed.
+    pub fn touched(&self, is_lost: &dyn Fn(&Pin) -> bool) -> Vec<(&Answer<'a>, Vec<Touched<'_, 'a>>)> {
+        let touched = |answer: &&Answer<'a>| -> Vec<Touched<'_, 'a>> {
+            let (mut seen, mut touched) = (BTreeSet::new(), Vec::new());
+            for node in answer.premises.iter().map(|premise| premise.node) {
+                let mut read = BTreeSet::new();
+                for run in self.runs_of(&node.id).filter(|run| seen.insert(run.run.id)) {
+                    if let Some(InputState::Changed(files)) = &run.input_state {
+                        read.extend(files);
+                        touched.push(Touched { node, files: files.clone(), run: Some(run) });
+                    }
+                }
+                let cited = node.pins().filter(|pin| !read.contains(&pin.path) && is_lost(pin));
+                let cited: BTreeSet<String> = cited.map(|pin| pin.path.clone()).collect();
+                if !cited.is_empty() {
+                    touched.push(Touched { node, files: cited.into_iter().collect(), run: None });
+                }
+            }
+            touched
+        };
+        self.concluding().into_iter().map(|answer| (answer, touched(&answer))).collect()
+    }
+
+    /// Returns the answers that the conclusion rests on or, while it names none, all answers.
+    pub fn concluding(&self) -> Vec<&Answer<'a>> {
+        let bound = self.bound().filter(|bound| bound.role != BoundAs::Rival);
+        let bound: Vec<&Answer<'a>> = bound.filter_map(|bound| bound.answer).collect();
+        if bound.is_empty() { self.answers.iter().collect() } else { bound }
+    }
+
     /// Adds what became of the inputs of the commands, if it is known.
     pub fn with_inputs(mut self, inputs: Option<&ProjectInputs>) -> Self {
         self.inputs_at = inputs.map(|inputs| inputs.commit.chars().take(COMMIT).collect());

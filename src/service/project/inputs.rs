@@ -135,9 +135,15 @@ impl ProjectFiles {
         self.commit.to_string()
     }
 
-    /// Returns what became of the inputs of each command of an investigation.
+    /// Returns what became of the inputs of each command of an investigation since it was last run.
     pub fn inputs(&self, investigation: &Investigation) -> ProjectInputs {
-        ProjectInputs::of(investigation, &self.commit(), self)
+        self.inputs_since(investigation, None)
+    }
+
+    /// Returns what became of the inputs of each command of an investigation since a commit or, without one, since it was last
+    /// run.
+    pub fn inputs_since(&self, investigation: &Investigation, base: Option<&str>) -> ProjectInputs {
+        ProjectInputs::of(investigation, &self.commit(), base, self)
     }
 }
 

@@ -172,6 +172,16 @@ impl GitProgram {
         }
     }
 
+    /// Returns the last commit that two commits have in common, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git can't be started.
+    pub fn merge_base(&self, root: &Path, one: &str, other: &str) -> Result<Option<String>> {
+        let ran = self.here(root, &["merge-base", one, other])?;
+        Ok(Some(ran.text().trim().to_owned()).filter(|_| ran.status == Some(0)))
+    }
+
     /// Returns whether a commit contains another.
     ///
     /// # Errors

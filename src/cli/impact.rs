@@ -1,0 +1,277 @@
+//! `tot impact`: names the conclusions that rest on what a change of the project touches. Runs nothing.
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+
+use super::place::Common;
+use super::print::{columns, say, say_fields};
+use super::screen::{BOLD, DOUBT, NAME, QUIET, Screen, assessed, styled};
+use super::{CommandResult, ExitResult, is_person, misused, passed};
+use crate::assess::inputs::named;
+use crate::assess::{Assessment, CapturedRun, InputState, ProjectView as _, Touched};
+use crate::base::parallel;
+use crate::domain::Pin;
+use crate::domain::run::Seconds;
+use crate::domain::wording::command;
+use crate::markdown::{Reader, code_span, literal};
+use crate::report::Range;
+use crate::service::project::{Project, ProjectFiles};
+use crate::service::remote::GitProgram;
+use crate::service::runs::project_state;
+use crate::store::Snapshot;
+use crate::text::{counted, one_line};
+
+/// Name the conclusions in the root that rest on something that a change of the project touches, directly or through what they
+/// depend on: which answer, through which file, and the command to recheck. Runs nothing.
+///
+/// Without a range, the project's files as they are now are compared with what each command read when it was last run. With
+/// BASE..HEAD, the change is what HEAD adds to the last commit that it has in common with BASE.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ImpactArguments {
+    /// Commits of the project, such as main..HEAD
+    #[arg(value_name = "BASE..HEAD", conflicts_with = "staged")]
+    range: Option<Range>,
+    /// What is staged for the next commit
+    #[arg(long)]
+    staged: bool,
+    /// Print Markdown for one comment on a pull request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Exit with status 1 if a conclusion is affected
+    #[arg(long)]
+    strict: bool,
+    /// Name the commands without declared inputs, too
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+With --json: {base?, head, affected: [{sessionId, title, nodeId, answer, through: [{nodeId, files, runId?, command?, seconds?,
+recheck}]}], notRecorded?: [{sessionId, title, nodeId, answer, through}], totalCommands, totalNotChecked}
+
+Examples:
+  tot impact                           the work tree, against what the commands read
+  tot impact --staged --strict         in a hook, before a commit
+  tot impact main..HEAD --markdown     for a comment on a pull request";
+
+/// The maximum number of answers in a comment.
+const ROWS: usize = 30;
+
+/// An answer that is affected.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AffectedAnswer {
+    session_id: String,
+    title: String,
+    node_id: String,
+    answer: String,
+    through: Vec<AffectedThrough>,
+}
+
+/// Something on which an answer rests: a command, or the citations of a node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AffectedThrough {
+    node_id: String,
+    files: Vec<String>,
+    run_id: Option<String>,
+    command: Option<String>,
+    seconds: Option<Seconds>,
+    recheck: String,
+}
+
+/// What was found in one investigation.
+#[derive(Default)]
+struct Impact {
+    affected: Vec<AffectedAnswer>,
+    not_recorded: Vec<AffectedAnswer>,
+    commands: usize,
+    not_checked: usize,
+}
+
+pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
+    let place = arguments.common.place()?;
+    place.existing()?;
+    let (files, base) = change(arguments)?;
+    let (folders, _) = place.folders()?;
+    let look = |folder: &std::path::PathBuf| {
+        let snapshot = place.store.load(folder).ok()?;
+        Some(impact(&snapshot, &files, base.as_deref(), arguments.all))
+    };
+    let mut all = Impact::default();
+    for found in parallel::each(&folders, parallel::cores(), look).into_iter().flatten() {
+        all.affected.extend(found.affected);
+        all.not_recorded.extend(found.not_recorded);
+        all.commands += found.commands;
+        all.not_checked += found.not_checked;
+    }
+    if arguments.common.json {
+        say_fields(&json!({
+            "base": base,
+            "head": files.commit(),
+            "affected": all.affected,
+            "notRecorded": arguments.all.then_some(&all.not_recorded),
+            "totalCommands": all.commands,
+            "totalNotChecked": all.not_checked,
+        }))?;
+    } else {
+        let since = base.as_ref().map(|base| format!("{}..{}", short(base), short(&files.commit())));
+        let what = match (since, arguments.staged) {
+            (_, true) => "what is staged".to_owned(),
+            (Some(range), false) => range,
+            (None, false) => format!("what changed up to {} and the work tree", short(&files.commit())),
+        };
+        match arguments.markdown {
+            true => say(&comment(&all, &what))?,
+            false => say(&shown(&all, &what, Screen { columns: columns() }))?,
+        }
+    }
+    Ok(passed(!arguments.strict || all.affected.is_empty()))
+}
+
+/// Returns the project's files after the change, and the commit before it. Without one, the change is since each run.
+fn change(arguments: &ImpactArguments) -> CommandResult<(ProjectFiles, Option<String>)> {
+    let project = Project::here().ok_or("this is not in the repository of a project")?;
+    let (git, root) = (GitProgram::find(is_person())?, project.root());
+    let unreadable = || format!("the commit of the project {} can't be read", root.display());
+    if let Some(Range { from, to }) = &arguments.range {
+        let commit = |name: &String| -> CommandResult<String> {
+            let commit = git.resolve(root, name)?;
+            commit.ok_or_else(|| {
+                misused(format!("the project {} has no commit {}", root.display(), one_line(name)))
+            })
+        };
+        let (base, head) = (commit(from)?, commit(to)?);
+        let base = git.merge_base(root, &base, &head)?.unwrap_or(base);
+        return Ok((project.files(Some(&head)).ok_or_else(unreadable)?, Some(base)));
+    }
+    let files = project.files(None).ok_or_else(unreadable)?;
+    let untracked = match arguments.staged {
+        true => Vec::new(),
+        false => project_state(&git, &project, &[])?.untracked,
+    };
+    let untracked: Vec<String> = untracked.into_iter().filter(|path| !path.ends_with('/')).collect();
+    let changes = git.changes(root, arguments.staged, &untracked, &|_| true)?;
+    let base = arguments.staged.then(|| files.commit());
+    Ok((files.with(changes), base))
+}
+
+/// Finds what a change touches in an investigation.
+fn impact(snapshot: &Snapshot, files: &ProjectFiles, base: Option<&str>, all: bool) -> Impact {
+    let investigation = &snapshot.investigation;
+    let assessment = assessed(snapshot).with_inputs(Some(&files.inputs_since(investigation, base)));
+    let since = base.and_then(|base| files.since(base));
+    let is_lost = |pin: &Pin| {
+        let is_here = || pin.commit.as_ref().is_some_and(|commit| files.since(commit).is_some());
+        since.as_ref().is_none_or(|since| since.contains_key(&pin.path)) && is_here() && files.is_lost(pin)
+    };
+    let mut found = Impact::default();
+    for (answer, touched) in assessment.touched(&is_lost) {
+        let entry = |through: Vec<AffectedThrough>| AffectedAnswer {
+            session_id: investigation.meta().id.to_string(),
+            title: investigation.meta().title.clone(),
+            node_id: answer.node.id.to_string(),
+            answer: answer.node.name().to_owned(),
+            through,
+        };
+        if !touched.is_empty() {
+            found.affected.push(entry(touched.iter().map(|it| through(&assessment, it)).collect()));
+        }
+        let runs: Vec<&CapturedRun<'_>> = assessment.evidence(answer).collect();
+        found.commands += runs.len();
+        let is = |state: InputState| move |run: &&&CapturedRun<'_>| run.input_state.as_ref() == Some(&state);
+        found.not_checked += runs.iter().filter(is(InputState::NotChecked)).count();
+        let unknown = runs.iter().filter(is(InputState::NotRecorded)).filter_map(|run| {
+            let node = run.run.node.as_ref().and_then(|id| investigation.node(id)).unwrap_or(answer.node);
+            Some(through(&assessment, &Touched { node, files: Vec::new(), run: Some(run) })).filter(|_| all)
+        });
+        let unknown: Vec<AffectedThrough> = unknown.collect();
+        found.not_recorded.extend((!unknown.is_empty()).then(|| entry(unknown)));
+    }
+    found
+}
+
+fn through(assessment: &Assessment<'_>, touched: &Touched<'_, '_>) -> AffectedThrough {
+    let session = assessment.investigation.meta().id.to_string();
+    let recheck = match touched.run {
+        Some(run) => command("tot rerun", Some(&session), &format!("{} --at HEAD", run.run.id)),
+        None => command("tot check", Some(&session), "--references"),
+    };
+    AffectedThrough {
+        node_id: touched.node.id.to_string(),
+        files: touched.files.clone(),
+        run_id: touched.run.map(|run| run.run.id.to_string()),
+        command: touched.run.map(CapturedRun::command),
+        seconds: touched.run.map(|run| run.ran.seconds),
+        recheck,
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
+/// Says how many answers are affected, and what is not known.
+fn summary(all: &Impact, what: &str) -> Vec<String> {
+    let first = match all.affected.len() {
+        0 => format!("No answer rests on {what}, as far as the inputs are known."),
+        1 => format!("1 answer rests on {what}: recheck it."),
+        several => format!("{several} answers rest on {what}: recheck them."),
+    };
+    let unchecked = (all.not_checked > 0).then(|| {
+        let of = counted(all.commands, "command");
+        format!("{} of {of} not checked here: the recorded commit is missing. In a shallow clone: git fetch --unshallow", all.not_checked)
+    });
+    [first].into_iter().chain(unchecked).collect()
+}
+
+/// Formats the answers for the terminal.
+fn shown(all: &Impact, what: &str, screen: Screen) -> String {
+    let through = |it: &AffectedThrough| {
+        let how = match &it.command {
+            Some(command) => format!("{}: {command}", it.node_id),
+            None => format!("{} cites it", it.node_id),
+        };
+        let files = if it.files.is_empty() { "inputs not recorded".to_owned() } else { named(&it.files) };
+        let cost = it.seconds.map(|seconds| format!("  ({seconds})")).unwrap_or_default();
+        format!(
+            "    {}\n    {}\n      {}{cost}\n",
+            styled(DOUBT, &screen.rest(&files, 4)),
+            screen.rest(&how, 4),
+            styled(NAME, &it.recheck)
+        )
+    };
+    let answer = |it: &AffectedAnswer| {
+        let title = format!("{} {}", it.node_id, it.answer);
+        let head = styled(BOLD, &screen.rest(&title, 0));
+        let of = styled(QUIET, &screen.rest(&it.title, 2));
+        format!("{head}\n  {of}\n{}\n", it.through.iter().map(through).collect::<String>())
+    };
+    let found: String = all.affected.iter().chain(&all.not_recorded).map(answer).collect();
+    let lines = summary(all, what).iter().flat_map(|line| screen.wrapped(line, 0)).collect::<Vec<_>>();
+    format!("{found}{}\n", lines.join("\n"))
+}
+
+/// Formats the answers as a comment on a pull request. Text of an investigation has no effect in it.
+fn comment(all: &Impact, what: &str) -> String {
+    let plain = |text: &str| literal(text, 200, Reader::Comment).replace('|', "\\|");
+    let through = |it: &AffectedThrough| {
+        let files: Vec<String> = it.files.iter().take(3).map(|file| code_span(file)).collect();
+        let more = if it.files.len() > 3 { " and more" } else { "" };
+        let cost = it.seconds.map(|seconds| format!(" ({seconds})")).unwrap_or_default();
+        format!("- {}{more}: {}{cost}\n", files.join(", "), code_span(&it.recheck))
+    };
+    let answer = |it: &AffectedAnswer| {
+        let title = format!("**{}** {} ({})\n\n", it.node_id, plain(&it.answer), plain(&it.title));
+        format!("{title}{}\n", it.through.iter().map(through).collect::<String>())
+    };
+    let found: String = all.affected.iter().take(ROWS).map(answer).collect();
+    let more = all.affected.len().saturating_sub(ROWS);
+    let more =
+        if more > 0 { format!("And {more} more: `tot impact` lists them.\n\n") } else { String::new() };
+    format!("{}\n\n{found}{more}Nothing was run to know this.\n", summary(all, what).join(" "))
+}
