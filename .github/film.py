@@ -2,8 +2,8 @@
 
     python3 .github/film.py SITE > .github/film.svg
 
-SITE is the folder of one investigation's report. The film shows the data of its history page (`grown.js`) and its
-`investigation.json` in the colours of its `graph.svg`. .ci/run compares film.svg with a new one.
+SITE is the folder of one investigation's report. The film shows its `investigation.json` in the colours of its `graph.svg`.
+.ci/run compares film.svg with a new one.
 """
 
 import json
@@ -26,6 +26,47 @@ circle { stroke-width: 2; stroke: currentColor; fill: currentColor } .page { fil
 
 def shorten(text, most):
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+WORDS = {
+    "open": "Explored",
+    "awaitingConfirmation": "Awaiting confirmation",
+    "solution": "Answer",
+    "confirmation": "Confirmation",
+    "theory": "Theory",
+    "exhausted": "Nothing left to try",
+    "deadEnd": "Ruled out",
+}
+
+
+def history(investigation):
+    """Returns the states, each as word and class, and the commits, oldest first: `(time, subject, [(id, parent, state)])`."""
+    nodes = {node["nodeId"]: node for node in investigation["nodes"]}
+    roles = {node["state"]: node["role"] for node in nodes.values() if "state" in node}
+    refuting = {by for it in investigation["refuted"] for by in it["verdict"].get("refutedBy", [])}
+    states = [("Proposed", "role-pending"), ("Refutation", "role-refutation")]
+    states += [(word, f"role-{role}") for role, word in WORDS.items()]
+    classes = [kind for _, kind in states]
+    changed, commits = {}, []
+    for commit in reversed(investigation["commits"]):
+        changes = []
+        for change in commit["changes"]:
+            node = nodes.get(change.get("nodeId"))
+            if not node or change["what"] not in ("proposed", "committed", "reclassified"):
+                continue
+            number = changed.get(node["nodeId"], 0)
+            if change["what"] == "proposed":
+                kind = "role-pending"
+            elif node["nodeId"] in refuting:
+                kind = "role-refutation"
+            elif change["what"] == "committed":
+                kind = f"role-{roles[node['committedAs']]}"
+            else:
+                kind = f"role-{roles[node['reclassified'][number]['to']]}"
+                changed[node["nodeId"]] = number + 1
+            changes.append((node["nodeId"], node.get("parent"), classes.index(kind)))
+        commits.append((commit["at"][:16].replace("T", " ") + " UTC", commit["message"].split("\n")[0], changes))
+    return states, commits
 
 
 def placed(commits):
@@ -129,13 +170,11 @@ def film(states, commits, investigation, palette):
 
 def main():
     site = Path(sys.argv[1])
-    script = (site / "grown.js").read_text(encoding="utf-8").strip()
-    grown = json.loads(script.removeprefix("totGrown(").removesuffix(");"))
     investigation = json.loads((site / "investigation.json").read_text(encoding="utf-8"))
     graph = (site / "graph.svg").read_text(encoding="utf-8")
     palette = "\n".join(re.findall(r"^.*\.graph\{--.*$", graph, re.M)).replace(".graph", "svg")
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    sys.stdout.write(film(grown["states"], grown["commits"], investigation, palette))
+    sys.stdout.write(film(*history(investigation), investigation, palette))
 
 
 main()

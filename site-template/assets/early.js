@@ -1,4 +1,4 @@
-// Runs before the page is shown: applies the chosen colours, and reserves room for the line about changes.
+// Runs before the page is shown: applies the chosen colours.
 // Optional: without it, the page uses the colours of the system.
 "use strict";
 
@@ -15,13 +15,6 @@
   };
   use(kept());
   root.classList.add("scripted");
-  // The investigation has changed since the last visit. `since.js` tells how.
-  const { investigation, head } = document.currentScript.dataset;
-  const seen = (storage) => {
-    try { return storage().getItem(`tot-head:${investigation}`); } catch { return null; }
-  };
-  const before = seen(() => sessionStorage) ?? seen(() => localStorage);
-  if (before && before !== head) root.classList.add("seen-before");
   addEventListener("storage", (event) => { if (event.key === KEY) use(event.newValue); });
   document.addEventListener("DOMContentLoaded", () => {
     const choice = document.querySelector("#theme");

@@ -12,19 +12,20 @@ use super::check::signatures;
 use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_json};
 use super::screen::{
-    BAD, BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
+    BAD, BOLD, DOUBT, NAME, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
 };
 use super::{CommandResult, is_person};
-use crate::assess::{Answer, Assessment, DoubtKind, Signed, Verdict, VerdictSubject};
+use crate::assess::{Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Signed, VerdictSubject};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
+use crate::domain::wording::command;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
 use crate::service::project::{Project, ProjectEvidence, inputs_here};
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
-use crate::text::{counted, one_line};
+use crate::text::{columns as width, counted, one_line};
 
 /// Show an investigation: the question, the answers and their evidence, the remaining steps, and the tree. With a node, show
 /// everything stored about it.
@@ -58,8 +59,6 @@ Examples:
   tot show -i 0196 R2.A1    a node of another investigation
   tot show --json | jq -r '.answers[].title'";
 
-/// The maximum number of answers shown on the terminal.
-const ANSWERS: usize = 20;
 /// The maximum number of blockers and objections shown.
 const LISTED: usize = 10;
 
@@ -176,19 +175,64 @@ pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
-/// Formats the verdict's sentence, and the lines of the first page that no other section has.
-fn verdict(assessment: &Assessment<'_>, signed: &[Signed], screen: Screen) -> String {
+/// Formats the rows of the first page.
+fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
+    let row = |row: &Row| {
+        let verdict = row.node.as_ref().and_then(|id| assessment.verdict_of(id));
+        let style = verdict.map_or(QUIET, verdict_style);
+        let is_branch = row.class == "branch";
+        let id = row.node.as_ref().filter(|_| !is_branch).map(|id| format!("{id} ")).unwrap_or_default();
+        let sign = if row.sign.is_empty() { String::new() } else { format!("{} ", row.sign) };
+        let is_whole = !row.checks.is_empty();
+        let parts: &[&str] = match verdict {
+            _ if is_whole => &[&row.title],
+            Some(_) => &[&row.words, &row.title],
+            None => &[&row.title, &row.words, &row.reason],
+        };
+        let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(": ");
+        let indent = if ["ruled-out", "exhausted"].contains(&row.class) { 4 } else { 2 };
+        let text = screen.rest(&text, indent + width(&sign) + width(&id));
+        let text = if is_branch { styled(QUIET, &text) } else { text };
+        let mut lines = format!("{:indent$}{}{}{text}\n", "", styled(style, &sign), styled(BOLD, &id));
+        if is_whole {
+            let checks = row.checks.iter().map(|check| format!("{} {}", check.sign, check.text));
+            let checks: Vec<String> = std::iter::once(row.words.clone()).chain(checks).collect();
+            let checks = screen.wrapped(&checks.join(" · "), 4);
+            lines.extend(checks.iter().map(|line| format!("    {}\n", styled(style, line))));
+            let attacks = row.attacks.iter().map(|attack| styled(QUIET, &screen.rest(attack, 4)));
+            lines.extend(attacks.map(|attack| format!("    {attack}\n")));
+        }
+        lines
+    };
+    let group = |group: &RowGroup| {
+        let count = group.count.map(|count| format!(" ({count})")).unwrap_or_default();
+        let more = (group.more > 0).then(|| format!("  and {} more\n", group.more));
+        let lines: String = group.rows.iter().map(row).chain(more).collect();
+        section(&format!("{}{count}", group.heading), &lines)
+    };
+    rows.groups.iter().map(group).collect()
+}
+
+/// Formats the verdict's sentence, and what objects to it, each with the command that answers.
+fn verdict(assessment: &Assessment<'_>, signed: &[Signed], named: Option<&str>, screen: Screen) -> String {
     let style = assessment.top().verdict.map_or(QUIET, verdict_style);
-    let sentence = screen.wrapped(&assessment.sentence(signed), 2);
-    let mut text: String = sentence.iter().map(|line| format!("  {}\n", styled(style, line))).collect();
-    let reopened = assessment.end().and_then(|end| end.reopened.as_ref());
-    text.extend(reopened.map(|it| format!("  {}.\n", screen.rest(&it.line(), 3))));
-    let subjects = [VerdictSubject::Checked, VerdictSubject::RuledOut, VerdictSubject::Names];
-    for line in assessment.verdict_lines(signed).iter().filter(|line| subjects.contains(&line.subject)) {
-        let detail = if line.detail.is_empty() { String::new() } else { format!(". {}", line.detail) };
-        text.push_str(&format!("  {}\n", screen.rest(&format!("{}{detail}", line.text), 2)));
+    let sentence = screen.wrapped(&assessment.sentence(signed), 0);
+    let mut lines: Vec<String> = sentence.iter().map(|line| styled(style, line)).collect();
+    for open in assessment.open.iter().take(LISTED) {
+        let said = screen.wrapped(&format!("{}.", open.message()), 2);
+        lines.extend(said.iter().map(|line| format!("  {}", styled(BAD, line))));
+        let id = open.comment.id;
+        let answer = match open.is_correction() {
+            true => command("tot amend", named, &format!("--accept {id}")),
+            false => command("tot resolve", named, &id.to_string()),
+        };
+        lines.push(format!("    {}", styled(NAME, &answer)));
     }
-    text
+    let more = assessment.open.len().saturating_sub(LISTED);
+    lines.extend((more > 0).then(|| format!("  and {more} more")));
+    let reopened = assessment.end().and_then(|end| end.reopened.as_ref());
+    lines.extend(reopened.map(|it| format!("{}.", screen.rest(&it.line(), 1))));
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Formats everything except the tree.
@@ -222,6 +266,8 @@ fn shown(
     ));
     let bottom_line = assessment.bottom_line().map(|line| screen.wrapped(line, 0)).unwrap_or_default();
     let mut text: String = bottom_line.iter().map(|line| styled(BOLD, line) + "\n").collect();
+    let signed = sign_offs.signed();
+    text += &verdict(assessment, &signed, named, screen);
     text += &format!(
         "{}\n{}\n{}\n",
         styled(BOLD, &screen.rest(&meta.title, 0)),
@@ -231,9 +277,11 @@ fn shown(
     for fault in snapshot.all_faults() {
         text.push_str(&format!("{}\n", styled(BAD, &screen.rest(&fault.to_string(), 0))));
     }
+    text.push_str(&picture(assessment, &assessment.rows(&signed), screen));
+    if assessment.rules.is_none() {
+        text.push_str(&section("Answers", "  Unknown, because the ruleset can't be read.\n"));
+    }
     text.push_str(&section("Question", &screen.prose(&meta.query, 2)));
-    text.push_str(&section("Verdict", &verdict(assessment, &sign_offs.signed(), screen)));
-    let limits: Vec<String> = assessment.limits().iter().map(ToString::to_string).collect();
     let conclusion = end.and_then(|end| end.conclusion.as_deref());
     if let Some(conclusion) = conclusion {
         let how = assessment.words().unwrap_or(outcome.into());
@@ -241,53 +289,10 @@ fn shown(
             &format!("Conclusion, {how}"),
             &screen.prose_known(conclusion, 2, &|source| Some(known(assessment, None, evidence, source))),
         ));
-        let bound = assessment.bound().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
-        for line in bound.chain(limits.iter().cloned()) {
-            text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
-        }
     }
     if let Some(draft) = investigation.draft() {
         text.push_str(&section(DRAFT, &screen.prose(&draft.report(), 2)));
     }
-    let answer = |answer: &Answer<'_>| {
-        let line = NodeLine::new(assessment, answer.node);
-        let mut text = format!("  {}\n", line.text(screen, 2));
-        // A verdict is added to confirmations that are weaker than the answer's verdict.
-        let by = answer.confirming.iter().map(|by| match Some(by.verdict()) == line.verdict {
-            true => by.node.to_string(),
-            false => format!("{} ({})", by.node, by.verdict().label()),
-        });
-        let by: Vec<String> = by.collect();
-        let words = answer.words();
-        let said = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
-        let style = line.verdict.map_or(QUIET, verdict_style);
-        text.push_str(&format!("    {}\n", styled(style, &screen.rest(&said, 4))));
-        let best = answer.confirming.first().filter(|best| best.verdict() > Verdict::NotChecked);
-        if let Some((best, distance)) =
-            best.and_then(|best| Some((best, assessment.distance(answer.node, best)?)))
-        {
-            let line = format!("{}: {distance}", best.node);
-            text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
-        }
-        if !answer.runs.is_empty() {
-            let evidence = screen.rest(&assessment.evidence_words(answer), 4);
-            text.push_str(&format!("    {}\n", styled(QUIET, &evidence)));
-        }
-        text
-    };
-    let mut answers: String = assessment.answers.iter().take(ANSWERS).map(answer).collect();
-    if let Some(more @ 1..) = assessment.answers.len().checked_sub(ANSWERS) {
-        answers.push_str(&format!("  and {more} more\n"));
-    }
-    let none = if assessment.rules.is_some() {
-        "  None yet.\n"
-    } else {
-        "  Unknown, because the ruleset can't be read.\n"
-    };
-    for line in limits.iter().filter(|_| conclusion.is_none()) {
-        answers.push_str(&format!("  {}\n", screen.rest(line, 2)));
-    }
-    text.push_str(&section("Answers", if answers.is_empty() { none } else { &answers }));
     // The limits are listed above.
     let mut unsure = assessment.doubts(&|_| None);
     unsure.retain(|doubt| doubt.kind != DoubtKind::NotCovered);
@@ -304,21 +309,10 @@ fn shown(
     if !sign_offs.all.is_empty() {
         text.push_str(&section("Sign-offs", &signatures::lines(sign_offs, screen)));
     }
-    let heading = match assessment.open.iter().any(|it| it.is_correction()) {
-        true => "Open objections and corrections",
-        false => "Open objections",
-    };
-    let objections = list(
-        assessment
-            .open
-            .iter()
-            .map(|it| match it.is_correction() {
-                true => format!("{}: tot amend --accept {}", it.message(), it.comment.id),
-                false => it.message(),
-            })
-            .collect(),
-    );
-    text.push_str(&section(heading, &objections));
+    let names =
+        assessment.verdict_lines(&signed).into_iter().filter(|it| it.subject == VerdictSubject::Names);
+    let names = names.map(|it| format!("  {}\n", screen.rest(&format!("{}. {}", it.text, it.detail), 2)));
+    text.push_str(&section("Names", &names.collect::<String>()));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());
     text + &section("Required before the end", &blockers)
 }

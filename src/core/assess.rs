@@ -26,6 +26,7 @@ mod evidence;
 pub mod inputs;
 mod overturn;
 mod report;
+mod rows;
 mod sources;
 mod summary;
 
@@ -53,6 +54,7 @@ pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, 
 pub use inputs::{InputState, ProjectInputs, ProjectView, Touched};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use report::{ReportStanding, ReportState};
+pub use rows::{Row, RowCheck, RowGroup, Rows, TimeAxis, Track, given_evidence, reason};
 pub use sources::{SourceAt, SourceState};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 

@@ -12,7 +12,6 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::pager::{self, Pager, page_file};
-use super::search;
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::fields::NodeField;
@@ -149,34 +148,6 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     History { entries, by_node }
 }
 
-/// Returns the script with the data for the slider in `assets/grown.js`. It contains the states and an entry for each
-/// commit, oldest first. An entry has the subject and the states of the nodes that the commit touched.
-pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
-    let mut states: Vec<(String, &'static str)> = Vec::new();
-    let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
-        let of_nodes = entry.happenings.iter().filter_map(|it| Some((it.is_gone(), it.node()?)));
-        let change = |(is_gone, node): (bool, &Arc<Node>)| {
-            let state = cards.state_of(node);
-            let state = (state.word, state.class);
-            let at = (!is_gone).then(|| {
-                states.iter().position(|known| *known == state).unwrap_or_else(|| {
-                    states.push(state);
-                    states.len() - 1
-                })
-            });
-            (node.id.to_string(), node.parent.as_ref().map(ToString::to_string), at)
-        };
-        of_nodes.map(change).collect()
-    };
-    let commits: Vec<_> = input
-        .history
-        .iter()
-        .rev()
-        .map(|entry| (Time::of(entry.at).text, entry.subject().trim().to_owned(), changes(entry)))
-        .collect();
-    search::script("totGrown", &serde_json::json!({ "states": states, "commits": commits }).to_string())
-}
-
 /// The state before a commit.
 struct HistoryState<'h> {
     nodes: HashMap<&'h NodeId, &'h Arc<Node>>,
@@ -211,6 +182,13 @@ impl History {
     /// Returns the number of commits.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Returns the number of the newest commit that changed one of the nodes, counted from the first commit. Readers' browsers
+    /// compare it with the number of commits at their last visit.
+    pub(super) fn changed<'n>(&self, nodes: impl IntoIterator<Item = &'n NodeId>) -> usize {
+        let newest = nodes.into_iter().filter_map(|id| self.by_node.get(id)?.first());
+        newest.min().map_or(0, |at| self.entries.len() - at)
     }
 
     /// Returns the newest commits.

@@ -1,7 +1,7 @@
 //! The pictures of an investigation, with their files and the links between them.
 //!
-//! The first page shows the path to the answer, and each answer page shows the path to its own answer. `graph.html` shows the
-//! tree, or of a large one the path to the best answer and the first rounds. `graph.svg` is the same picture as a file.
+//! `graph.html` shows the tree, or of a large one the path to the best answer and the first rounds. `graph.svg` is the same
+//! picture as a file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use super::model::{Card, OutlineRow, Report};
 use super::templates::{SafeHtml, SharedValue};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
-use crate::graph::{self, DrawnTree, PathLinks, SvgOptions, Way};
+use crate::graph::{self, DrawnTree, SvgOptions, Way};
 use crate::ruleset::Ruleset;
 
 /// The maximum number of other answers linked below the picture.
@@ -25,17 +25,6 @@ pub(super) struct Drawing {
     readable_width: f64,
     /// The remaining width up to full size, in CSS pixels.
     further_width: f64,
-}
-
-/// The path to an answer.
-#[derive(Serialize)]
-pub(super) struct PathDrawing {
-    /// The picture for a wide window.
-    wide: SafeHtml,
-    /// The picture for a phone.
-    tall: SafeHtml,
-    /// The number of nodes in the investigation.
-    nodes: usize,
 }
 
 /// The page with the picture of the tree.
@@ -74,8 +63,6 @@ struct GraphLink {
 
 /// All pictures of an investigation.
 pub(super) struct Pictures<'i> {
-    /// The picture for the first page. `None` if there are no nodes.
-    pub(super) path: Option<PathDrawing>,
     /// The page with the tree. `None` if there are no nodes.
     pub(super) page: Option<PicturePage>,
     /// The tree as a file.
@@ -89,25 +76,11 @@ impl<'i> Pictures<'i> {
         let tree = DrawnTree::new(assessment);
         let links = SvgOptions { href: Some(&href), has_ids: true, standalone: None };
         let file = graph::svg(&tree, &SvgOptions { standalone: Some(ruleset), ..links }).markup.into_bytes();
-        let mut pictures = Pictures { path: None, page: None, file, tree };
+        let mut pictures = Pictures { page: None, file, tree };
         if !assessment.investigation.is_empty() {
-            let links_of_path = PathLinks { node: &href, question: None };
-            pictures.path = Some(PathDrawing::of(assessment, &pictures.tree, None, links_of_path));
             pictures.page = Some(pictures.page(report, assessment, &links));
         }
         pictures
-    }
-
-    /// Returns the picture of the path to an answer, for the answer's page.
-    pub(super) fn path_to(
-        &self,
-        answer: &NodeId,
-        report: &Report,
-        assessment: &Assessment<'_>,
-    ) -> PathDrawing {
-        let href = |id: &NodeId| format!("../{}", report.href(id));
-        let links = PathLinks { node: &href, question: Some("../index.html") };
-        PathDrawing::of(assessment, &self.tree, Some(answer), links)
     }
 
     /// Returns the address of a node's card, if it is in the picture.
@@ -148,8 +121,8 @@ fn outline(rows: &[&OutlineRow]) -> Vec<OutlineRow> {
         OutlineRow {
             has_children: next > row.card.round,
             closes: row.card.round.saturating_sub(next) as usize,
-            bar: Vec::new(),
             card: row.card.clone(),
+            changed: row.changed,
         }
     };
     rows.iter().enumerate().map(row).collect()
@@ -159,33 +132,6 @@ impl Drawing {
     fn of(svg: &graph::Svg) -> Drawing {
         let readable_width = svg.readable_width();
         Drawing { svg: SafeHtml::drawing(svg), readable_width, further_width: svg.width - readable_width }
-    }
-}
-
-/// Returns the picture for a single-page document, in which each node has a place. Returns `None` if there are no
-/// nodes.
-pub(super) fn of_document(
-    assessment: &Assessment<'_>,
-    href: &dyn Fn(&NodeId) -> String,
-) -> Option<PathDrawing> {
-    assessment.investigation.nodes().next()?;
-    let links = PathLinks { node: href, question: None };
-    Some(PathDrawing::of(assessment, &DrawnTree::new(assessment), None, links))
-}
-
-impl PathDrawing {
-    fn of(
-        assessment: &Assessment<'_>,
-        tree: &DrawnTree<'_>,
-        to: Option<&NodeId>,
-        links: PathLinks<'_>,
-    ) -> PathDrawing {
-        let drawn = graph::path(assessment, tree, to, links);
-        PathDrawing {
-            wide: SafeHtml::drawing(&drawn.wide),
-            tall: SafeHtml::drawing(&drawn.tall),
-            nodes: assessment.investigation.len(),
-        }
     }
 }
 

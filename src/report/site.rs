@@ -13,11 +13,11 @@ use super::ends::{self, BetweenEnds};
 use super::export::SingleFile;
 use super::history::{CommitEntry, HistoryPage};
 use super::model::{
-    AnswerPage, Card, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage, Report,
-    SignOffsView, StateCount, WayLink,
+    AmendedConclusionHtml, AnswerPage, Card, Header, Judged, NodePage, OutlineRow, Overview, References,
+    ReferencesPage, Report, SignOffsView, StateCount, WayLink,
 };
 use super::page_head::PageHead;
-use super::pictures::{self, PathDrawing, PicturePage, Pictures};
+use super::pictures::{PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, UnreadableInvestigation};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
@@ -208,14 +208,11 @@ enum PageContent<'a> {
     Overview {
         overview: &'a Overview,
         sign_offs: &'a SignOffsView,
-        path: &'a Option<PathDrawing>,
-        ends: &'a [BetweenEnds],
         /// The prepared objections to the best answer.
         challenge: Option<Challenge>,
     },
     Argument {
         argument: &'a AnswerPage,
-        path: PathDrawing,
     },
     Graph {
         graph: Option<&'a PicturePage>,
@@ -224,7 +221,6 @@ enum PageContent<'a> {
     Tree {
         outline: &'a [OutlineRow],
         states: &'a [StateCount],
-        since: &'a str,
     },
     Print(PrintContent<'a>),
     Node {
@@ -241,7 +237,7 @@ enum PageContent<'a> {
     },
     History {
         history: HistoryPage<'a>,
-        ends: &'a [BetweenEnds],
+        conclusions: EarlierConclusions<'a>,
     },
     Judged {
         judged: &'a Judged,
@@ -255,7 +251,7 @@ enum PageContent<'a> {
 struct PrintContent<'a> {
     overview: &'a Overview,
     sign_offs: &'a SignOffsView,
-    path: &'a Option<PathDrawing>,
+    conclusions: EarlierConclusions<'a>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
     /// The most recent commits, newest first.
@@ -274,6 +270,13 @@ struct DocumentContent<'a> {
     #[serde(flatten)]
     print: PrintContent<'a>,
     inside: Inside,
+}
+
+/// Earlier conclusions, and the changes between ends.
+#[derive(Clone, Copy, Serialize)]
+struct EarlierConclusions<'a> {
+    amended: &'a [AmendedConclusionHtml],
+    ends: &'a [BetweenEnds],
 }
 
 /// Embedded files, as data URLs.
@@ -317,7 +320,6 @@ fn pages(
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
-    let grown = std::mem::take(&mut report.grown);
     let links = TextLinks::of(&report, input, &assessment);
     let mut add = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         let head = match &content {
@@ -338,6 +340,7 @@ fn pages(
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
     let between = ends::links(input);
+    let conclusions = EarlierConclusions { amended: &report.overview.conclusion_amended, ends: &between };
     let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
     let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
     let challenge = |card: &Card| challenge(&report.header, card, base.map(|base| (base, folder)), issues);
@@ -345,12 +348,10 @@ fn pages(
         challenge: report.overview.best.as_ref().map(|best| challenge(&best.card)),
         overview: &report.overview,
         sign_offs: &report.sign_offs,
-        path: &pictures.path,
-        ends: &between,
     };
     let first = PageInfo { description, ..page("overview", title) };
     add("index.html", "overview.html", first, overview)?;
-    let tree = PageContent::Tree { outline, states, since: &report.since };
+    let tree = PageContent::Tree { outline, states };
     add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
     let graph = PageContent::Graph { graph: pictures.page.as_ref(), states };
     add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
@@ -359,7 +360,7 @@ fn pages(
         add(&path, "references.html", page("references", "Evidence"), references)?;
     }
     for (path, history) in report.history.pages() {
-        let history = PageContent::History { history, ends: &between };
+        let history = PageContent::History { history, conclusions };
         add(&path, "history.html", page("history", "History"), history)?;
     }
     let judged = PageContent::Judged { judged: &report.judged };
@@ -392,11 +393,9 @@ fn pages(
         let title = format!("Path to {}", argument.card.id);
         let description = &argument.card.excerpt;
         let page = PageInfo { kind: "argument", title: &title, description, ..deep };
-        let path = pictures.path_to(&argument.card.id, &report, &assessment);
-        let content = PageContent::Argument { argument, path };
-        add(&argument.way.href, "argument.html", page, content)?;
+        add(&argument.way.href, "argument.html", page, PageContent::Argument { argument })?;
     }
-    let print = PageContent::Print(print(&report, &pictures.path, MOST_PRINTED));
+    let print = PageContent::Print(print(&report, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in redirects(&report.nodes) {
         put(&path, bytes)?;
@@ -406,9 +405,6 @@ fn pages(
         put(&path, bytes)?;
     }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
-    let states = format!("totStates({});\n", serde_json::Value::from(report.since.as_str()));
-    put("states.js", states.into_bytes())?;
-    put("grown.js", grown.into_bytes())?;
     put("graph.dot", graph::dot(&assessment).into_bytes())?;
     put("graph.mmd", graph::mermaid(&assessment).into_bytes())?;
     let data = json::file(input, &report.cited, &format!("{folder}investigation.json"), Some(json::SCHEMA))?;
@@ -439,7 +435,7 @@ fn redirects(nodes: &[NodePage]) -> impl Iterator<Item = (String, Vec<u8>)> {
 }
 
 /// Returns the print page. With more than `most` nodes, only those behind the answers are shown in full.
-fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> PrintContent<'a> {
+fn print(report: &Report, most: usize) -> PrintContent<'_> {
     let all = report.nodes.len() <= most;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     if !all {
@@ -461,7 +457,7 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
     PrintContent {
         overview: &report.overview,
         sign_offs: &report.sign_offs,
-        path,
+        conclusions: EarlierConclusions { amended: &report.overview.conclusion_amended, ends: &[] },
         commits: report.history.newest(MOST_COMMITS),
         commit_count: report.history.len(),
         outline: &report.outline,
@@ -475,10 +471,8 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
 /// Returns the investigation as one self-contained page.
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<SingleFile, ReportError> {
     let report = Report::of(input);
-    let place = |id: &NodeId| format!("#n-{id}");
     let ruleset = ruleset_of(input);
     let assessment = assessed(&input.snapshot.investigation, &ruleset);
-    let path = pictures::of_document(&assessment, &place);
     let asset = |path: &str, media_type: &str| {
         data_url(media_type, templates.assets().get(path).map(Vec::as_slice).unwrap_or_default())
     };
@@ -500,7 +494,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Sin
         },
         head: PageHead::plain(&report.header, None, "", ""),
         investigation: &report.header,
-        content: DocumentContent { print: print(&report, &path, MOST_IN_ONE_FILE), inside },
+        content: DocumentContent { print: print(&report, MOST_IN_ONE_FILE), inside },
     };
     let in_short = page.content.print.in_short;
     let links = TextLinks::of(&report, input, &assessment);

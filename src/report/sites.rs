@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
 use super::model::{HeaderFacts, Report, SignOffMark, Time, TopView};
-use crate::graph::BarPart;
 use crate::service::signoff::SignOffs;
 
 /// An unreadable investigation.
@@ -44,8 +43,6 @@ pub struct SiteEntry {
     pub(super) best: Option<BestAnswer>,
     /// The heading and the verdict of its first page.
     pub(super) top: TopView,
-    /// The number of nodes by kind.
-    pub(super) bar: Vec<BarPart>,
     /// The number of contested answers.
     pub(super) contested: usize,
     /// True if the investigation was stopped early.
@@ -105,7 +102,6 @@ impl SiteEntry {
                 .as_ref()
                 .map(|best| BestAnswer { title: best.card.title.clone(), href: best.card.href.clone() }),
             top: report.overview.top.clone(),
-            bar: report.overview.bar.clone(),
             contested: header.contested_answers,
             stopped: header.stopped.is_some(),
             commits: input.history.len(),

@@ -227,13 +227,10 @@ impl SafeHtml {
         Some(SafeHtml::markdown(text, prefix, heading_level))
     }
 
-    /// Renders the lead of text that begins with sentences, and the rest.
-    pub(super) fn lead(text: &str, most: usize, prefix: &str) -> [Option<SafeHtml>; 2] {
-        let parsed = markdown::Parsed::new(text);
-        let (lead, rest) = parsed.lead(most);
-        let rest = SafeHtml::parsed(&rest, &format!("{prefix}-rest"), 3);
-        let lead = lead.map(|lead| SafeHtml::parsed(&lead, prefix, 3));
-        [lead, Some(rest).filter(|rest| !rest.as_str().trim().is_empty())]
+    /// Renders the lead of text that begins with sentences.
+    pub(super) fn lead(text: &str, most: usize, prefix: &str) -> Option<SafeHtml> {
+        let (lead, _) = markdown::Parsed::new(text).lead(most);
+        lead.map(|lead| SafeHtml::parsed(&lead, prefix, 3))
     }
 
     /// Renders the items of a list, skipping blank ones.

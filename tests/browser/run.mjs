@@ -156,7 +156,7 @@ for (const viewport of checks.FIRST_SCREENS) {
   });
 }
 // However much was found, a reader comes to the end of the first page.
-for (const [viewport, most] of [[checks.FIRST_SCREENS[0], 3000], [checks.FIRST_SCREENS[2], 6000]]) {
+for (const [viewport, most] of [[checks.FIRST_SCREENS[0], 4000], [checks.FIRST_SCREENS[2], 7500]]) {
   for (const site of [demo, large]) {
     await check(`height, ${viewport.width} px`, site, "file", ["index.html"], { viewport }, async (page, file) => {
       await page.goto(new URL(file, site.bases.file).href);
@@ -244,12 +244,6 @@ for (const origin of ["file", "http"]) {
 }
 const having = (site, pattern) =>
   Object.keys(site.pages).filter((file) => pattern.test(fs.readFileSync(path.join(site.folder, file), "utf8")));
-for (const site of [demo, large]) {
-  await check("grown", site, "file", ["history.html"], {}, async (page, file) => {
-    const faults = await checks.open(page, site.bases.file, file);
-    return [...faults, ...(await checks.grown(page))];
-  });
-}
 let trees = 0;
 let fields = 0;
 let zooms = 0;

@@ -88,6 +88,12 @@ impl Assessment<'_> {
 }
 
 impl Distance {
+    /// Returns the comparison that tells of another client or model, if there is one.
+    pub(super) fn elsewhere(&self) -> Option<String> {
+        let compared = [(&self.client, "another client"), (&self.model, "another model")];
+        compared.into_iter().find_map(|(text, other)| text.clone().filter(|text| text.contains(other)))
+    }
+
     /// Returns what makes the confirmation weak, each as the end of a sentence about it.
     pub(super) fn weaknesses(&self, grade: Grade) -> Vec<String> {
         let ran_nothing = self.own.is_some_and(|own| own.runs == 0);
@@ -164,7 +170,7 @@ impl fmt::Display for Distance {
 }
 
 /// Formats a duration, for example `42 s`, `5 min`, `3 h` or `4 days`.
-fn in_words(seconds: i64) -> String {
+pub(super) fn in_words(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),

@@ -228,7 +228,7 @@ impl<'a> Assessment<'a> {
     }
 
     /// Returns a node's author and name: `verify-1: 164,302 transactions over 55 s, 0 errors`.
-    fn attributed_name(&self, id: &NodeId) -> String {
+    pub(super) fn attributed_name(&self, id: &NodeId) -> String {
         let Some(node) = self.investigation.node(id) else { return String::new() };
         let by = node.classification.as_ref().and_then(Classification::who);
         let by = by.map_or_else(|| id.to_string(), |by| shorten(&one_line(&by), TITLE));

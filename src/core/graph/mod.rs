@@ -8,8 +8,6 @@
 //!   the path to the best answer and the first rounds.
 //! - [`svg()`]: the picture of the tree, with a card per node. `svg` decides the content of each card and `place` its
 //!   position.
-//! - [`bar()`], [`Tallies`]: counts of nodes by kind, shown as a bar.
-//! - [`path()`]: the path to an answer, drawn as a line from the question with other lines that join it or branch off.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the stylesheet of a standalone picture.
 //!
 //! # Selectors for stylesheets
@@ -35,23 +33,16 @@
 //! | `.card-id`, `.card-state`, `.card-title` | the id, the state label (`Proposed` for a proposal) and a line of the title |
 //! | `.card-note` | the verdict, and the number of nodes below that are not shown |
 //! | `.sign.role-…`, `.sign.proposed` | the sign next to the state |
-//! | `svg.path.wide`, `svg.path.tall` | the path to an answer, for a window and for a phone |
-//! | `.line`, `.join`, `.twig` | the lines of a path picture: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their labels |
-//! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; the end also has a `.note` and a `.dot-sign` |
-//! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, `open` or `quiet` |
-//! | `.hit` | the clickable area of a stop or twig |
 //!
 //! The custom properties are `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted
 //! paths), `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, `--graph-doubt`, and one per role:
 //! `--role-open`, `--role-awaitingConfirmation`, `--role-solution`, `--role-confirmation`, `--role-theory`,
 //! `--role-exhausted`, `--role-deadEnd`. [`palette()`] has their values for light and dark pages.
 
-mod bar;
 mod dot;
 mod markup;
 mod mermaid;
 mod palette;
-mod path;
 mod place;
 #[cfg(test)]
 mod samples;
@@ -59,11 +50,9 @@ mod svg;
 mod text;
 mod tree;
 
-pub use bar::{BarKind, BarPart, Tallies, bar};
 pub use dot::dot;
 pub use mermaid::{mermaid, mermaid_of};
 pub use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
-pub use path::{PathLinks, PathPicture, path};
 pub use svg::{Svg, SvgOptions, sign, svg};
 pub use tree::{DrawnTree, REFUTATION, Way};

@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards, Time};
 use super::node::NodePage;
-use super::overview::{Overview, SENTENCE, given_evidence};
 use super::references;
-use crate::assess::{Answer, CapturedRun, Verdict};
+use crate::assess::{Answer, CapturedRun, Verdict, given_evidence, reason};
 use crate::decide::references::CitedSource;
-use crate::domain::{Comment, NodeId};
+use crate::domain::{Comment, Investigation, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
 use crate::report::text_links;
+use crate::report::texts::CARD_EXCERPT;
 use crate::text::{one_line, shorten, telling_sentence};
 
 /// The maximum number of answers with a page, counted in the order of the first page.
@@ -32,6 +32,8 @@ const MOST_SOURCES: usize = 8;
 const MOST_CITING: usize = 6;
 /// The number of ruled-out nodes to examine on each side of a step when looking for the nearest ones.
 const LOOKED_AT: usize = 64;
+/// The maximum length of a sentence, in characters.
+const SENTENCE: usize = 140;
 
 /// A link to an answer page.
 #[derive(Clone, Debug, Serialize)]
@@ -195,12 +197,11 @@ struct ArgumentReader<'r> {
     end: Vec<usize>,
     /// The ruled-out and refuted nodes, in preorder.
     ruled_out: Vec<usize>,
-    /// The evidence of each node, in one sentence.
-    evidence: HashMap<&'r NodeId, &'r str>,
+    investigation: &'r Investigation,
 }
 
 impl<'r> ArgumentReader<'r> {
-    fn new(cards: &Cards<'_>, nodes: &'r [NodePage], overview: &'r Overview) -> ArgumentReader<'r> {
+    fn new(cards: &Cards<'r>, nodes: &'r [NodePage]) -> ArgumentReader<'r> {
         let mut end = vec![nodes.len(); nodes.len()];
         let mut open: Vec<usize> = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
@@ -225,7 +226,7 @@ impl<'r> ArgumentReader<'r> {
                 .collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
-            evidence: overview.dead_ends.iter().map(|it| (&it.card.id, it.in_short.as_str())).collect(),
+            investigation: cards.investigation,
         }
     }
 
@@ -254,10 +255,7 @@ impl<'r> ArgumentReader<'r> {
             // The finding was wrong, so show the refutation instead.
             let sentence = match node.refuted_by.first() {
                 Some(by) => sentence(by),
-                None => match self.evidence.get(&node.card.id) {
-                    Some(evidence) => (*evidence).to_owned(),
-                    None => sentence(&node.card),
-                },
+                None => self.investigation.node(&node.card.id).map(|node| reason(node)).unwrap_or_default(),
             };
             RuledOutNode { card: node.card.clone(), sentence }
         };
@@ -271,7 +269,7 @@ fn sentence(card: &Card) -> String {
     if sentence == card.title || card.excerpt == card.title { String::new() } else { sentence }
 }
 
-impl Cards<'_> {
+impl<'a> Cards<'a> {
     /// Returns the link to an answer's page, if the answer has one.
     pub(super) fn way(&self, card: &Card, before: usize) -> Option<WayLink> {
         let href = card.href.replacen("nodes/", "answers/", 1);
@@ -279,13 +277,8 @@ impl Cards<'_> {
     }
 
     /// Returns the answer pages in the order of the first page, followed by the pages for refuted answers.
-    pub(super) fn arguments(
-        &self,
-        nodes: &[NodePage],
-        overview: &Overview,
-        cited: (&[CitedSource], &[usize]),
-    ) -> Vec<AnswerPage> {
-        let standing = overview.solutions.iter().map(|solution| &solution.card);
+    pub(super) fn arguments(&self, nodes: &[NodePage], cited: (&[CitedSource], &[usize])) -> Vec<AnswerPage> {
+        let standing = self.assessment.answers.iter().filter_map(|answer| self.get(&answer.node.id));
         let refuted = self.assessment.refuted.iter().filter(|answer| answer.is_answering);
         let refuted = refuted.filter_map(|answer| self.get(&answer.node.id));
         let answers: Vec<(&SharedValue<Card>, WayLink)> = standing
@@ -296,7 +289,7 @@ impl Cards<'_> {
         if answers.is_empty() {
             return Vec::new();
         }
-        let reading = ArgumentReader::new(self, nodes, overview);
+        let reading = ArgumentReader::new(self, nodes);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             Some(self.argument(&reading, reading.node(&card.id)?, way, cited))
         };
@@ -400,7 +393,8 @@ impl Cards<'_> {
     /// Returns the evidence for a node if it differs from the title.
     fn evidence_of(&self, card: &Card) -> String {
         let node = self.investigation.node(&card.id);
-        let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
+        let evidence = node.and_then(|node| given_evidence(node));
+        let evidence = evidence.map(|text| markdown::excerpt(text, CARD_EXCERPT)).unwrap_or_default();
         if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::assess::{Assessment, ProjectInputs, Verdict};
 use crate::decide::references::{CitedSource, CitingLines};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::{BarKind, REFUTATION, role_class};
+use crate::graph::{REFUTATION, role_class};
 use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
@@ -163,12 +163,6 @@ impl<'a> Cards<'a> {
             sure,
             child_count: self.investigation.children(&node.id).count(),
         }
-    }
-
-    /// Returns the kind of a node for a state bar.
-    pub(super) fn kind(&self, node: &Node) -> Option<BarKind> {
-        let card = self.get(&node.id)?;
-        Some(BarKind::of(card.state.class, &card.state.word, card.sure))
     }
 
     /// Returns the card of a node in the tree.

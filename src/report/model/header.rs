@@ -55,6 +55,8 @@ pub(in crate::report) struct Header {
     pub sure: Option<Verdict>,
     /// The number of refuted nodes among the answers and the steps to them.
     pub refuted: usize,
+    /// The number of commits.
+    pub commits: usize,
     /// The commit shown.
     pub head: String,
     pub head_short: String,
@@ -140,9 +142,9 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
             rounds: if committed == 0 { 0 } else { investigation.current_round() },
             committed,
             pending: investigation.pending().count(),
-            answers: overview.solutions.len(),
+            answers: assessment.answers.len(),
             confirmed: assessment.count(Verdict::is_confirmed),
-            ruled_out: overview.dead_ends.len(),
+            ruled_out: assessment.ruled_out().count(),
             faults: faults.chain(at_odds.iter().map(ToString::to_string)).collect(),
         },
         query: meta.query.clone(),
@@ -182,6 +184,7 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
         self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
         sure: assessment.overall(),
         refuted: assessment.refuted.len(),
+        commits: input.history.len(),
         head_short: head.chars().take(history::SHORT).collect(),
         head,
         has_rules: snapshot.ruleset.is_ok(),

@@ -18,7 +18,6 @@ mod references;
 mod rules;
 mod runs;
 mod sign_offs;
-mod since;
 mod tree;
 
 use std::collections::HashMap;
@@ -28,7 +27,7 @@ pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use header::{Header, HeaderFacts};
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{NodePage, StateChange};
-pub(super) use overview::{Overview, TopView};
+pub(super) use overview::{AmendedConclusionHtml, Overview, TopView};
 pub(super) use references::{References, ReferencesPage, of_run};
 pub(super) use runs::RunViews;
 pub(super) use sign_offs::{SignOffMark, SignOffsView};
@@ -57,13 +56,8 @@ pub(super) struct Report {
     pub outline: Vec<OutlineRow>,
     /// The evidence page.
     pub references: References,
-    /// The standing of each node, which the browser stores. The tree page contains it. The first page loads it from a
-    /// file to stay small.
-    pub since: String,
     /// The commits page.
     pub history: History,
-    /// The data for the history slider, as a script.
-    pub grown: String,
     /// The rules page.
     pub judged: Judged,
     /// The sign-offs.
@@ -103,16 +97,15 @@ impl Report {
             &input.evidence,
             (&comments, &runs, &attachments),
         );
-        let overview = cards.overview(&comments, &runs, input);
+        let overview = cards.overview(&comments, &runs, &history, input);
         cited_page.runs = cards.listed_runs(&runs);
         cited_page.more_runs = runs.len() - cited_page.runs.len();
-        let arguments = cards.arguments(&nodes, &overview, (&references, &places));
+        let arguments = cards.arguments(&nodes, (&references, &places));
         Report {
             arguments,
             header: SharedValue::of(header::header(input, &cards.assessment, &overview)),
             nodes,
-            outline: cards.outline(),
-            since: cards.since(),
+            outline: cards.outline(&history),
             references: cited_page,
             judged: Judged {
                 rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),
@@ -126,7 +119,6 @@ impl Report {
             },
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,
-            grown: history::grown(input, &cards),
             sign_offs: SignOffsView::of(&input.sign_offs, &history),
             history,
             cited: references,

@@ -360,7 +360,6 @@ const SURFACES: &[(&str, Option<Reader>)] = &[
     ("investigation.json", Some(data)),
     ("investigation.schema.json", None), // only the form of the data
     ("search-data.js", Some(search_data)),
-    ("states.js", Some(states)),
     ("references.html", Some(sources)),
     ("references-*.html", None), // the other sources, listed as in references.html
     ("attachments/*", None),     // the files of agents, as they are
@@ -511,14 +510,7 @@ fn first_page(case: &Case<'_>) -> Read {
     }
     let index = page(case.files, "index.html");
     top_of(case, &index)?;
-    let first = assessment.first().filter(|_| assessment.end().is_none());
-    let mut seen = BTreeSet::new();
-    let is_drawn = |id: &NodeId| case.investigation().node(id).is_some();
-    let bound = assessment.bound().filter(|bound| bound.role != BoundAs::Rival && is_drawn(bound.id));
-    let bound: Vec<_> = bound.filter(|bound| seen.insert(bound.id)).collect();
-    let ends = bound.iter().map(|bound| (bound.id, bound.verdict(), bound.words()));
-    let ends = ends.chain(first.map(|answer| (&answer.node.id, answer.verdict, answer.words())));
-    path_to(&index, &ends.take(3).collect::<Vec<_>>())?;
+    rows_of(case, &index)?;
     let is_green = case.top().is_some_and(|(class, _)| class == "confirmed");
     let may_be_green = assessment.overall().is_some_and(Verdict::is_confirmed);
     prop_assert_eq!(is_green, may_be_green && assessment.first().is_some());
@@ -529,25 +521,18 @@ fn first_page(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// Reads the verdicts of all answers in both shapes of the path picture, which must show no other answers.
-fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
-    let picture = between(page, "<div class=\"path-box\">", "</div>");
-    let shapes: Vec<&str> = picture.split("<svg class=\"graph path ").skip(1).collect();
-    prop_assert_eq!(shapes.len(), 2);
-    for shape in shapes {
-        let stops = shape.split("<a class=\"stop ").skip(1).filter_map(|stop| stop.split_once("</a>"));
-        let told: Vec<(&str, &str)> =
-            stops.clone().filter_map(|(stop, _)| stop.split_once("<text class=\"note\"")).collect();
-        let is_answered = |told: &&(&str, &str)| !told.0.contains(" open\" href");
-        prop_assert_eq!(told.iter().filter(is_answered).count(), ends.len(), "{}", shape);
-        for (id, verdict, words) in ends {
-            let stop = told.iter().find(|(stop, _)| stop.contains(&format!("<title>{id}: "))).unwrap();
-            let class = stop.0.split('"').next().unwrap();
-            prop_assert!(class.ends_with(&format!(" {}", verdict.class())), "{}", stop.0);
-            let said = format!(", {}</title>", crate::text::escape(words));
-            prop_assert!(stop.0.contains(&said), "{said} {}", stop.0);
-            prop_assert!(stop.1.contains(&format!(">{} ", verdict.sign())), "{}", stop.1);
-        }
+/// Reads the verdict of each answer in the rows. Each answer has one row.
+fn rows_of(case: &Case<'_>, page: &str) -> Read {
+    let rows: Vec<&str> =
+        page.split("<li class=\"lane ").skip(1).filter(|row| !row.starts_with("branch")).collect();
+    for answer in case.answers() {
+        let name = format!("title=\"{}\"", answer.node.id);
+        let own = rows.iter().filter(|row| between(row, "<div class=\"says\"", "</div>").contains(&name));
+        let own: Vec<&&str> = own.collect();
+        prop_assert_eq!(own.len(), 1, "{} in {}", name, page);
+        prop_assert!(own[0].starts_with(answer.verdict.class()), "{}", own[0]);
+        let became = between(own[0], "<div class=\"became\">", "</div>");
+        prop_assert!(became.contains(&crate::text::escape(&answer.words())), "{}", own[0]);
     }
     Ok(())
 }
@@ -722,7 +707,6 @@ fn ways(case: &Case<'_>) -> Read {
     for answer in &case.assessment.answers {
         let way = page(case.files, &format!("answers/{}.html", answer.node.id));
         prop_assert!(way.contains(&format!("argument-head {}\"", answer.verdict.class())), "{way}");
-        path_to(&way, &[(&answer.node.id, answer.verdict, answer.words())])?;
         if let Some(run) = contesting(case, answer) {
             prop_assert!(between(&way, "<h2 id=\"against\">", "</section>").contains(&run), "{run}: {way}");
         }
@@ -784,30 +768,6 @@ fn search_data(case: &Case<'_>) -> Read {
         let Ok(id) = found[0].as_str().unwrap().parse::<NodeId>() else { continue };
         let label = case.assessment.verdict_of(&id).map(Verdict::label);
         prop_assert_eq!(found[4]["label"].as_str(), label, "{}", id);
-    }
-    Ok(())
-}
-
-/// Reads the standing of each node for the browser.
-fn states(case: &Case<'_>) -> Read {
-    let script = page(case.files, "states.js");
-    let text = between(&script, "totStates(\"", "\"");
-    let mut letters: BTreeMap<String, char> = BTreeMap::new();
-    for standing in text.split(';').filter(|standing| !standing.is_empty()) {
-        let letter = standing.chars().next().unwrap();
-        for round in standing[1..].split(' ') {
-            let (round, suffixes) = round.split_once('.').unwrap();
-            letters.extend(suffixes.split(',').map(|suffix| (format!("R{round}.{suffix}"), letter)));
-        }
-    }
-    for answer in case.answers() {
-        let expected = match answer.verdict {
-            Verdict::Refuted => 'r',
-            Verdict::Contested | Verdict::Undermined => 'x',
-            verdict if verdict.is_confirmed() => 'c',
-            _ => 'a',
-        };
-        prop_assert_eq!(letters.get(answer.node.id.as_str()), Some(&expected), "{}", text);
     }
     Ok(())
 }

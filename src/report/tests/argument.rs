@@ -42,8 +42,6 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     }
     // A contested answer does not look confirmed.
     assert!(page.contains("argument-head contested") && page.contains("</span> Answer, contested"));
-    assert!(page.contains("class=\"line contested\"") && !page.contains("class=\"line confirmed\""));
-    assert!(page.contains(">1 objection is open</text>"));
     let confirms = section(&page, "for");
     assert!(confirms.contains("✓ R5.A1a1v Replaying production load"), "{confirms}");
     assert!(confirms.contains("By researcher-r5.a1a1v"), "{confirms}");
@@ -72,8 +70,6 @@ fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
     assert!(page.contains("<span aria-hidden=\"true\">?</span> Answer, not checked"));
     assert!(section(&page, "for").contains("? Nobody has confirmed it."));
     assert!(section(&page, "against").contains("Not refuted, no open objections."));
-    let line = "<path class=\"line unconfirmed\" stroke-width=\"7\" stroke-dasharray=";
-    assert_eq!(page.matches(line).count(), 2, "in both shapes: {page}");
 }
 
 #[test]
@@ -83,9 +79,10 @@ fn what_refutes_an_answer_stands_against_it() {
     assert!(page.contains("argument-head refuted") && page.contains("Refuted: no longer an answer"));
     assert!(section(&page, "against").contains("R3.A1a Sorting costs as much as it saves"));
     assert!(section(&page, "who").contains("refuted it in R3.A1a"));
-    assert!(page.contains("<title>R3.A1a refutes it: Sorting costs"));
-    // The first page does not show it as an answer.
-    assert!(!super::page(&files, "index.html").contains("that led to it"));
+    // The first page shows what refutes it, and not how it was reached.
+    let index = super::page(&files, "index.html");
+    assert!(index.contains("refuted</span>: <span dir=\"auto\">researcher-r3.a1a: Sorting costs"), "{index}");
+    assert!(!index.contains("that led to it"));
 }
 
 /// Returns an investigation whose steps name nodes elsewhere.
@@ -167,6 +164,4 @@ fn a_long_way_is_told_by_its_ends() {
     let page = page(&render(&[with_nodes(nodes)]), &format!("answers/R60.{id}1.html"));
     assert!(section(&page, "way").contains("36 steps omitted."), "{page}");
     assert_eq!(page.matches("<p class=\"way-head\">").count(), 1 + 24);
-    assert!(page.contains(">55 more steps</text>"), "{page}");
-    assert_eq!(page.matches("<a class=\"stop ").count(), 2 * 7);
 }

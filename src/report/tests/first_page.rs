@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
-    let (first, _) = page.split_once("id=\"map\"").unwrap();
+    let (first, _) = page.split_once("<section class=\"report\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\"",
         "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has attacked the report or signed it off.</h2>",
@@ -20,9 +20,10 @@ fn the_first_page_answers_the_questions() {
     }
     for text in [
         "Why did checkout latency double",
-        "<bdi>Cross-zone traffic adds 1 ms to each of 14 queries</bdi></a></span> <span class=\"doubt\">not checked</span>",
+        "<li class=\"lane unconfirmed\">",
+        "<span class=\"words-of unconfirmed\">not checked</span>",
         "Ruled out <span class=\"count\">9</span>",
-        "<a href=\"tree.html#only-DEAD\">3 more</a>",
+        "<li class=\"missing\"><span aria-hidden=\"true\">○</span> <span class=\"hidden\">missing: </span>nobody has signed it off</li>",
         "<h2 id=\"check\">Check it yourself</h2>",
         "No command was captured for R4.A1a1.",
         "<code class=\"break\">tot show -i 01a1f83c-e64a-7101-8101-010101010101 R4.A1a1</code>",
@@ -106,11 +107,12 @@ fn a_conclusion_that_came_after_the_end_says_so() {
     let page = page(&files, "index.html");
     let (_, after) = page.split_once("added later").unwrap();
     assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
-    // The texts from before an amendment are shown too.
+    // The texts from before an amendment are in the history.
+    let history = super::page(&files, "history.html");
     for shown in
         ["Conclusion amended", "editor-2", "client-5/1.0", "It was hasty.", "<strong>does not</strong> sort"]
     {
-        assert!(page.contains(shown), "{shown}: {page}");
+        assert!(history.contains(shown), "{shown}: {history}");
     }
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
     let amended = &data["conclusion"]["amended"][0];
@@ -143,7 +145,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
     }
-    assert_eq!(index.matches("Maria (a person) objects").count(), 2, "{index}");
+    assert_eq!(index.matches("Maria (a person) objects").count(), 3, "{index}");
     let node = page(&files, "nodes/R4.A1a1.html");
     for text in
         ["Maria (a person) objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"]

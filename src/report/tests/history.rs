@@ -40,35 +40,6 @@ fn a_report_of_an_earlier_commit_says_so_on_every_page() {
     assert!(pages(&render(&[sample()])).iter().all(|(_, page)| !page.contains("A newer state may exist.")));
 }
 
-/// The slider ends with the current tree.
-#[test]
-fn what_each_commit_did_adds_up_to_the_tree() {
-    let input = edited();
-    let files = render(std::slice::from_ref(&input));
-    assert!(page(&files, "history.html").contains("<details class=\"grown\">"));
-    let script = page(&files, "grown.js");
-    let json = script.strip_prefix("totGrown(").unwrap().strip_suffix(");\n").unwrap();
-    let data: serde_json::Value = serde_json::from_str(json).unwrap();
-    let commits = data["commits"].as_array().unwrap();
-    assert_eq!(commits.len(), input.history.len());
-    let mut tree = BTreeMap::new();
-    for change in commits.iter().flat_map(|commit| commit[2].as_array().unwrap()) {
-        let id = change[0].as_str().unwrap();
-        match change[2].as_u64() {
-            Some(state) => tree.insert(id, data["states"][state as usize][0].as_str().unwrap()),
-            None => tree.remove(id),
-        };
-    }
-    for (id, word) in tree {
-        let node = input.snapshot.investigation.node(&id.parse().unwrap());
-        assert!(node.is_some(), "{id} is gone");
-        assert!(
-            page(&files, &format!("nodes/{id}.html")).contains(&format!(">{word}</span>")),
-            "{id}: {word}"
-        );
-    }
-}
-
 /// Texts changed by hand in every commit are compared only until the comparisons become too expensive.
 #[test]
 fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {

@@ -235,33 +235,20 @@ fn references_that_the_findings_list_are_not_listed_again() {
 }
 
 #[test]
-fn a_browser_is_told_how_each_node_stands() {
-    let nodes = vec![
-        node("R1.A", "EXPLORE", "Why is it slow?", "Profiled."),
-        node("R2.A1", "FOUND", "The sort", "It is the sort."),
-        node("R2.A2", "DEAD", "The hash", "It is not."),
-        node("R2.A3", "DEAD", "The disk", "It is not."),
-        pending("R2.A4", "The network", "Look there."),
-    ];
-    let input = input(meta(9, "Slow", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), None);
-    let head = input.snapshot.head.to_string();
+fn a_browser_is_told_which_commit_changed_each_node_last() {
+    let input = edited();
     let files = render(std::slice::from_ref(&input));
-    let states = "a2.A1;d2.A2,A3;o1.A;p2.A4";
-    assert_eq!(page(&files, "states.js"), format!("totStates(\"{states}\");\n"));
-    assert!(page(&files, "tree.html").contains(&format!("data-states=\"{states}\"")));
-    for file in ["index.html", "tree.html"] {
-        let page = page(&files, file);
-        assert!(
-            page.contains(&format!(
-                "class=\"since\" data-investigation=\"{}\" data-head=\"{head}\"",
-                input.snapshot.investigation.meta().id
-            )),
-            "{page}"
-        );
+    let tree = page(&files, "tree.html");
+    for node in input.snapshot.investigation.nodes() {
+        let touches = |entry: &HistoryEntry| entry.happenings.iter().any(|it| it.node_id() == Some(&node.id));
+        let newest = input.history.iter().position(touches).unwrap();
+        let told = format!("<a id=\"{}\" data-changed=\"{}\"", node.id, input.history.len() - newest);
+        assert!(tree.contains(&told), "{told} {tree}");
     }
+    assert!(tree.contains(&format!("data-commits=\"{}\"", input.history.len())), "{tree}");
     // Showing an earlier state does not count as a visit.
     let earlier = render(&[ReportInput { rev: Some("HEAD~1".to_owned()), ..input }]);
-    assert!(!page(&earlier, "index.html").contains("class=\"since\""));
+    assert!(!page(&earlier, "index.html").contains("since.js"));
 }
 
 #[test]

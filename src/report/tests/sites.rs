@@ -27,7 +27,6 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
         "What is there?",
         "/nodes/R4.A1a1.html\"><bdi>Statistics were not rebuilt after the upgrade",
         "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by another agent, same session</span>",
-        "<svg class=\"bar\"",
         "<form class=\"finder\" role=\"search\" hidden>",
         "Without an answer <span class=\"count\">2</span>",
         "assets/sites.js",
