@@ -186,8 +186,8 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
         let is_whole = !row.checks.is_empty();
         let parts: &[&str] = match verdict {
             _ if is_whole => &[&row.title],
-            Some(_) => &[&row.words, &row.title],
-            None => &[&row.title, &row.words, &row.reason],
+            Some(_) if !is_branch => &[&row.words, &row.title],
+            _ => &[&row.title, &row.words, &row.reason],
         };
         let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(": ");
         let indent = if ["ruled-out", "exhausted"].contains(&row.class) { 4 } else { 2 };

@@ -214,10 +214,14 @@ impl<'a> Assessment<'a> {
     /// Returns the rows.
     pub fn rows(&self, signed: &[Signed]) -> Rows {
         let reader = RowReader { assessment: self, signed, period: self.period() };
-        let mut groups = reader.answers();
-        groups.push(reader.others());
-        groups.extend(reader.pending());
-        groups.push(reader.branches());
+        let mut groups = Vec::new();
+        // Without rules, nothing is known of any node.
+        if self.rules.is_some() {
+            groups = reader.answers();
+            groups.push(reader.others());
+            groups.extend(reader.pending());
+            groups.push(reader.branches());
+        }
         groups.push(reader.not_covered());
         groups.retain(|group| !group.rows.is_empty());
         for group in groups.iter_mut().filter(|_| !self.is_small()) {
@@ -317,7 +321,7 @@ impl<'a> RowReader<'_, 'a> {
                 let node = self.assessment.investigation.node(bound.id);
                 Row {
                     node: Some(bound.id.clone()),
-                    title: node.map_or_else(|| bound.id.to_string(), |node| name(node)),
+                    title: node.map_or_else(|| "no longer there".to_owned(), |node| name(node)),
                     class: bound.verdict().class(),
                     sign: bound.verdict().sign(),
                     words: bound.words().into_owned(),
@@ -523,8 +527,9 @@ impl<'a> RowReader<'_, 'a> {
         for branch in &branches {
             let leaves = branch.iter().filter_map(|node| Some((*node, *ruled_out.get(&node.id)?)));
             let leaves: Vec<_> = leaves.filter(|_| is_small).collect();
-            let is_leaf = branch.len() == 1 && !leaves.is_empty();
-            if !is_leaf && !(is_small && is_ended && leaves.is_empty()) {
+            // Otherwise, its nodes have rows of their own.
+            let has_open = !is_small || branch.iter().any(|node| self.is_open(node));
+            if has_open && !(is_small && is_ended && leaves.is_empty()) {
                 rows.push(self.branch(branch, peak.unwrap_or(0)));
             }
             rows.extend(leaves.into_iter().map(|(node, (class, sign))| {
@@ -618,11 +623,8 @@ impl<'a> RowReader<'_, 'a> {
         let Some(period) = self.period else { return row };
         let at = |node: &Arc<Node>| node.classification.as_ref().map(Classification::current_since);
         if assessment.is_small() {
-            let rules = assessment.rules.as_ref();
-            let is_open =
-                |node: &Node| rules.zip(node.state()).map(|(it, state)| it.role(state)) == Some(Role::Open);
             let mut times: Vec<Timestamp> =
-                branch.iter().filter(|it| is_open(it)).filter_map(|it| at(it)).collect();
+                branch.iter().filter(|node| self.is_open(node)).filter_map(|node| at(node)).collect();
             times.sort_unstable();
             if let (Some(first), Some(last)) = (branch.first(), times.last()) {
                 row.track.span("trunk", period, first.proposed_at, *last);
@@ -642,6 +644,11 @@ impl<'a> RowReader<'_, 'a> {
             row.track.span(if is_checked { "checked" } else { "unchecked" }, period, found, until);
         }
         row
+    }
+
+    fn is_open(&self, node: &Node) -> bool {
+        let role = self.assessment.rules.zip(node.state()).map(|(rules, state)| rules.role(state));
+        role == Some(Role::Open)
     }
 
     /// Returns the limits of the conclusion, and the ideas that were withdrawn.
