@@ -175,7 +175,7 @@ pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
-/// Formats the rows of the first page.
+/// Formats the rows of the first page. Of the checks of an answer, those that are missing or failed.
 fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
     let row = |row: &Row| {
         let verdict = row.node.as_ref().and_then(|id| assessment.verdict_of(id));
@@ -195,7 +195,8 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
         let text = if is_branch { styled(QUIET, &text) } else { text };
         let mut lines = format!("{:indent$}{}{}{text}\n", "", styled(style, &sign), styled(BOLD, &id));
         if is_whole {
-            let checks = row.checks.iter().map(|check| format!("{} {}", check.sign, check.text));
+            let open = row.checks.iter().filter(|check| check.class != "done");
+            let checks = open.map(|check| format!("{} {}", check.sign, check.text));
             let checks: Vec<String> = std::iter::once(row.words.clone()).chain(checks).collect();
             let checks = screen.wrapped(&checks.join(" · "), 4);
             lines.extend(checks.iter().map(|line| format!("    {}\n", styled(style, line))));

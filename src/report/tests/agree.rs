@@ -4,7 +4,6 @@
 //! [`SURFACES`] lists the files of a site that contain verdicts, with their readers. [`silent`] reads all others, which may
 //! contain none. `tests/it/surfaces.rs` reads the replies, screens and exports of a real repository.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
