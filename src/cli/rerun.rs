@@ -25,7 +25,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, say};
-use crate::assess::CapturedRun;
+use crate::assess::{CapturedRun, ProjectInputs};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, RunVariable};
@@ -37,7 +37,7 @@ use crate::service::runs::{
     project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service};
-use crate::text::{one_line, shorten, visible};
+use crate::text::{counted, one_line, shorten, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
 const LEAST_LIMIT: u64 = 600;
@@ -72,6 +72,13 @@ pub(super) struct RerunArguments {
     /// Rerun the commands that the answers rest on; the default without nodes
     #[arg(long)]
     answers: bool,
+    /// Rerun only the commands whose inputs changed since they were last run, and at HEAD unless --at says otherwise. With --all,
+    /// also those whose inputs are not known
+    #[arg(long)]
+    changed: bool,
+    /// With --changed: the inputs changed since this commit, branch or tag of the project
+    #[arg(long, value_name = "REV", requires = "changed")]
+    since: Option<String>,
     /// Run without asking, for CI
     #[arg(long)]
     yes: bool,
@@ -92,7 +99,7 @@ pub(super) struct RerunArguments {
     dry_run: bool,
     /// Judge a difference, named by the rerun's id or a suffix of the id: the evidence still holds, or fails
     #[arg(long, num_args = 2, value_names = ["RUN", "holds|fails"], requires = "message",
-          conflicts_with_all = ["at", "all", "answers", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
+          conflicts_with_all = ["at", "all", "answers", "changed", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
     judge: Vec<String>,
     /// Reason for the judgment
     #[arg(short, long, value_name = "REASON", requires = "judge")]
@@ -106,6 +113,7 @@ Examples:
   tot rerun --dry-run                show what would run, and where
   tot rerun                          rerun what the conclusion rests on, after asking
   tot rerun --all --at HEAD --yes    check everything against the newest code, in CI
+  tot rerun --changed --yes          only what a change of the project concerns
   tot rerun R2.A1 --sandbox          without network access
   tot rerun 4c7d8f --at HEAD         only this run
   tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
@@ -185,9 +193,21 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         [] => Wanted::Answers,
         _ => Wanted::Of(&nodes, &runs),
     };
-    let assessment = loaded.assessment();
-    let chosen = chosen::chosen(&assessment, wanted);
-    if chosen.is_empty() {
+    let inputs = arguments.changed.then(|| inputs(arguments, loaded.investigation())).transpose()?;
+    let assessment = loaded.assessment().with_inputs(inputs.as_ref());
+    let mut chosen = chosen::chosen(&assessment, wanted);
+    let all = chosen.len();
+    if arguments.changed {
+        chosen.retain(|run| chosen::is_due(run, arguments.all));
+    }
+    if chosen.is_empty() && all > 0 {
+        let unknown = assessment.runs().filter(|run| chosen::is_due(run, true)).count();
+        let unknown = if unknown > 0 { "; --all also reruns those without known inputs" } else { "" };
+        tell(&format!(
+            "tot rerun: the inputs of {} are unchanged as far as known{unknown}",
+            counted(all, "command")
+        ));
+    } else if chosen.is_empty() {
         let all = chosen::chosen(&assessment, Wanted::All).len();
         tell(&nothing(all, wanted));
     }
@@ -252,6 +272,22 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// Returns what became of the inputs of the commands since each was last run, or since the given commit.
+fn inputs(arguments: &RerunArguments, investigation: &Investigation) -> CommandResult<ProjectInputs> {
+    let known = Project::here().and_then(|project| Some((project.files(None)?, project)));
+    let (files, project) =
+        known.ok_or_else(|| misused("--changed: this is not in the repository of a project"))?;
+    let base = match &arguments.since {
+        Some(name) => {
+            Some(GitProgram::find(is_person())?.resolve(project.root(), name)?.ok_or_else(|| {
+                misused(format!("the project {} has no commit {}", project.root().display(), one_line(name)))
+            })?)
+        }
+        None => None,
+    };
+    Ok(files.inputs_since(investigation, base.as_deref()))
 }
 
 /// Explains why nothing runs.
@@ -320,6 +356,9 @@ impl<'a> Again<'a> {
         let project = Project::here();
         let project = project.map(|it| GitProgram::find(is_person()).map(|git| (git, it))).transpose()?;
         let place = match (arguments.at.as_str(), &project) {
+            ("recorded", Some((git, project))) if arguments.changed => {
+                Where::At(git.resolve(project.root(), "HEAD")?.unwrap_or_default())
+            }
             ("recorded", _) => Where::Recorded,
             ("here", _) => Where::Here,
             (name, Some((git, project))) => match git.resolve(project.root(), name)? {

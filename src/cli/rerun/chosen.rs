@@ -1,6 +1,6 @@
 //! Selects the runs to repeat, and describes what a difference means. Pure.
 
-use crate::assess::{Assessment, CapturedRun};
+use crate::assess::{Assessment, CapturedRun, InputState};
 use crate::domain::{NodeId, RunId};
 use crate::text::{first_sentence, one_line, shorten};
 
@@ -31,6 +31,15 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen.sort_by_key(|it| it.run.id);
     chosen.dedup_by_key(|it| it.run.id);
     chosen
+}
+
+/// Returns whether the inputs of a command changed or, if `unknown` is true, are not known to be unchanged.
+pub(super) fn is_due(run: &CapturedRun<'_>, unknown: bool) -> bool {
+    match run.input_state {
+        Some(InputState::Changed(_)) => true,
+        Some(InputState::Unchanged | InputState::Pinned) => false,
+        Some(InputState::NotRecorded | InputState::NotChecked) | None => unknown,
+    }
 }
 
 /// Returns a sentence about what no longer holds, if the answers rest on one of these differing runs.
