@@ -274,7 +274,7 @@ impl<'a> Assessment<'a> {
                 let names =
                     names.iter().map(|name| name.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
                 let text = format!("{} ruled out", counted(number, "alternative"));
-                line(Sign::For, text).with(format!("{names}{more}"))
+                line(Sign::Note, text).with(format!("{names}{more}"))
             }
         })
     }

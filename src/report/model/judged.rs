@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::cards::{Card, Cards, StateView};
 use super::node::StateChange;
 use super::rules::Rules;
-use crate::decide::quality::Quality;
 use crate::domain::{Code, Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
@@ -16,7 +15,6 @@ use crate::report::templates::SharedValue;
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
-    pub quality: Option<Quality>,
     pub changes: Vec<StateChange>,
     /// The warnings that the rules gave.
     pub warnings: Vec<NodeWarning>,

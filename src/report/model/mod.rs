@@ -38,7 +38,6 @@ use super::attachments::AttachmentViews;
 use super::history::{self, History};
 use super::templates::SharedValue;
 use super::texts;
-use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::domain::{Node, NodeId};
 
@@ -109,7 +108,6 @@ impl Report {
             references: cited_page,
             judged: Judged {
                 rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),
-                quality: rules.map(|rules| quality(investigation, &rules)),
                 changes: cards.changes(),
                 warnings: cards.warnings(),
                 min_rounds: investigation.meta().min_rounds,
