@@ -491,7 +491,7 @@ impl<'a> RowReader<'_, 'a> {
         let pending = self.assessment.investigation.pending();
         let rows: Vec<Row> = pending.map(|node| self.node(node, "pending", "○")).collect();
         let heading = "Proposed, not begun";
-        (self.assessment.is_small()).then(|| RowGroup {
+        self.assessment.is_small().then_some(RowGroup {
             id: "pending",
             heading,
             count: Some(rows.len()),
@@ -685,7 +685,7 @@ impl<'a> RowReader<'_, 'a> {
         let until = refuted.unwrap_or(end);
         let objected = answer.against.iter().filter_map(|id| Some(investigation.comment(*id)?.at)).min();
         let is_doubted = refuted.is_none() && !answer.verdict.is_confirmed();
-        let doubted = is_doubted.then(|| objected.unwrap_or(found).max(found)).unwrap_or(until);
+        let doubted = if is_doubted { objected.unwrap_or(found).max(found) } else { until };
         let held = answer.confirming.iter().filter(|by| by.verdict().is_confirmed());
         let held =
             held.filter_map(|by| since(&by.node)).min().unwrap_or(until).clamp(found.min(until), until);
