@@ -186,9 +186,10 @@ fn help(subject: &WorkTarget) -> String {
         .collect();
     let answers = if answers.is_empty() { "  none\n".to_owned() } else { answers };
     format!(
-        "First what to do, or what is so, in one or two sentences. Below a blank line the conclusion, in Markdown:\n\
-         what was found, how sure it is, what was ruled out. Everything below this line is ignored; to cancel,\n\
-         leave the text as it is.\n\n\
+        "First what to do, or what is so, in one or two sentences. Below a blank line, in Markdown, for the colleague\n\
+         who asked: the question's parts in their order, what to do next, what was not covered. A link says how a\n\
+         number is known: [29 windows](run:4c7d8f). `tot help method` has an example. Everything below this line is\n\
+         ignored; to cancel, leave the text as it is.\n\n\
          {}\n\nAnswers:\n{answers}\n{} ruled out.",
         one_line(&subject.investigation().meta().title),
         counted(assessment.ruled_out().count(), "node"),

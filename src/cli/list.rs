@@ -219,7 +219,7 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
         states,
         verdict: Some(assessment.in_short()),
         class: assessment.top().verdict,
-        bottom_line: assessment.bottom_line().map(str::to_owned),
+        bottom_line: assessment.bottom_line(),
         total_inputs_changed: Some(assessment.runs().filter(is_changed).count()).filter(|all| *all > 0),
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),

@@ -265,8 +265,11 @@ fn shown(
         counted(investigation.committed().count(), "node"),
         counted(investigation.current_round() as usize, "round")
     ));
-    let bottom_line = assessment.bottom_line().map(|line| screen.wrapped(line, 0)).unwrap_or_default();
-    let mut text: String = bottom_line.iter().map(|line| styled(BOLD, line) + "\n").collect();
+    let prose = |text: &str, indent| {
+        screen.prose_known(text, indent, &|source| Some(known(assessment, None, evidence, source)))
+    };
+    let bottom_line = end.map(|end| prose(&end.bottom_line, 0)).unwrap_or_default();
+    let mut text: String = bottom_line.lines().map(|line| styled(BOLD, line) + "\n").collect();
     let signed = sign_offs.signed();
     text += &verdict(assessment, &signed, named, screen);
     text += &format!(
@@ -286,13 +289,10 @@ fn shown(
     let conclusion = end.and_then(|end| end.conclusion.as_deref());
     if let Some(conclusion) = conclusion {
         let how = assessment.words().unwrap_or(outcome.into());
-        text.push_str(&section(
-            &format!("Conclusion, {how}"),
-            &screen.prose_known(conclusion, 2, &|source| Some(known(assessment, None, evidence, source))),
-        ));
+        text.push_str(&section(&format!("Conclusion, {how}"), &prose(conclusion, 2)));
     }
     if let Some(draft) = investigation.draft() {
-        text.push_str(&section(DRAFT, &screen.prose(&draft.report(), 2)));
+        text.push_str(&section(DRAFT, &prose(&draft.report(), 2)));
     }
     // The limits are listed above.
     let mut unsure = assessment.doubts(&|_| None);

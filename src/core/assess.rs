@@ -43,6 +43,7 @@ use crate::domain::{
     BoundAs, Caller, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
     Reclassification, RunId, StateName, Timestamp,
 };
+use crate::markdown::without_links;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::support::{Premise, PremiseKind};
@@ -55,7 +56,7 @@ pub use inputs::{InputState, ProjectInputs, ProjectView, Touched};
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use report::{ReportStanding, ReportState};
 pub use rows::{Row, RowCheck, RowGroup, Rows, TimeAxis, Track, given_evidence, reason};
-pub use sources::{SourceAt, SourceState};
+pub use sources::{SourceAt, SourceIn, SourceState, SourceUse};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 
 /// The label for an answer that was edited outside tool calls and has not been checked since.
@@ -682,9 +683,10 @@ impl<'a> Assessment<'a> {
         self.investigation.conclusion()
     }
 
-    /// Returns the conclusion's bottom line, if it has one.
-    pub fn bottom_line(&self) -> Option<&'a str> {
-        self.end().map(|end| end.bottom_line.as_str()).filter(|line| !line.is_empty())
+    /// Returns the conclusion's bottom line without links, if it has one.
+    pub fn bottom_line(&self) -> Option<String> {
+        let line = self.end().map(|end| without_links(&end.bottom_line));
+        line.filter(|line| !line.is_empty())
     }
 
     /// Returns the answers that the conclusion rests on, in its order.

@@ -130,7 +130,7 @@ fn ended(text: &mut String, end: &Conclusion) {
             let _ = write!(text, "\nConclusion before:\n\n{}", quoted(&before));
         }
     }
-    for other in &end.other_conclusions {
+    for other in end.other_conclusions.iter().filter(|other| !other.draft) {
         let by = by(other.agent_id.as_deref(), &other.caller);
         let report = other.report();
         let said = if report.is_empty() { "Without a conclusion." } else { &report };

@@ -13,13 +13,14 @@ use serde_json::Value;
 
 use super::history::verb_of;
 use super::{ReportError, ReportInput};
-use crate::assess::{Answer, Assessment, Doubt, DoubtJson, Outcome, ReportState};
+use crate::assess::{Answer, Assessment, Doubt, DoubtJson, Outcome, ReportState, SourceUse};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::references::CitedSource;
 use crate::domain::{Attached, AttachmentName, Conclusion, Meta, Node, NodeId};
 use crate::json::{
     self, BlockerJson, BoundJson, CommentJson, NodeIdJson, NodeJson, ObjectionJson, RunJson, VerdictJson,
 };
+use crate::service::project::Drift;
 use crate::service::signoff::SignOffView;
 
 /// The version of the file format.
@@ -123,6 +124,9 @@ struct InvestigationJson<'a> {
     /// The unresolved objections.
     open_objections: Vec<ObjectionJson>,
     references: &'a [CitedSource],
+    /// The passages that say by a link how they are known: of the draft, of the conclusion, then of the findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<SourceUse<'a>>,
     commits: Vec<CommitJson>,
     /// The sign-offs, with their validity when the file was written.
     sign_offs: Vec<SignOffView<'a>>,
@@ -237,6 +241,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: ObjectionJson::all(&assessment),
         references,
+        sources: assessment.sources(&|pin| input.evidence.drift.get(pin).map(Drift::as_str)),
         commits: input
             .history
             .iter()

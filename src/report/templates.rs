@@ -221,6 +221,11 @@ impl SafeHtml {
         SafeHtml(Value::from_safe_string(text.to_html(&options)))
     }
 
+    /// Renders untrusted Markdown for a heading. `None` if it is no single paragraph.
+    pub(super) fn line(text: &str, prefix: &str) -> Option<SafeHtml> {
+        markdown::Parsed::new(text).only_paragraph().map(|line| SafeHtml::parsed(&line, prefix, 3))
+    }
+
     /// Renders untrusted Markdown, unless it is absent or blank.
     pub(super) fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
         let text = text.filter(|text| !text.trim().is_empty())?;

@@ -165,7 +165,9 @@ impl Store {
 /// investigation was reopened, and returns the tag. Reuses an existing tag. Returns `None` if there is no conclusion or
 /// if its commit is unknown.
 fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
-    let Some(end) = snapshot.investigation.end() else { return Ok(None) };
+    // A draft hides the commit of an earlier end.
+    let end = snapshot.investigation.end().filter(|_| snapshot.investigation.draft().is_none());
+    let Some(end) = end else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
         return Ok(None);
     };

@@ -264,6 +264,7 @@ sessions! {
     setup__check_what_is_there
     end__another_conclusion
     end__warnings_stay
+    end__sources_in_a_report
     end__with_a_draft
     export__every_format
     #[cfg(target_os = "linux")]

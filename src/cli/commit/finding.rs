@@ -11,6 +11,7 @@ use crate::decide::next::{Next, states_that_count};
 use crate::decide::propose::NewNode;
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId};
+use crate::markdown::without_links;
 use crate::ruleset::{Role, State};
 use crate::service::reply::{ReplyFields, StoredResults};
 use crate::text::{one_line, shorten};
@@ -59,7 +60,7 @@ pub(super) fn commit(
         None => meant(subject, parent.as_ref())?,
     };
     // The first line becomes the title of a new node, or the headline of a pending one.
-    let line = one_line(text.trim().lines().next().unwrap_or_default());
+    let line = without_links(&one_line(text.trim().lines().next().unwrap_or_default()));
     let heading = line.trim_start_matches('#').strip_prefix(' ');
     let line = &shorten(heading.unwrap_or(&line), 120);
     let id = match proposed {

@@ -49,10 +49,10 @@ pub(super) fn no_longer(
 ) -> Option<String> {
     differing.find(|id| assessment.whole_runs().any(|it| it.run.id == *id))?;
     let sentence = |text: &str| shorten(&one_line(first_sentence(text.trim())), SENTENCE_MAX);
-    let conclusion = assessment.end().and_then(|end| end.conclusion.as_deref());
+    let conclusion = assessment.end().and_then(|end| end.conclusion.clone());
     let conclusion = assessment.bottom_line().or(conclusion);
     Some(match (conclusion, assessment.first()) {
-        (Some(conclusion), _) => format!("The conclusion no longer holds: {}", sentence(conclusion)),
+        (Some(conclusion), _) => format!("The conclusion no longer holds: {}", sentence(&conclusion)),
         (None, Some(answer)) => {
             format!("The answer {} no longer holds: {}", answer.node.id, sentence(answer.node.name()))
         }

@@ -298,7 +298,10 @@ impl<'a> RowReader<'_, 'a> {
                     let top = assessment.top();
                     rows.push(Row {
                         title: one_line(
-                            assessment.bottom_line().unwrap_or("The conclusion, which names no answer"),
+                            assessment
+                                .bottom_line()
+                                .as_deref()
+                                .unwrap_or("The conclusion, which names no answer"),
                         ),
                         class: top.verdict.map_or("limit", Verdict::class),
                         sign: top.verdict.map_or("", Verdict::sign),

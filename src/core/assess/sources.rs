@@ -1,11 +1,16 @@
 //! How each passage with a source is known. The state is computed, so what a text says of itself can't contradict the runs.
 
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Assessment, CapturedRun, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
 use crate::decide::sources::{figures, found_run, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
-use crate::markdown::{How, Mention, Source, SourceTarget};
+use crate::markdown::{How, Mention, Parsed, Source, SourceTarget};
 use crate::text::{last_bytes, one_line, shorten};
 
 /// The number of characters of a run's id that are shown.
@@ -41,10 +46,61 @@ pub enum SourceAt<'a> {
     Nowhere,
 }
 
+/// The text that a source is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceIn {
+    /// The findings of a node.
+    Findings,
+    /// The conclusion or its bottom line.
+    Conclusion,
+    /// The draft of the report or its bottom line.
+    Draft,
+}
+
+/// A passage with its source and its state, for programs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceUse<'a> {
+    /// The text that it is in.
+    pub r#in: SourceIn,
+    /// The node, if it is in findings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<&'a NodeId>,
+    /// The passage.
+    pub text: String,
+    /// The target as written.
+    pub target: String,
+    /// How the passage is known, in words: `ran as expected`.
+    pub state: String,
+    /// `same`, `differs` or `quiet`: whether the source still says it, no longer does, or that is unknown.
+    pub class: &'static str,
+}
+
 /// The sign, the class and the words of a state.
 type Shown = (&'static str, &'static str, String);
 
 impl<'a> Assessment<'a> {
+    /// Returns all sources with their states: those of the draft, of the conclusion and of the findings.
+    pub fn sources(&self, drift: &dyn Fn(&Pin) -> Option<&'static str>) -> Vec<SourceUse<'a>> {
+        let draft = self.investigation.draft().map(|draft| (SourceIn::Draft, draft.report()));
+        let end = self.end().map(|end| (SourceIn::Conclusion, end.report()));
+        let reports = draft.into_iter().chain(end).map(|(r#in, text)| (r#in, None, Cow::Owned(text)));
+        let findings = self.investigation.nodes().flat_map(|node| {
+            let results = node.results();
+            results.map(|it| (SourceIn::Findings, Some(&node.id), Cow::Borrowed(&*it.findings)))
+        });
+        let texts = reports.chain(findings).filter(|(.., text)| text.contains(']'));
+        let uses = texts.flat_map(|(r#in, node_id, text)| {
+            Parsed::new(&text).sources().into_iter().map(move |source| {
+                let SourceState { words, class, .. } = self.source(&source, node_id, drift);
+                let Source { text, written: target, .. } = source;
+                SourceUse { r#in, node_id, text, target, state: words, class }
+            })
+        });
+        uses.collect()
+    }
+
     /// Returns the state of a source in the findings of `own`, or in the conclusion. `drift` says what became of a cited place:
     /// `unchanged`, `moved`, `changed` or `gone`; `None` if it is unknown.
     pub fn source(

@@ -24,7 +24,7 @@ pub struct Start {
     /// Roots to propose, if you can choose.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// More rounds than the method requires, or fewer if the mode allows.
+    /// More than the method requires, or fewer if the mode allows.
     #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
     /// Accept premature states.

@@ -52,8 +52,8 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let mut page = format!("# {}\n\n", inline(&meta.title, 300));
     let end = investigation.conclusion();
     let assessment = Assessment::new(investigation, Some(*rules));
-    if let Some(line) = end.map(|end| &end.bottom_line).filter(|line| !line.is_empty()) {
-        let _ = write!(page, "**{}**\n\n", inline(line, 300));
+    if let Some(line) = assessment.bottom_line() {
+        let _ = write!(page, "**{}**\n\n", inline(&line, 300));
     }
     let _ = writeln!(page, "{}", quoted(&meta.query, QUESTION, Reader::Page));
     match end {
@@ -120,8 +120,9 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
         true => ". People wrote some of this; none of it is a sign-off.\n\n",
         false => ". Agents wrote this; no person has signed it off.\n\n",
     });
-    if !end.other_conclusions.is_empty() {
-        let others = counted(end.other_conclusions.len(), "other end");
+    let others = end.other_conclusions.iter().filter(|other| !other.draft).count();
+    if others > 0 {
+        let others = counted(others, "other end");
         let _ = write!(page, "**A merge has brought {others}: see [`{0}`](<{0}>).**\n\n", layout::CONCLUSION);
     }
     if let Some(reopened) = &end.reopened {

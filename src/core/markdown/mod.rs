@@ -47,6 +47,6 @@ pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use quote::{Reader, code_span, literal, quoted, quoted_with};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
-pub use source::{How, Sentence, Source, SourceTarget};
+pub use source::{How, Sentence, Source, SourceTarget, without_links};
 pub use terminal::to_terminal;
 pub use text::node_ids;

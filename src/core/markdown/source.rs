@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
-use super::parse::{Parsed, is_inline};
+use super::parse::{Located, Parsed, is_inline};
 use super::reference::{Mention, own_path};
 use super::text::node_ids;
 use crate::numbers::says_about;
@@ -107,7 +107,43 @@ impl SourceTarget {
     }
 }
 
+/// Returns a line of Markdown with its links replaced by their texts, for titles.
+pub fn without_links(line: &str) -> String {
+    let parsed = Parsed::new(line);
+    let (mut shown, mut seen, mut links) = (String::new(), 0, parsed.events.iter());
+    while let Some((event, range)) = links.next() {
+        let Event::Start(Tag::Link { link_type, .. }) = event else { continue };
+        if matches!(link_type, LinkType::Autolink | LinkType::Email) {
+            continue;
+        }
+        let inside = links.by_ref().take_while(|(event, _)| *event != Event::End(TagEnd::Link));
+        let text =
+            inside.map(|(_, range)| range.clone()).reduce(|all, next| all.start..all.end.max(next.end));
+        shown.push_str(&parsed.source[seen..range.start]);
+        shown.push_str(text.map_or("", |text| &parsed.source[text]));
+        seen = range.end;
+    }
+    shown + &parsed.source[seen..]
+}
+
 impl Parsed {
+    /// Returns the text inside of its only paragraph, as a heading has it. `None` if there is anything else.
+    pub fn only_paragraph(&self) -> Option<Parsed> {
+        let is_inside = |(event, _): &Located| match event {
+            Event::Start(tag) => is_inline(&tag.to_end()),
+            Event::End(tag) => is_inline(tag),
+            _ => true,
+        };
+        match self.events.as_slice() {
+            [(Event::Start(Tag::Paragraph), _), inside @ .., (Event::End(TagEnd::Paragraph), _)]
+                if inside.iter().all(is_inside) =>
+            {
+                Some(self.part(inside.to_vec()))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the sources of the text in order. Code, raw HTML and pictures have none.
     pub fn sources(&self) -> Vec<Source> {
         let mut sources: Vec<Source> = Vec::new();

@@ -240,7 +240,7 @@ fn joined_from(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeF
     assert!(joined.conflicts.is_empty(), "{:?}", joined.conflicts);
     tree.nodes.extend(joined.nodes.into_iter().map(|(node, _)| (node.id.clone(), node)));
     tree.comments.extend(all.iter().flat_map(|tree| tree.comments.clone()));
-    let (end, decided) = end::join(all.map(|tree| tree.end.clone()), went_on);
+    let (end, decided) = end::join(all.map(|tree| tree.end.clone()), went_on, None);
     tree.end = end;
     let mut decisions = joined.decisions;
     decisions.extend(decided);
@@ -641,8 +641,8 @@ fn a_draft_hides_no_end_and_two_drafts_are_both_kept() {
         Some(Conclusion { conclusion, draft, ..Conclusion::new(time(at)) })
     };
     let joined = |base: Option<Conclusion>, ours: Option<Conclusion>, theirs: Option<Conclusion>| {
-        let one = super::end::join([base.clone(), ours.clone(), theirs.clone()], [false; 2]);
-        assert_eq!(one, super::end::join([base, theirs, ours], [false; 2]));
+        let one = super::end::join([base.clone(), ours.clone(), theirs.clone()], [false; 2], None);
+        assert_eq!(one, super::end::join([base, theirs, ours], [false; 2], None));
         let first = one.0.unwrap();
         let others = first.other_conclusions.iter().map(|it| it.conclusion.clone().unwrap());
         [first.conclusion.unwrap()].into_iter().chain(others).collect::<Vec<_>>()

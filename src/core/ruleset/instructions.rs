@@ -58,7 +58,8 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
     }
     steps.push(
         "tot_end, once `canEnd` is true: `bottomLine`, what to do or what is so in one or two sentences, and a `conclusion` \
-         in Markdown, for somebody who asked and has read nothing else."
+         in Markdown, for somebody who asked and has read nothing else: the question's parts in their order, what to do next, \
+         what was not covered. A link says how a number is known: `[29 windows](run:4c7d8f)`."
             .to_owned(),
     );
     steps

@@ -8,8 +8,8 @@ pub(super) use crate::service::reply::plan::run;
 pub(super) const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans; writes only if `claim` is set. `tasks`: pending nodes, then new ones with legal ids, each with its \
-                  question and the states that count. `nextCall`: a legal call; fill in the < > parts.",
+    description: "Plans; writes only if `claim` is set. `tasks`: pending nodes, then new ones with legal ids. \
+                  `nextCall`: a legal call; fill in the < > parts.",
     also_reads: true,
     idempotent: true,
     codes: &[Code::SecretSuspected],

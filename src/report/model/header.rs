@@ -166,6 +166,7 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
         other_ends: conclusion
             .iter()
             .flat_map(|end| &end.other_conclusions)
+            .filter(|other| !other.draft)
             .enumerate()
             .map(|(at, other)| OtherEnd {
                 at: Time::of(other.ended_at),

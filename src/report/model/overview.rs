@@ -39,6 +39,8 @@ pub(in crate::report) struct Overview {
     pub verdict: Vec<VerdictLineView>,
     /// The bottom line of the conclusion.
     pub bottom_line: Option<String>,
+    /// The bottom line with its sources, for a heading.
+    pub bottom_line_html: Option<SafeHtml>,
     /// The draft of the report.
     pub draft: Option<SafeHtml>,
     /// The best answer. `None` if there is no answer, or if the conclusion does not name the answer it rests on.
@@ -330,7 +332,8 @@ impl<'a> Cards<'a> {
             top: self.top(),
             sentence: assessment.sentence(&signed),
             verdict: lines,
-            bottom_line: assessment.bottom_line().map(str::to_owned),
+            bottom_line: assessment.bottom_line(),
+            bottom_line_html: conclusion.and_then(|end| SafeHtml::line(&end.bottom_line, "bottom-line")),
             draft: self.investigation.draft().map(|draft| SafeHtml::markdown(&draft.report(), "draft", 3)),
             rows: self.rows(assessment.rows(&signed), history),
             context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),

@@ -74,7 +74,7 @@ fn related(service: &Service, meta: &Meta) -> Vec<RelatedEntry> {
         RelatedEntry {
             session_id: meta.id.to_string(),
             title: shorten(&one_line(&meta.title), RELATED_TITLE),
-            bottom_line: assessment.bottom_line().map(str::to_owned),
+            bottom_line: assessment.bottom_line(),
             verdict: assessment.in_short(),
         }
     };
