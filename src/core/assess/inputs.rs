@@ -25,11 +25,13 @@ const NAMED: usize = 3;
 /// The maximum length of a path in a sentence, in characters.
 const PATH: usize = 80;
 
+/// The paths that differ between a commit and a state, each with whether the commit has a file there.
+pub type ChangedPaths = BTreeMap<String, bool>;
+
 /// The files of a project at one of its states, to compare runs with.
 pub trait ProjectView {
-    /// Returns the paths that differ between a commit and this state, each with whether the commit has a file there. `None` if
-    /// the repository lacks the commit.
-    fn since(&self, commit: &str) -> Option<Arc<BTreeMap<String, bool>>>;
+    /// Returns the paths that differ between a commit and this state. `None` if the repository lacks the commit.
+    fn since(&self, commit: &str) -> Option<Arc<ChangedPaths>>;
 
     /// Returns the files of this state by path, each with its mode and its blob. `None` if they can't be read.
     fn files(&self) -> Option<&BTreeMap<String, (String, String)>>;
@@ -162,12 +164,7 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
 
 /// Returns what a change touches of what a command reads: its declared inputs, the files that it names, and the passages
 /// that its node cites.
-fn touched(
-    ran: &Ran,
-    cited: &[&Pin],
-    since: &BTreeMap<String, bool>,
-    view: &dyn ProjectView,
-) -> BTreeSet<String> {
+fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectView) -> BTreeSet<String> {
     let is_input = |path: &&String| {
         ran.inputs.iter().any(|it| it.path == **path) || ran.input_folders.iter().any(|it| covers(it, path))
     };
@@ -183,7 +180,7 @@ fn touched_since_capture(
     ran: &Ran,
     state: &ProjectState,
     cited: &[&Pin],
-    since: &BTreeMap<String, bool>,
+    since: &ChangedPaths,
     view: &dyn ProjectView,
 ) -> Option<BTreeSet<String>> {
     let is_committed = |path: &String| !state.changed.contains(path);
@@ -212,7 +209,7 @@ impl CapturedRun<'_> {
     fn changes(
         &self,
         cited: &[&Pin],
-        (state, first, since): (&ProjectState, &str, &BTreeMap<String, bool>),
+        (state, first, since): (&ProjectState, &str, &ChangedPaths),
         view: &dyn ProjectView,
     ) -> Option<Vec<BTreeSet<String>>> {
         let ran = self.ran;

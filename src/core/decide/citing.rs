@@ -117,9 +117,7 @@ pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<Lo
 }
 
 /// Returns the texts in which files are named: the findings, the evidence, and the sources of the findings.
-pub(super) fn named<'t>(
-    [findings, evidence]: [Option<&'t Parsed>; 2],
-) -> impl Iterator<Item = (NamedIn, &'t Parsed)> {
+pub(super) fn named([findings, evidence]: [Option<&Parsed>; 2]) -> impl Iterator<Item = (NamedIn, &Parsed)> {
     let texts = [(NamedIn::Findings, findings), (NamedIn::Evidence, evidence), (NamedIn::Source, findings)];
     texts.into_iter().filter_map(|(named_in, text)| Some((named_in, text?)))
 }

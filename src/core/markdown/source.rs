@@ -253,7 +253,7 @@ impl Block {
             let is_linked = links.iter().map(inside).any(|part| !part.is_empty());
             let has_link = is_linked || sentence.contains("://");
             start = range.end;
-            let sentence = Sentence { text: one_line(sentence).into(), own: own.join(" "), has_link };
+            let sentence = Sentence { text: one_line(sentence), own: own.join(" "), has_link };
             found.extend(Some(sentence).filter(|it| !it.text.is_empty()));
         }
         found

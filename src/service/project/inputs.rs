@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use gix::objs::TreeRefIter;
 
 use super::{Project, bytes, content_of, drift, object};
-use crate::assess::inputs::{covers, is_pattern, named_paths, path_from};
+use crate::assess::inputs::{ChangedPaths, covers, is_pattern, named_paths, path_from};
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{Ran, RunInput};
 use crate::domain::{Investigation, Pin};
@@ -32,7 +32,7 @@ pub struct ProjectFiles {
     commit: gix::ObjectId,
     changes: ChangedFiles,
     files: OnceLock<Option<Files>>,
-    since: Mutex<BTreeMap<String, Option<Arc<BTreeMap<String, bool>>>>>,
+    since: Mutex<BTreeMap<String, Option<Arc<ChangedPaths>>>>,
 }
 
 impl Project {
@@ -148,7 +148,7 @@ impl ProjectFiles {
 }
 
 impl ProjectView for ProjectFiles {
-    fn since(&self, name: &str) -> Option<Arc<BTreeMap<String, bool>>> {
+    fn since(&self, name: &str) -> Option<Arc<ChangedPaths>> {
         let known = || self.since.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known().get(name) {
             return known.clone();
