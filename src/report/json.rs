@@ -87,7 +87,7 @@ struct InvestigationJson<'a> {
     #[serde(serialize_with = "json::conclusion", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Conclusion>")]
     draft: Option<&'a Conclusion>,
-    /// Who attacked the draft or, without one, the conclusion, and whether it changed since.
+    /// The state of the draft or, without one, of the conclusion: its attackers, and whether it changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<ReportState>,
     faults: Vec<String>,

@@ -35,7 +35,7 @@ pub struct ReportState {
     pub standing: ReportStanding,
     /// The state in words.
     pub words: String,
-    /// Who attacked it, oldest attack first.
+    /// The names of the attackers, oldest attack first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attacked_by: Vec<String>,
 }
