@@ -200,8 +200,11 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
             let checks: Vec<String> = std::iter::once(row.words.clone()).chain(checks).collect();
             let checks = screen.wrapped(&checks.join(" · "), 4);
             lines.extend(checks.iter().map(|line| format!("    {}\n", styled(style, line))));
-            let attacks = row.attacks.iter().map(|attack| styled(QUIET, &screen.rest(attack, 4)));
-            lines.extend(attacks.map(|attack| format!("    {attack}\n")));
+            // Otherwise, a missing check says how many commands there are.
+            let evidence =
+                Some(&row.evidence).filter(|words| !words.is_empty() && !words.ends_with("not rerun yet"));
+            let told = row.attacks.iter().chain(evidence).map(|line| styled(QUIET, &screen.rest(line, 4)));
+            lines.extend(told.map(|line| format!("    {line}\n")));
         }
         lines
     };
