@@ -85,8 +85,8 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     if arguments.common.json {
         return say_json(&document(&assessment, &snapshot, &sign_offs(), place.named())?);
     }
-    let conclusion = assessment.end().and_then(|end| end.conclusion.as_deref());
-    let evidence = evidence(assessment.investigation, conclusion);
+    let report = assessment.investigation.report().map(Conclusion::report);
+    let evidence = evidence(assessment.investigation, report.as_deref());
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
         &(shown(&assessment, &snapshot, &sign_offs(), &evidence, place.named(), screen)

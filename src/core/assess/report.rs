@@ -65,11 +65,16 @@ impl Assessment<'_> {
                 by => (ReportStanding::ChangedSince, by),
             },
         };
+        let last = self.investigation.report().and_then(|report| report.amended.last()).map(|it| it.at);
+        let is_corrected = attacks().filter(covers).all(|attack| last.is_some_and(|last| last > attack.at));
         let by = match attacked_by.len().checked_sub(NAMED) {
             Some(more @ 1..) => format!("{} and {more} more", attacked_by[..NAMED].join(", ")),
             _ => attacked_by.join(", "),
         };
         let words = match standing {
+            ReportStanding::Attacked if is_corrected => {
+                format!("The report: attacked by {by}, changed since only by corrections")
+            }
             ReportStanding::Attacked => format!("The report: attacked by {by}, unchanged since"),
             ReportStanding::ChangedSince => format!("The report changed since {by} attacked it"),
             ReportStanding::NotAttacked => NOT_ATTACKED.to_owned(),

@@ -91,6 +91,8 @@ pub struct Row {
     pub took: String,
     /// The steps that led to an answer.
     pub steps: Vec<NodeId>,
+    /// The number of the first of `steps` in the path.
+    pub first_step: usize,
     /// The attacks on an answer, and what they changed.
     pub attacks: Vec<String>,
     /// The evidence of an answer.
@@ -224,7 +226,7 @@ impl<'a> Assessment<'a> {
         }
         groups.push(reader.not_covered());
         groups.retain(|group| !group.rows.is_empty());
-        for group in groups.iter_mut().filter(|_| !self.is_small()) {
+        for group in groups.iter_mut().filter(|group| !self.is_small() && group.id != "not-covered") {
             let most = if group.id == "others" { MOST_ANSWERS } else { MOST_ROWS };
             group.more = group.rows.len().saturating_sub(most);
             group.rows.truncate(most);
@@ -264,6 +266,17 @@ impl<'a> Assessment<'a> {
         let end = Timestamp::from_milliseconds(period.until).map(label).unwrap_or_default();
         TimeAxis { ticks: times.map(|at| (period.place(at), label(at))).collect(), end }
     }
+}
+
+/// What there is in a branch.
+#[derive(Clone, Default)]
+struct BranchParts<'t, 'a> {
+    /// The number of requirements left.
+    left: usize,
+    answers: Vec<&'t Answer<'a>>,
+    /// The number of answers that were refuted.
+    refuted: usize,
+    ruled_out: Vec<&'a Arc<Node>>,
 }
 
 struct RowReader<'s, 'a> {
@@ -357,7 +370,9 @@ impl<'a> RowReader<'_, 'a> {
         let path = self.assessment.investigation.path(&node.id);
         let steps = path.iter().filter(|step| step.id != node.id).map(|step| step.id.clone());
         row.steps = steps.collect();
-        row.steps.drain(..row.steps.len().saturating_sub(MOST_STEPS));
+        let left_out = row.steps.len().saturating_sub(MOST_STEPS);
+        row.steps.drain(..left_out);
+        row.first_step = left_out + 1;
         row.reason = reason(node);
         row.attacks = self.attacks(answer);
         row.evidence = self.assessment.evidence_words(answer);
@@ -379,7 +394,7 @@ impl<'a> RowReader<'_, 'a> {
         attacks.extend(
             differing.map(|id| format!("Results of {id} differ, and nobody has decided between them.")),
         );
-        for by in answer.confirming.iter().filter(|by| by.verdict().is_checked()) {
+        for by in answer.confirming.iter().filter(|by| by.verdict().is_confirmed()) {
             let held = match by.corrected.as_str() {
                 "" => "Nothing was changed".to_owned(),
                 edits => format!("Corrected: {edits}"),
@@ -468,7 +483,7 @@ impl<'a> RowReader<'_, 'a> {
     /// Returns the row of a node that is no answer.
     fn node(&self, node: &Node, class: &'static str, sign: &'static str) -> Row {
         let result = node.classification.as_ref();
-        let until = result.map(Classification::current_since);
+        let until = result.map(|result| result.committed_at);
         let until = until.or(node.withdrawn.as_ref().map(|it| it.at));
         let mut row = Row {
             node: Some(node.id.clone()),
@@ -483,7 +498,8 @@ impl<'a> RowReader<'_, 'a> {
             let span = if class == "withdrawn" { class } else { "work" };
             row.track.span(span, period, node.proposed_at, until);
             if class != Verdict::NotChecked.class() {
-                row.track.mark(class, period.place(until), sign);
+                let at = result.map_or(until, Classification::current_since);
+                row.track.mark(class, period.place(at), sign);
             }
         }
         row
@@ -527,13 +543,13 @@ impl<'a> RowReader<'_, 'a> {
             })
             .collect();
         let mut rows = Vec::new();
-        for branch in &branches {
+        for (branch, parts) in branches.iter().zip(self.parts(&branches)) {
             let leaves = branch.iter().filter_map(|node| Some((*node, *ruled_out.get(&node.id)?)));
             let leaves: Vec<_> = leaves.filter(|_| is_small).collect();
             // Otherwise, its nodes have rows of their own.
             let has_open = !is_small || branch.iter().any(|node| self.is_open(node));
             if has_open && !(is_small && is_ended && leaves.is_empty()) {
-                rows.push(self.branch(branch, peak.unwrap_or(0)));
+                rows.push(self.branch(branch, parts, peak.unwrap_or(0)));
             }
             rows.extend(leaves.into_iter().map(|(node, (class, sign))| {
                 let words = overturned.get(&node.id).cloned();
@@ -542,8 +558,12 @@ impl<'a> RowReader<'_, 'a> {
             }));
         }
         let count = assessment.ruled_out().count();
-        let heading = if is_small && is_ended { "Ruled out" } else { "What was tried, by branch" };
-        let count = (is_small && is_ended).then_some(count);
+        let heading = match (is_small && is_ended, count) {
+            (false, _) => "What was tried, by branch",
+            (true, 0) => "Nothing left to try",
+            (true, _) => "Ruled out",
+        };
+        let count = (is_small && is_ended && count > 0).then_some(count);
         RowGroup { id: "ruled-out", heading, count, rows, more: 0 }
     }
 
@@ -597,30 +617,53 @@ impl<'a> RowReader<'_, 'a> {
         open.collect()
     }
 
-    /// Returns the row of a branch. `peak` is the largest number of open ends in any branch.
-    fn branch(&self, branch: &[&'a Arc<Node>], peak: usize) -> Row {
+    /// Sorts by branch what is left, the answers, and what was ruled out.
+    fn parts(&self, branches: &[Vec<&'a Arc<Node>>]) -> Vec<BranchParts<'_, 'a>> {
         let assessment = self.assessment;
-        let ids: HashSet<&NodeId> = branch.iter().map(|node| &node.id).collect();
+        let places = branches.iter().enumerate();
+        let places: HashMap<&NodeId, usize> =
+            places.flat_map(|(at, branch)| branch.iter().map(move |node| (&node.id, at))).collect();
+        let place = |id: &NodeId| places.get(id).copied();
+        let mut parts = vec![BranchParts::default(); branches.len()];
         let owed = assessment.owed.iter().filter_map(|owed| owed.node.as_deref());
-        let owed = owed.filter_map(|id| Some(&assessment.investigation.find(id).ok()?.id));
-        let left = owed.filter(|id| ids.contains(id)).count();
-        let answers: Vec<_> = assessment.answers.iter().filter(|it| ids.contains(&it.node.id)).collect();
+        let owed = owed.filter_map(|id| assessment.investigation.find(id).ok());
+        owed.filter_map(|node| place(&node.id)).for_each(|at| parts[at].left += 1);
+        for answer in &assessment.answers {
+            place(&answer.node.id).into_iter().for_each(|at| parts[at].answers.push(answer));
+        }
+        let refuted = assessment.refuted.iter();
+        refuted.filter_map(|answer| place(&answer.node.id)).for_each(|at| parts[at].refuted += 1);
+        for node in assessment.ruled_out() {
+            place(&node.id).into_iter().for_each(|at| parts[at].ruled_out.push(node));
+        }
+        parts
+    }
+
+    /// Returns the row of a branch. `peak` is the largest number of open ends in any branch.
+    fn branch(&self, branch: &[&'a Arc<Node>], parts: BranchParts<'_, 'a>, peak: usize) -> Row {
+        let assessment = self.assessment;
+        let BranchParts { left, answers, refuted, ruled_out } = parts;
         let stand = answers.iter().filter(|it| it.verdict > Verdict::Undermined).count();
-        let refuted = assessment.refuted.iter().filter(|it| ids.contains(&it.node.id)).count();
-        let ruled_out: Vec<_> = assessment.ruled_out().filter(|node| ids.contains(&node.id)).collect();
         let all = answers.len() + refuted;
+        let stands = if all == 1 { "stands" } else { "stand" };
         let parts = [
             Some(counted(branch.len(), "step")),
             (left > 0).then(|| format!("{} left", counted(left, "requirement"))),
-            (all > 0).then(|| format!("{stand} of {} stand", counted(all, "answer"))),
+            (all > 0).then(|| format!("{stand} of {} {stands}", counted(all, "answer"))),
             (!ruled_out.is_empty()).then(|| format!("{} ruled out", ruled_out.len())),
         ];
+        // In a small investigation, what was ruled out and the answers have rows of their own.
+        let has_row = |node: &Node| {
+            self.assessment.is_small()
+                && (ruled_out.iter().any(|it| it.id == node.id) || answers.iter().any(|it| it.node.id == node.id))
+        };
+        let others = branch.iter().skip(1).filter(|node| !has_row(node));
         let mut row = Row {
             node: branch.first().map(|node| node.id.clone()),
             title: branch.first().map(|node| name(node)).unwrap_or_default(),
             class: "branch",
             words: parts.into_iter().flatten().collect::<Vec<_>>().join(" · "),
-            others: branch.iter().skip(1).map(|node| node.id.clone()).collect(),
+            others: others.map(|node| node.id.clone()).collect(),
             ..Row::default()
         };
         let Some(period) = self.period else { return row };
@@ -696,7 +739,8 @@ impl<'a> RowReader<'_, 'a> {
         track.span("checked", period, held, doubted);
         track.span("unchecked", period, doubted.max(found), until);
         if is_whole {
-            let best = answer.confirming.first().and_then(|by| investigation.node(&by.node));
+            let best = answer.confirming.first().filter(|by| by.verdict().is_confirmed());
+            let best = best.and_then(|by| investigation.node(&by.node));
             if let Some((by, at)) = best.and_then(|by| Some((by, since(&by.id)?))) {
                 track.span("attack", period, by.proposed_at, at);
             }

@@ -136,7 +136,7 @@ pub const WARNINGS: &[Code] = &[Code::ClaimedByOther, Code::EmptyFindings];
 /// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`]. A result with
 /// a title, for a node that does not exist, is proposed by the same commit, if the rules allow that.
 ///
-/// Results whose own texts don't fit are left out, with warnings, if all others are valid.
+/// Results of proposed nodes whose texts are too long are left out, with warnings, if all others are valid.
 ///
 /// # Errors
 ///
@@ -199,6 +199,8 @@ fn commit_proposed(
     let mut agents = known_agents(investigation, &results);
     let mut left_out = Vec::new();
     for result in results {
+        // The call would not store the proposal of a result that it leaves out, and others may count on it.
+        let is_new = result.title.is_some();
         let node = investigation.find(&result.node_id).ok();
         if node.is_some_and(|node| !seen.insert(node.id.clone())) {
             let message = format!("{} is in the batch twice.", quoted(&result.node_id));
@@ -214,15 +216,18 @@ fn commit_proposed(
                 attachments.extend(attached);
                 diagnostics.warnings.append(&mut own.warnings);
             }
-            None if own.errors.iter().all(is_of_text) => left_out.append(&mut own.errors),
+            None if own.errors.iter().all(is_of_text) && !is_new => left_out.append(&mut own.errors),
             None => diagnostics.errors.append(&mut own.errors),
         }
     }
-    if nodes.is_empty() || !diagnostics.errors.is_empty() {
-        diagnostics.errors.append(&mut left_out);
+    if !nodes.is_empty() && diagnostics.errors.is_empty() {
+        states.retain(|(node, _)| nodes.iter().any(|stored| stored.id == node.id));
     }
     for kind in &KINDS {
         (kind.commit_together)(investigation, rules, &states, &mut diagnostics);
+    }
+    if nodes.is_empty() || !diagnostics.errors.is_empty() {
+        diagnostics.errors.append(&mut left_out);
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
@@ -242,7 +247,7 @@ fn commit_proposed(
 
 /// Returns whether an error is about a text of a result, which no other result of the batch depends on.
 pub fn is_of_text(error: &Diagnostic) -> bool {
-    matches!(error.code, Code::TextTooLong | Code::InvalidArgument)
+    error.code == Code::TextTooLong
 }
 
 /// Returns the agents in the batch that already have committed results, each with one of their nodes.

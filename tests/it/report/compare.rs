@@ -48,8 +48,8 @@ fn each_end_is_compared_with_the_next() {
     session.grow(&[("R3.A1a", Some("R2.A1"))], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the plug either."}));
     let site = published(&sandbox, &session.repository(), &[]).unwrap();
-    let link = "<a href=\"ended-1-2.html\">changes from ended/1 to ended/2</a>";
-    assert!(page(&site, "index.html").contains(link));
+    let link = "<a href=\"ended-1-2.html\">Changes from ended/1 to ended/2</a>";
+    assert!(page(&site, "history.html").contains(link));
     let page = page(&site, "ended-1-2.html");
     for said in ["4 commits later", "nodes/R3.A1a.html", "the cable", "the plug either"] {
         assert!(page.contains(said), "{said}\n{page}");
