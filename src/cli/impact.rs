@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::place::Common;
-use super::print::{columns, say, say_fields};
+use super::print::{columns, say, say_fields, tell};
 use super::screen::{BOLD, DOUBT, NAME, QUIET, Screen, assessed, styled};
-use super::{CommandResult, ExitResult, is_person, misused, passed};
+use super::{CommandError, CommandResult, ExitResult, is_person, misused, passed};
 use crate::assess::inputs::named;
 use crate::assess::{Assessment, CapturedRun, InputState, ProjectView as _, Touched};
 use crate::base::parallel;
@@ -19,7 +19,7 @@ use crate::report::Range;
 use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::project_state;
-use crate::store::Snapshot;
+use crate::store::{Snapshot, StoreError};
 use crate::text::{counted, one_line};
 
 /// Name the conclusions in the root that rest on something that a change of the project touches, directly or through what they
@@ -43,7 +43,7 @@ pub(super) struct ImpactArguments {
     #[arg(long)]
     strict: bool,
     /// Name the commands without declared inputs, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "markdown")]
     all: bool,
     #[command(flatten)]
     common: Common,
@@ -98,12 +98,22 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
     place.existing()?;
     let (files, base) = change(arguments)?;
     let (folders, _) = place.folders()?;
-    let look = |folder: &std::path::PathBuf| {
-        let snapshot = place.store.load(folder).ok()?;
-        Some(impact(&snapshot, &files, base.as_deref(), arguments.all))
+    let look = |folder: &std::path::PathBuf| -> Result<Impact, StoreError> {
+        let snapshot = place.store.load(folder)?;
+        Ok(impact(&snapshot, &files, base.as_deref(), arguments.all))
     };
     let mut all = Impact::default();
-    for found in parallel::each(&folders, parallel::cores(), look).into_iter().flatten() {
+    let mut is_left_out = false;
+    for (found, folder) in parallel::each(&folders, parallel::cores(), look).into_iter().zip(&folders) {
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                is_left_out = true;
+                let reason = CommandError::from(error);
+                tell(&format!("tot impact: left out {}: {reason}", folder.display()));
+                continue;
+            }
+        };
         all.affected.extend(found.affected);
         all.not_recorded.extend(found.not_recorded);
         all.commands += found.commands;
@@ -130,7 +140,7 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
             false => say(&shown(&all, &what, Screen { columns: columns() }))?,
         }
     }
-    Ok(passed(!arguments.strict || all.affected.is_empty()))
+    Ok(passed(!arguments.strict || all.affected.is_empty() && !is_left_out))
 }
 
 /// Returns the project's files after the change, and the commit before it. Without one, the change is since each run.
@@ -146,7 +156,9 @@ fn change(arguments: &ImpactArguments) -> CommandResult<(ProjectFiles, Option<St
             })
         };
         let (base, head) = (commit(from)?, commit(to)?);
-        let base = git.merge_base(root, &base, &head)?.unwrap_or(base);
+        let base = git
+            .merge_base(root, &base, &head)?
+            .ok_or("these commits have no common ancestor here; in a shallow clone: git fetch --unshallow")?;
         return Ok((project.files(Some(&head)).ok_or_else(unreadable)?, Some(base)));
     }
     let files = project.files(None).ok_or_else(unreadable)?;

@@ -190,6 +190,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     }
     let wanted = match arguments.nodes_or_runs.as_slice() {
         [] if arguments.all => Wanted::All,
+        [] if arguments.changed => Wanted::Concluding,
         [] => Wanted::Answers,
         _ => Wanted::Of(&nodes, &runs),
     };
@@ -201,10 +202,11 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         chosen.retain(|run| chosen::is_due(run, arguments.all));
     }
     if chosen.is_empty() && all > 0 {
-        let unknown = assessment.runs().filter(|run| chosen::is_due(run, true)).count();
+        let unknown =
+            chosen::chosen(&assessment, wanted).into_iter().filter(|run| chosen::is_due(run, true)).count();
         let unknown = if unknown > 0 { "; --all also reruns those without known inputs" } else { "" };
         tell(&format!(
-            "tot rerun: the inputs of {} are unchanged as far as known{unknown}",
+            "tot rerun: none of the inputs of {} is known to have changed{unknown}",
             counted(all, "command")
         ));
     } else if chosen.is_empty() {
@@ -296,7 +298,9 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     match (all, wanted) {
         (0, _) | (_, Wanted::All) => none.to_owned(),
         (_, Wanted::Of(..)) => format!("{none} for these nodes; --all runs every command"),
-        (_, Wanted::Answers) => format!("{none} that the answers rest on; --all runs every command"),
+        (_, Wanted::Answers | Wanted::Concluding) => {
+            format!("{none} that the answers rest on; --all runs every command")
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) enum Wanted<'a> {
     Of(&'a [NodeId], &'a [RunId]),
     /// The runs that the answers rest on.
     Answers,
+    /// The runs that the conclusion rests on or, while it names no answers, all answers.
+    Concluding,
 }
 
 /// Returns the wanted runs without duplicates, oldest first.
@@ -27,6 +29,9 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
             of_nodes.chain(runs.iter().filter_map(|id| assessment.run(*id))).collect()
         }
         Wanted::Answers => assessment.whole_runs().collect(),
+        Wanted::Concluding => {
+            assessment.concluding().into_iter().flat_map(|answer| assessment.evidence(answer)).collect()
+        }
     };
     chosen.sort_by_key(|it| it.run.id);
     chosen.dedup_by_key(|it| it.run.id);

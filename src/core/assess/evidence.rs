@@ -838,11 +838,16 @@ mod tests {
                         changed(0).into_iter().find(|it| !files.contains(it) && (it != "see" || named(0)));
                     assert_eq!((missed, is_as_then(0)), (None, false));
                 }
-                state => assert_eq!((state, first), (InputState::NotRecorded, 0)),
+                // The command may read a file that it did not find then.
+                state => {
+                    assert_eq!(state, InputState::NotRecorded);
+                    assert!(first == 0 || changed(0).contains("see"));
+                }
             }
             let again = self::again(2, 1, "CI", RunComparison::Same).as_ref().clone();
             let state = known(vec![declared, at(1, again, None)]);
-            assert_eq!(state == InputState::Unchanged, first > 0 && (is_as_then(0) || is_as_then(1)));
+            let is_as_ever = changed(0).is_empty() || changed(1).is_empty();
+            assert_eq!(state == InputState::Unchanged, first > 0 && is_as_ever);
             let state = known(vec![captured(None)]);
             assert_eq!(matches!(state, InputState::Changed(_)), named(0), "{state:?}");
         }

@@ -655,7 +655,8 @@ impl<'a> RowReader<'_, 'a> {
         // In a small investigation, what was ruled out and the answers have rows of their own.
         let has_row = |node: &Node| {
             self.assessment.is_small()
-                && (ruled_out.iter().any(|it| it.id == node.id) || answers.iter().any(|it| it.node.id == node.id))
+                && (ruled_out.iter().any(|it| it.id == node.id)
+                    || answers.iter().any(|it| it.node.id == node.id))
         };
         let others = branch.iter().skip(1).filter(|node| !has_row(node));
         let mut row = Row {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use gix::objs::TreeRefIter;
 
 use super::{Project, bytes, content_of, drift, object};
-use crate::assess::inputs::{ChangedPaths, covers, is_pattern, named_paths, path_from};
+use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, named_paths, path_from};
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{Ran, RunInput};
 use crate::domain::{Investigation, Pin};
@@ -15,8 +15,7 @@ use crate::text::{causes, counted, one_line};
 
 /// The maximum number of files that a run declares.
 const FILES_MAX: usize = 1_000;
-/// The mode of a symbolic link, and that of a submodule, in git's notation.
-const LINK: &str = "120000";
+/// The mode of a submodule, in git's notation.
 const SUBMODULE: &str = "160000";
 
 /// The files of a state by path, each with its mode and its blob.
@@ -81,9 +80,9 @@ impl Project {
         let changes = git.changes(self.root(), false, &state.changed, &is_wanted);
         let changes = changes.map_err(|error| one_line(&causes(&error)))?;
         let unread = "the project's files can't be read";
-        let files = self.files(Some(commit)).ok_or(unread)?.with(changes);
-        let files: Files =
-            files.files().ok_or(unread)?.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
+        let all = self.files(Some(commit)).ok_or(unread)?.with(changes);
+        let all = all.files().ok_or(unread)?;
+        let files: Files = all.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
         for (path, written) in paths.iter().zip(declared) {
             if !files.keys().any(|file| covers(path, file)) {
                 return Err(format!(
@@ -105,7 +104,9 @@ impl Project {
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);
             let to = (mode == LINK).then(|| gix::ObjectId::from_hex(blob.as_bytes()).ok()).flatten();
             let to = to.map(|id| object(&repository, id).and_then(|it| String::from_utf8(it).ok()));
-            let is_known = |to: &String| path_from(above, to).is_some_and(|to| is_covered(&to));
+            let is_there = |to: &str| all.keys().any(|path| covers(to, path));
+            let is_known =
+                |to: &String| path_from(above, to).is_some_and(|to| is_covered(&to) && is_there(&to));
             if mode == LINK && !to.flatten().is_some_and(|to| is_known(&to)) {
                 return Err(format!("{} is a link: name what it leads to, too", one_line(path)));
             }
@@ -198,7 +199,8 @@ impl ProjectView for ProjectFiles {
                 let stored = blob.and_then(|blob| object(&repository, blob));
                 // Git has not stored the content of a file that was not committed.
                 let is_changed = self.changes.contains_key(&pin.path);
-                let read = || bytes(&self.project.root().join(&pin.path)).filter(|_| is_changed);
+                let path = || self.project.plain_file(&pin.path).filter(|_| is_changed);
+                let read = || path().and_then(|path| bytes(&self.project.root().join(path)));
                 content_of(stored.or_else(read).as_deref())
             });
         drift(pin, content.as_ref(), &[]).is_lost()
@@ -256,7 +258,8 @@ fn differing(
             let tree = repository.find_tree(*tree).ok()?;
             for entry in TreeRefIter::from_bytes(&tree.data, gix::hash::Kind::Sha1) {
                 let entry = entry.ok()?;
-                let name = String::from_utf8_lossy(entry.filename).into_owned();
+                let name = std::str::from_utf8(entry.filename).map(str::to_owned);
+                let name = name.unwrap_or_else(|_| entry.filename.escape_ascii().to_string());
                 names.entry(name).or_default()[side] = Some((entry.mode, entry.oid.to_owned()));
             }
         }

@@ -19,7 +19,7 @@ const UNTRACKED_MAX: usize = 100;
 const PATHS_AT_ONCE: usize = 100;
 
 /// The parts of `git diff` that a user's configuration would change.
-const DIFF: [&str; 11] = [
+const DIFF: [&str; 12] = [
     "--no-optional-locks",
     "-c",
     "diff.noprefix=false",
@@ -30,6 +30,7 @@ const DIFF: [&str; 11] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-renames",
+    "--ignore-submodules=none",
     "HEAD",
 ];
 
@@ -113,7 +114,7 @@ impl GitProgram {
             let is_there = mode != "000000";
             changed.insert(path.to_owned(), is_there.then(|| (mode.to_owned(), blob.to_owned())));
         }
-        for path in untracked {
+        for path in untracked.iter().filter(|path| is_file(root, path)) {
             changed.entry(path.clone()).or_insert_with(|| Some((PLAIN_FILE.to_owned(), String::new())));
         }
         changed.retain(|path, _| is_wanted(path));
