@@ -268,10 +268,14 @@ impl CapturedRun<'_> {
         view: &dyn ProjectView,
     ) -> Option<Vec<TouchedInputs>> {
         let ran = self.ran;
-        // A later run of the command with the same result, at a commit alone, is as good as the first.
+        // A later run of the command with the same result, or one that was judged to hold, at a commit alone, is as good as
+        // the first.
         let is_alone =
             |it: &&Repetition<'_>| it.ran.project.as_ref().is_some_and(|state| state.changed.is_empty());
-        let again = self.repetitions.iter().rev().filter(|it| it.verdict == RunComparison::Same);
+        let is_settled = |it: &&Repetition<'_>| {
+            it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)
+        };
+        let again = self.repetitions.iter().rev().filter(is_settled);
         let mut seen = BTreeSet::from([first]);
         let commits = again.filter(is_alone).filter_map(|it| it.at).filter(|at| seen.insert(at));
         let mut changes: Vec<TouchedInputs> =
