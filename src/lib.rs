@@ -30,7 +30,7 @@
 //! A module may use only modules earlier in this list. Those up to `merge` form the pure crate
 //! `tot-core` (`src/core/lib.rs`), so the compiler ensures that they don't depend on the rest.
 //!
-//! - `text`: shortening, hidden characters, escaping.
+//! - `text`: shortening, hidden characters, escaping, related texts.
 //! - `numbers`: numbers in text, as people write them.
 //! - `secrets`: finds credentials in text.
 //! - `picture`: removes metadata from pictures.
@@ -39,7 +39,7 @@
 //! - `domain`: investigations, nodes, events, ids, times.
 //! - `ruleset`: the rules as data, and their checks.
 //! - `decide`: the decision on each call.
-//! - `assess`: verdicts, the only source of certainty.
+//! - `assess`: verdicts, the only source of certainty; what they rest on, in rows, and what changed under it.
 //! - `graph`: layouts and drawings.
 //! - `fields`: a node's fields with headings, for display and comparison.
 //! - `format`: files, commit messages, README.

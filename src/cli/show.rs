@@ -46,7 +46,7 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {sessionId, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-sentence, bottomLine?, conclusion?, draft?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
+sentence, bottomLine?, conclusion?, draft?, report?, evidence?, restsOn?, notCovered?, wouldOverturn?: [{kind, text, command, seconds?, nodeId?,
 commentId?}], answers: [{nodeId, state, title, sure?, contested, verdict: {words, class, confirmation, confirmedBy?: [{nodeId, grade, distance, caveats?}], refutedBy?, contestedBy?, evidence, …}}],
 signOffs, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {sessionId, node, comments, runs, attachments}, where all have the fields of investigation.json
