@@ -176,8 +176,8 @@ struct TouchedInputs {
     is_in_doubt: bool,
 }
 
-/// Returns whether a command may read a changed file that is none of its inputs: one that it did not find when it ran, one in
-/// a folder that it names, or one by another way than its path.
+/// Returns whether a command may read a changed file that is none of its inputs. It may not have found the file when it ran, it
+/// may name a folder above it, or reach it by another way than its path.
 fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
     let mut words = ran.command.iter().flat_map(|word| word.split(is_end));
