@@ -7,7 +7,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{columns, say, say_fields, tell};
 use super::screen::{BOLD, DOUBT, NAME, QUIET, Screen, assessed, styled};
-use super::{CommandError, CommandResult, ExitResult, is_person, misused, passed};
+use super::{CommandError, CommandResult, ExitResult, is_person, passed, project_commit};
 use crate::assess::inputs::named;
 use crate::assess::{Assessment, CapturedRun, InputState, ProjectView as _, Touched};
 use crate::base::parallel;
@@ -20,7 +20,7 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::project_state;
 use crate::store::{Snapshot, StoreError};
-use crate::text::{counted, one_line};
+use crate::text::counted;
 
 /// Name the conclusions in the root that rest on something that a change of the project touches, directly or through what they
 /// depend on: which answer, through which file, and the command to recheck. Runs nothing.
@@ -149,13 +149,7 @@ fn change(arguments: &ImpactArguments) -> CommandResult<(ProjectFiles, Option<St
     let (git, root) = (GitProgram::find(is_person())?, project.root());
     let unreadable = || format!("the commit of the project {} can't be read", root.display());
     if let Some(Range { from, to }) = &arguments.range {
-        let commit = |name: &String| -> CommandResult<String> {
-            let commit = git.resolve(root, name)?;
-            commit.ok_or_else(|| {
-                misused(format!("the project {} has no commit {}", root.display(), one_line(name)))
-            })
-        };
-        let (base, head) = (commit(from)?, commit(to)?);
+        let (base, head) = (project_commit(&git, root, from)?, project_commit(&git, root, to)?);
         let base = git
             .merge_base(root, &base, &head)?
             .ok_or("these commits have no common ancestor here; in a shallow clone: git fetch --unshallow")?;

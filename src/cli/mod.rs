@@ -71,7 +71,7 @@ use misplaced::Misplaced;
 use print::say;
 use serde_json::json;
 
-use crate::service::remote::{RemoteError, is_address};
+use crate::service::remote::{GitProgram, RemoteError, is_address};
 use crate::text::{counted, made_visible, one_line, shorten};
 
 /// Investigations by AI agents, kept as git repositories.
@@ -398,6 +398,12 @@ fn explained(error: clap::Error) -> ExitCode {
 /// Returns a usage error.
 fn misused(reason: impl ToString) -> CommandError {
     CommandError::Misused(reason.to_string())
+}
+
+/// Returns the id of a commit that the user named, in the project at `root`.
+fn project_commit(git: &GitProgram, root: &Path, name: &str) -> CommandResult<String> {
+    let unknown = || misused(format!("the project {} has no commit {}", root.display(), one_line(name)));
+    git.resolve(root, name)?.ok_or_else(unknown)
 }
 
 /// Returns the exit status of an error. Prints it and its causes on stderr, and if `is_json` is true also as JSON.

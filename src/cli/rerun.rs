@@ -24,7 +24,7 @@ use super::place::{Common, named_id};
 use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::{CommandResult, ExitResult, is_person, misused, say};
+use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
 use crate::assess::{CapturedRun, ProjectInputs};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
@@ -281,14 +281,8 @@ fn inputs(arguments: &RerunArguments, investigation: &Investigation) -> CommandR
     let known = Project::here().and_then(|project| Some((project.files(None)?, project)));
     let (files, project) =
         known.ok_or_else(|| misused("--changed: this is not in the repository of a project"))?;
-    let base = match &arguments.since {
-        Some(name) => {
-            Some(GitProgram::find(is_person())?.resolve(project.root(), name)?.ok_or_else(|| {
-                misused(format!("the project {} has no commit {}", project.root().display(), one_line(name)))
-            })?)
-        }
-        None => None,
-    };
+    let commit = |name: &String| project_commit(&GitProgram::find(is_person())?, project.root(), name);
+    let base = arguments.since.as_ref().map(commit).transpose()?;
     Ok(files.inputs_since(investigation, base.as_deref()))
 }
 
@@ -365,13 +359,7 @@ impl<'a> Again<'a> {
             }
             ("recorded", _) => Where::Recorded,
             ("here", _) => Where::Here,
-            (name, Some((git, project))) => match git.resolve(project.root(), name)? {
-                Some(commit) => Where::At(commit),
-                None => {
-                    let root = project.root().display();
-                    return Err(misused(format!("the project {root} has no commit {}", one_line(name))));
-                }
-            },
+            (name, Some((git, project))) => Where::At(project_commit(git, project.root(), name)?),
             (name, None) => {
                 let name = one_line(name);
                 return Err(misused(format!(

@@ -53,7 +53,7 @@ pub enum InputState {
     Unchanged,
     /// These files are not as they were.
     Changed(Vec<String>),
-    /// No inputs were declared, and nothing that the command names has changed.
+    /// No inputs were declared, or the command may read something else that has changed.
     NotRecorded,
     /// The command reads fixed revisions only.
     Pinned,
@@ -146,10 +146,15 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// Returns the paths in a project that the words of a command may name, seen from its folder.
 pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
-    let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
-    let parts = ran.command.iter().flat_map(|word| word.split(is_end).chain([word.as_str()]));
+    let parts = words(ran).chain(ran.command.iter().map(String::as_str));
     let folder = ran.folder.as_deref().unwrap_or_default();
     parts.filter_map(|part| path_from(folder, part)).collect()
+}
+
+/// Returns the words of a command, also those within a line for a shell.
+fn words(ran: &Ran) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
+    ran.command.iter().flat_map(move |word| word.split(is_end))
 }
 
 /// Returns a relative path seen from a folder as one seen from the root. `None` if it is no path in the project.
@@ -179,8 +184,6 @@ struct TouchedInputs {
 /// Returns whether a command may read a changed file that is none of its inputs. It may not have found the file when it ran, it
 /// may name a folder above it, or reach it by another way than its path.
 fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
-    let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
-    let mut words = ran.command.iter().flat_map(|word| word.split(is_end));
     let is_elsewhere = |word: &str| {
         let is_absolute =
             word.starts_with('/') && since.keys().any(|path| word.ends_with(&format!("/{path}")));
@@ -198,7 +201,7 @@ fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &d
         });
         is_below || is_through || since.get(path) == Some(&false) || state.untracked.contains(path)
     };
-    !since.is_empty() && (words.any(is_elsewhere) || named_paths(ran).iter().any(is_in_doubt))
+    !since.is_empty() && (words(ran).any(is_elsewhere) || named_paths(ran).iter().any(is_in_doubt))
 }
 
 /// Returns what a change touches of what a command reads.
