@@ -25,7 +25,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
-use crate::assess::{CapturedRun, ProjectInputs};
+use crate::assess::{CapturedRun, ProjectInputs, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, RunVariable};
@@ -36,7 +36,7 @@ use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Workspace, capture, folder_in,
     project_state, remove_leftovers, sandbox, try_sandbox,
 };
-use crate::service::{Loaded, Refusal, Service};
+use crate::service::{Loaded, Refusal, Service, Written};
 use crate::text::{counted, one_line, shorten, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
@@ -52,7 +52,8 @@ const INTERRUPTED: u8 = 130;
 /// and their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree
 /// of the project around the current folder, at the recorded commit and with the recorded changes. A run counts as the
 /// same if it ends the same way and meets every expectation or, without expectations, prints the same output. The
-/// results are stored as one commit.
+/// results are stored as one commit, unless they say the same as the last ones in that state of the project: then only the
+/// first same result of another person or machine is stored, and one after 30 days.
 ///
 /// The exit status is 0 if each run is the same, or its evidence was judged to hold despite the difference. It is 1 if
 /// any other run differs or could not run, and 2 for wrong usage.
@@ -140,8 +141,10 @@ struct RerunResult<'a> {
     missing: Option<String>,
     /// Why the result says nothing about the project of the first run, and is not stored.
     elsewhere: Option<String>,
-    /// An earlier judgment of the same difference, and whether it found that the evidence holds.
-    known: Option<(&'a Run, bool)>,
+    /// The last rerun that differed in the same way.
+    before: Option<&'a Repetition<'a>>,
+    /// The stored rerun. `None` if it is not stored, or says the same as the last one.
+    stored: Option<RunId>,
 }
 
 pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
@@ -153,30 +156,14 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let loaded = service.read(&session)?;
     let caller = || caller_as(arguments.agent.as_deref(), &place.store, &path);
     let request = |runs| NewRuns { runs, attachments: Vec::new(), agent_id: arguments.agent.clone() };
-    let record = |runs, known: &[RunId]| -> CommandResult<String> {
+    let record = |runs| -> CommandResult<Written> {
         let written = service.record(&session, request(runs), &caller()?)?;
         warn("tot rerun", &written);
-        let stored = match &written.decision.event {
-            Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),
-            _ => &[],
-        };
-        for run in stored {
-            if let RunKind::Repeated { of, verdict: RunComparison::Differs, .. } = run.what
-                && !known.contains(&of)
-            {
-                let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
-                // The reruns are stored. If this can't be printed, neither can the results, which are printed next.
-                let _ = say(&format!(
-                    "Judge the difference{node}: tot rerun --judge {} holds|fails -m WHY\n",
-                    run.id
-                ));
-            }
-        }
-        Ok(written.loaded.snapshot.head.to_string())
+        Ok(written)
     };
     if let [named, judgement] = arguments.judge.as_slice() {
-        let commit = record(vec![judged(&loaded, named, judgement, arguments.message.clone())?], &[])?;
-        return print_results(arguments, &loaded, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
+        let written = record(vec![judged(&loaded, named, judgement, arguments.message.clone())?])?;
+        return print_results(arguments, &loaded, &[], None, Some(&written)).map(|()| ExitCode::SUCCESS);
     }
     let (mut nodes, mut runs) = (Vec::new(), Vec::new());
     for word in &arguments.nodes_or_runs {
@@ -246,17 +233,22 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let mut repeated = Vec::new();
     // What has run is stored, even if the terminal is gone.
     let outcome = again.repeat(&chosen, asks, arguments.common.json, &mut repeated);
-    let known: Vec<RunId> = repeated.iter().filter(|it| it.known.is_some()).map(|it| it.run.id).collect();
     let mut differing = repeated.iter().filter(|it| it.verdict == RunComparison::Differs && !it.holds());
     let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
     let stored = repeated.iter().filter(|it| it.elsewhere.is_none() && !arguments.no_store);
     let stored: Vec<NewRun> = stored.map(RerunResult::record).collect();
-    let commit = (!stored.is_empty()).then(|| record(stored, &known));
-    let (commit, failure) = match commit.transpose() {
-        Ok(commit) => (commit, None),
+    let written = (!stored.is_empty()).then(|| record(stored)).transpose();
+    let (written, failure) = match written {
+        Ok(written) => (written, None),
         Err(error) => (None, Some(error)),
     };
-    print_results(arguments, &loaded, &repeated, no_longer, commit)?;
+    if let Some(Event::Ran { runs, .. }) = written.as_ref().and_then(|it| it.decision.event.as_ref()) {
+        for result in &mut repeated {
+            let stored = runs.iter().find(|run| run.of() == Some(result.run.id));
+            result.stored = stored.map(|run| run.id);
+        }
+    }
+    print_results(arguments, &loaded, &repeated, no_longer, written.as_ref())?;
     if let Some(error) = failure {
         tell("tot rerun: nothing was stored");
         return Err(error);
@@ -315,19 +307,39 @@ fn print_results(
     loaded: &Loaded,
     repeated: &[RerunResult<'_>],
     no_longer: Option<String>,
-    commit: Option<String>,
+    written: Option<&Written>,
 ) -> CommandResult {
+    let head = |it: &Written| it.loaded.snapshot.head.to_string();
+    let commit = written.filter(|it| it.decision.event.is_some()).map(head);
     if arguments.common.json {
         let id = loaded.investigation().meta().id.to_string();
         let runs: Vec<Value> = repeated.iter().map(|it| entry(it.run, &it.again, Some(it))).collect();
         return say_fields(&json!({"sessionId": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
     }
     let mut text = String::new();
+    for result in repeated.iter().filter(|it| it.verdict == RunComparison::Differs && it.judged().is_none()) {
+        if let Some(id) = result.stored.or(result.before.map(|it| it.run.id)) {
+            let node = result.run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
+            say(&format!("Judge the difference{node}: tot rerun --judge {id} holds|fails -m WHY\n"))?;
+        }
+    }
     if !repeated.is_empty() {
         text.push_str(&format!("{}\n", words::summary(repeated)));
     }
     text.extend(no_longer.map(|sentence| format!("{sentence}\n")));
-    text.extend(commit.map(|commit| format!("commit {}\n", &commit[..10])));
+    let stored = repeated.iter().filter(|it| it.stored.is_some()).count();
+    match (&commit, repeated.iter().filter(|it| it.elsewhere.is_none()).count() - stored) {
+        (Some(commit), unstored) => {
+            let unstored = if unstored > 0 {
+                format!("; same as before and not stored: {unstored}")
+            } else {
+                String::new()
+            };
+            text.push_str(&format!("commit {}{unstored}\n", &commit[..10]));
+        }
+        (None, 1..) if written.is_some() => text.push_str("same as before; nothing stored\n"),
+        _ => {}
+    }
     say(&wrapped(&text, columns()))
 }
 
@@ -409,10 +421,11 @@ impl<'a> Again<'a> {
                 RunComparison::Differs if elsewhere.is_some() => RunComparison::CouldNotRun,
                 verdict => verdict,
             };
-            let known = captured.known(&again);
+            let before = captured.as_before(&again);
             let state = again.project.as_ref().filter(|_| self.place != Where::Here);
             let missing = state.and_then(ProjectState::untracked);
-            let repetition = RerunResult { run, first, at, again, verdict, missing, elsewhere, known };
+            let repetition =
+                RerunResult { run, first, at, again, verdict, missing, elsewhere, before, stored: None };
             if !is_quiet {
                 say(&words::result_lines(&repetition))?;
             }
@@ -591,7 +604,12 @@ impl<'a> RerunResult<'a> {
     /// Returns whether the evidence holds: the result is the same, or the evidence was judged to hold despite the
     /// difference.
     fn holds(&self) -> bool {
-        self.verdict == RunComparison::Same || self.known.is_some_and(|(_, holds)| holds)
+        self.verdict == RunComparison::Same || self.judged().is_some_and(|(_, holds)| holds)
+    }
+
+    /// Returns an earlier judgment of the same difference, and whether it found that the evidence holds.
+    fn judged(&self) -> Option<(&Run, bool)> {
+        self.before?.judged()
     }
 
     fn record(&self) -> NewRun {
@@ -615,9 +633,11 @@ fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
         // The commit of the project at which the command ran.
         "projectCommit": result.and_then(|it| it.at.as_deref()),
         // An earlier judgment of the same difference.
-        "holds": result.and_then(|it| it.known).map(|(_, holds)| holds),
+        "holds": result.and_then(RerunResult::judged).map(|(_, holds)| holds),
         // The differences from the first run.
         "reasons": differs.map_or_else(Vec::new, words::reasons),
+        // The record of this rerun. Null if it is not stored, such as one that says the same as the last one.
+        "rerunId": result.and_then(|it| it.stored),
         "ran": ran,
     })
 }

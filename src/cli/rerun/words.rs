@@ -68,7 +68,7 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 
 /// Describes the result of a rerun: the verdict, the command, and the reasons.
 pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
-    let RerunResult { run, first, again, verdict, elsewhere, known, .. } = repetition;
+    let RerunResult { run, first, again, verdict, elsewhere, .. } = repetition;
     let verdict = *verdict;
     let style = match verdict {
         _ if repetition.holds() => GOOD,
@@ -96,7 +96,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     for reason in reasons.into_iter().chain(dirty).chain(behind) {
         text.push_str(&format!("    {}\n", made_visible(&reason)));
     }
-    if let Some((judgement, _)) = known {
+    if let Some((judgement, _)) = repetition.judged() {
         let (by, why) = (judgement.author.label(), judgement.note.as_deref().unwrap_or_default());
         let outcome = judgement.outcome();
         text.push_str(&format!(

@@ -204,10 +204,9 @@ impl Repetition<'_> {
 }
 
 impl CapturedRun<'_> {
-    /// Returns the judgement in force on an earlier rerun that differed in the same way, and whether it says that the
-    /// evidence holds.
-    pub fn known(&self, again: &Ran) -> Option<(&Run, bool)> {
-        self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
+    /// Returns the last rerun that differed in the same way.
+    pub fn as_before(&self, again: &Ran) -> Option<&Repetition<'_>> {
+        self.repetitions.iter().rev().find(|it| it.differs_as(again))
     }
 
     /// Returns the rerun that counts: the newest completed one that is as new as those that contest the command, and as
@@ -424,8 +423,7 @@ fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
         return false;
     }
     let is_another_session = matches!((&first.session, &again.session), (Some(a), Some(b)) if a != b);
-    let [one, other] = systems.map(|it| (&it.os, &it.architecture));
-    let is_another_machine = !one.0.is_empty() && !other.0.is_empty() && one != other;
+    let is_another_machine = systems.iter().all(|it| !it.os.is_empty()) && !systems[0].is_like(systems[1]);
     is_another_session || is_another_machine || by.independence_from(&[who]) == Grade::Independent
 }
 

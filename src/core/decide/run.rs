@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
 use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
-use crate::domain::run::RunComparison;
+use crate::domain::run::{ProjectState, Ran, RunComparison};
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
@@ -39,7 +39,11 @@ pub struct NewRun {
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
 
-/// Stores runs by `author` under `id` and the next free ids.
+/// The time after which a repetition that says the same as the last one is stored all the same.
+const STALE_SECONDS: f64 = 30.0 * 24.0 * 60.0 * 60.0;
+
+/// Stores runs by `author` under `id` and the next free ids. Leaves out repetitions that say the same as the last one in the
+/// same state of the project.
 ///
 /// # Errors
 ///
@@ -55,6 +59,9 @@ pub fn record(
     let mut diagnostics = CallDiagnostics::default();
     let author = Commenter { agent_id: trimmed(request.agent_id), ..author.clone() };
     check_texts(rules, "", author.agent_id.iter().map(|it| ("agentId", it.as_str())), &mut diagnostics);
+    if request.runs.is_empty() {
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call has no run.").into());
+    }
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
@@ -78,6 +85,11 @@ pub fn record(
         }
         if let RunKind::Retracted { of } = what {
             check_retraction(investigation, of, &author, note.as_deref(), &mut diagnostics);
+        }
+        if let RunKind::Repeated { of, at, verdict, ran } = &what
+            && !is_news(investigation, *of, (at.as_ref(), *verdict, ran), &author, now)
+        {
+            continue;
         }
         let mut what = what;
         if let RunKind::Captured(ran) = &mut what {
@@ -112,11 +124,56 @@ pub fn record(
         }
     }
     Rejection::unless_empty(diagnostics.errors)?;
-    if runs.is_empty() {
-        return Err(Diagnostic::new(Code::EmptyBatch, "The call has no run.").into());
+    let runs: Vec<Arc<Run>> = runs.into_iter().map(Arc::new).collect();
+    let event = (!runs.is_empty()).then_some(Event::Ran { runs, attachments });
+    Ok(Decision { event, warnings: diagnostics.warnings })
+}
+
+/// Returns whether a repetition says anything new: another result than the last one in the same state of the project, the first
+/// *same* there by another person or machine, or the first *same* after a difference elsewhere.
+fn is_news(
+    investigation: &Investigation,
+    first: RunId,
+    (at, verdict, ran): (Option<&String>, RunComparison, &Ran),
+    author: &Commenter,
+    now: Timestamp,
+) -> bool {
+    let again = || {
+        investigation.counted_runs().filter_map(|run| match &run.what {
+            RunKind::Repeated { of, at, verdict, ran } if *of == first => {
+                Some((run, at.as_ref(), *verdict, ran))
+            }
+            _ => None,
+        })
+    };
+    let state = |ran: &Ran| ran.project.clone().map(|state| ProjectState { behind: false, ..state });
+    let now_here = (at, state(ran));
+    let here = || again().filter(|it| (it.1, state(it.3)) == now_here);
+    let Some((last, _, said, before)) = here().last() else { return true };
+    let is_as_before = said == verdict
+        && match verdict {
+            RunComparison::Same => true,
+            RunComparison::Differs => before.is_alike(ran),
+            RunComparison::CouldNotRun => before.ended == ran.ended,
+        };
+    if !is_as_before || now.seconds_since(last.at) >= STALE_SECONDS {
+        return true;
     }
-    let runs = runs.into_iter().map(Arc::new).collect();
-    Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: diagnostics.warnings })
+    if verdict != RunComparison::Same {
+        return false;
+    }
+    let captured = investigation.run(first).and_then(|run| Some((run, run.ran()?)));
+    let session = captured.and_then(|(run, _)| run.author.caller.session.as_ref());
+    // A run in another session than the captured one reproduces it, and one such run is enough.
+    let is_by_this_author = |(run, by): (&Arc<Run>, &Ran)| {
+        let sessions = [&run.author, author].map(|it| it.caller.session.as_ref());
+        run.author.label() == author.label()
+            && by.system.is_like(&ran.system)
+            && (sessions[0] == sessions[1] || sessions[0] != session)
+    };
+    let same = here().filter(|it| it.2 == RunComparison::Same).map(|(run, .., by)| (run, by));
+    let is_settled = again().all(|it| it.0.id <= last.id || it.2 != RunComparison::Differs);
+    !is_settled || !same.chain(captured).any(is_by_this_author)
 }
 
 /// Returns the record's node and kind, if the run that it refers to exists.
@@ -317,10 +374,14 @@ mod tests {
         Investigation::from_facts(meta, [Arc::new(node)], None).0
     }
 
+    fn rules(investigation: &Investigation) -> EffectiveRules<'_> {
+        let all = crate::ruleset::builtin::all();
+        let review = all.iter().find(|it| it.ruleset.name == "review").expect("built in");
+        EffectiveRules::new(&review.ruleset, investigation.meta())
+    }
+
     fn stored(investigation: &Investigation, new: NewRun) -> Result<(Run, Investigation), Vec<Code>> {
-        let ruleset =
-            crate::ruleset::builtin::all().iter().find(|it| it.ruleset.name == "review").expect("built in");
-        let rules = EffectiveRules::new(&ruleset.ruleset, investigation.meta());
+        let rules = rules(investigation);
         let request = NewRuns { runs: vec![new], ..NewRuns::default() };
         let id = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         let decision = record(investigation, &rules, request, &Commenter::default(), id, at())
@@ -383,6 +444,38 @@ mod tests {
         assert_eq!(differing(&after, &differs.id.to_string()).unwrap().id, differs.id);
         // Only the first run of a command can be repeated, not its repetitions.
         assert_eq!(stored(&after, again(differs.id, ran("1"))).unwrap_err(), [Code::RunNotFound]);
+    }
+
+    #[test]
+    fn only_a_repetition_that_says_something_new_is_stored() {
+        let (first, mut facts) = stored(&started(), new(None, RunKind::Captured(ran("1")))).unwrap();
+        // The author, the day, the commit, and what it prints.
+        for (author, day, at, output, is_news) in [
+            ("", 0, "a", "1", true),
+            ("", 1, "a", "1", false),
+            ("", 1, "b", "1", true),
+            ("Cid", 1, "a", "1", true),
+            ("Cid", 2, "a", "1", false),
+            ("", 2, "a", "1", false),
+            ("", 29, "a", "1", false),
+            ("", 31, "a", "1", true),
+            ("Cid", 32, "a", "2", true),
+            ("", 33, "a", "2", false),
+            ("", 33, "a", "3", true),
+            ("", 33, "b", "1", true),
+            ("", 33, "b", "1", false),
+            ("", 34, "a", "3", false),
+        ] {
+            let (id, what) = (first.id, (author, day, at, output));
+            let now = Timestamp::from_milliseconds(day * 86_400_000).unwrap();
+            let author = Commenter { name: author.to_owned(), ..Commenter::default() };
+            let at = Some(at.to_owned());
+            let again = RunKind::Repeated { of: id, at, verdict: RunComparison::Same, ran: ran(output) };
+            let request = NewRuns { runs: vec![new(None, again)], ..NewRuns::default() };
+            let decision = record(&facts, &rules(&facts), request, &author, id, now).unwrap();
+            assert_eq!(decision.event.is_some(), is_news, "{what:?}");
+            facts = decision.event.map_or(facts.clone(), |event| facts.with(&event.changes()));
+        }
     }
 
     #[test]

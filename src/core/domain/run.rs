@@ -461,6 +461,13 @@ impl Output {
     }
 }
 
+impl System {
+    /// Returns whether this is a machine of the same kind, whatever its number of threads.
+    pub fn is_like(&self, other: &System) -> bool {
+        (&self.os, &self.architecture) == (&other.os, &other.architecture)
+    }
+}
+
 impl RunComparison {
     /// Returns the verdict for display.
     pub fn label(self) -> &'static str {
