@@ -333,6 +333,19 @@ impl Conclusion {
         self.amended.last().map_or(self.concluded_at.unwrap_or(self.ended_at), |last| last.at)
     }
 
+    /// Returns the conclusion that counts with the others attached: an end that no research followed, else a draft, else the
+    /// first end. `researched` is the time of the last research.
+    pub(super) fn ranked(mut self, researched: Option<Timestamp>) -> Conclusion {
+        let mut ends = std::mem::take(&mut self.other_conclusions);
+        ends.insert(0, self);
+        let is_over = |end: &Conclusion| {
+            end.reopened.is_some() || !end.draft && researched.is_some_and(|at| at > end.ended_at)
+        };
+        ends.sort_by_key(|end| (is_over(end), end.draft));
+        let first = ends.remove(0);
+        Conclusion { other_conclusions: ends, ..first }
+    }
+
     /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {

@@ -249,7 +249,6 @@ impl Investigation {
         conclusion: Option<Conclusion>,
     ) -> (Self, Vec<StructureFault>) {
         let mut investigation = Investigation::new(meta);
-        investigation.conclusion = conclusion.map(Arc::new);
         let mut faults = Vec::new();
         // Sorting by round puts each parent before its children, so one pass suffices and no cycle can form.
         let sorted: BTreeMap<NodeId, Arc<Node>> =
@@ -261,6 +260,8 @@ impl Investigation {
                 None => investigation.place(node),
             }
         }
+        let researched = investigation.last_research();
+        investigation.conclusion = conclusion.map(|end| Arc::new(end.ranked(researched)));
         (investigation, faults)
     }
 

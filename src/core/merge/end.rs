@@ -3,15 +3,15 @@
 use super::node::join_amended;
 use super::order::join_lists;
 use super::{MergeDecision, three_way};
-use crate::domain::{Conclusion, Timestamp};
+use crate::domain::Conclusion;
 
-/// Returns the conclusion in force with the others attached, and the decisions.
+/// Returns the first conclusion with the others attached, and the decisions. Which of them counts depends on research that
+/// a later merge may bring, so [`Conclusion::ranked`] decides it when they are read.
 ///
-/// `went_on` is true for each side that changed nodes, `researched` the time of the last research on any side.
+/// `went_on` is true for each side that changed nodes.
 pub(super) fn join(
     [base, ours, theirs]: [Option<Conclusion>; 3],
     went_on: [bool; 2],
-    researched: Option<Timestamp>,
 ) -> (Option<Conclusion>, Vec<MergeDecision>) {
     if let Some(end) = three_way(&base, &ours, &theirs) {
         let is_new = |side: &Option<Conclusion>| side.as_ref().is_some_and(|it| !it.draft) && *side != base;
@@ -53,11 +53,7 @@ pub(super) fn join(
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
     let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
-    // A draft replaces no end, and an end that is reopened or no longer the last word replaces no draft.
-    let is_over = |end: &Conclusion| {
-        end.reopened.is_some() || !end.draft && researched.is_some_and(|at| at > end.ended_at)
-    };
-    ends.sort_by_key(|end| (is_over(end), end.draft));
+    ends.sort_by_key(|end| (end.reopened.is_some(), end.draft));
     let mut ends = ends.into_iter().map(|end| exchanged(end, false));
     let Some(first) = ends.next() else { return (None, Vec::new()) };
     let other_conclusions: Vec<Conclusion> = ends.collect();

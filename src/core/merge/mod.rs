@@ -248,8 +248,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     }
     let went_on = [1, 2].map(|side| nodes.values().any(|versions| versions[side] != versions[0]));
     if let Some(ends) = ends {
-        let researched = nodes.values().flatten().flatten().map(|node| node.last_research());
-        let (end, decided) = end::join(ends, went_on, researched.max());
+        let (end, decided) = end::join(ends, went_on);
         decisions.extend(decided);
         if let Some(end) = end {
             let write = || conclusion_file::write(&end);

@@ -240,7 +240,7 @@ fn joined_from(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeF
     assert!(joined.conflicts.is_empty(), "{:?}", joined.conflicts);
     tree.nodes.extend(joined.nodes.into_iter().map(|(node, _)| (node.id.clone(), node)));
     tree.comments.extend(all.iter().flat_map(|tree| tree.comments.clone()));
-    let (end, decided) = end::join(all.map(|tree| tree.end.clone()), went_on, None);
+    let (end, decided) = end::join(all.map(|tree| tree.end.clone()), went_on);
     tree.end = end;
     let mut decisions = joined.decisions;
     decisions.extend(decided);
@@ -641,8 +641,8 @@ fn a_draft_hides_no_end_and_two_drafts_are_both_kept() {
         Some(Conclusion { conclusion, draft, ..Conclusion::new(time(at)) })
     };
     let joined = |base: Option<Conclusion>, ours: Option<Conclusion>, theirs: Option<Conclusion>| {
-        let one = super::end::join([base.clone(), ours.clone(), theirs.clone()], [false; 2], None);
-        assert_eq!(one, super::end::join([base, theirs, ours], [false; 2], None));
+        let one = super::end::join([base.clone(), ours.clone(), theirs.clone()], [false; 2]);
+        assert_eq!(one, super::end::join([base, theirs, ours], [false; 2]));
         let first = one.0.unwrap();
         let others = first.other_conclusions.iter().map(|it| it.conclusion.clone().unwrap());
         [first.conclusion.unwrap()].into_iter().chain(others).collect::<Vec<_>>()
@@ -657,6 +657,19 @@ fn a_draft_hides_no_end_and_two_drafts_are_both_kept() {
     let mut again = draft.clone();
     amend_end(again.as_mut().unwrap(), "ours", 4);
     assert_eq!(joined(draft, again, changed), ["conclusion ours"]);
+}
+
+/// Research that a later merge brings decides which of two ends counts, so the order of the merges does not matter.
+#[test]
+fn of_two_ends_the_one_that_no_research_followed_counts() {
+    let base = base();
+    let mut tree = base.clone();
+    let end = |at| Some(Conclusion::new(time(at)));
+    for (researched, counts) in [(49, 50), (51, 52)] {
+        tree.end = end::join([None, end(50), end(52)], [false; 2]).0;
+        tree.nodes.values_mut().for_each(|node| node.proposed_at = time(researched));
+        assert_eq!(investigation(&tree).0.conclusion().map(|end| end.ended_at), Some(time(counts)));
+    }
 }
 
 #[test]

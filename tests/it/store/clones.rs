@@ -1,4 +1,4 @@
-//! Three clones of one investigation, each with calls of all kinds, commits by hand and clocks that differ, which meet now and
+//! Three or four clones of one investigation, each with calls of all kinds, commits by hand and clocks that differ, which meet now and
 //! then: by our merge, and by git's with and without its merge driver, with `tot merge --resolve` after it. Nothing that was stored
 //! is lost, `tot check` finds no error, and whoever merges with whom first, the tree is the same.
 //!
@@ -29,12 +29,13 @@ use crate::rules::table::EVIDENCE;
 use crate::support::testing::{cases_or, tries_all};
 use crate::support::{Sandbox, TOT, copy_new, files, with_tot};
 
+const NAMES: [&str; 4] = ["one", "two", "three", "four"];
 /// The actions of a case.
 const STEPS: usize = 36;
 
 /// `TOT_SEED=131` plays only that case.
 #[test]
-fn three_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
+fn three_or_four_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     let mut told = BTreeMap::new();
     if let Some(seed) = std::env::var("TOT_SEED").ok().and_then(|seed| seed.parse().ok()) {
         return Team::new(seed).play(&mut told);
@@ -107,7 +108,7 @@ impl Team {
         let ruleset = rulesets[random.below(rulesets.len())];
         let skews = [0, 0, 30_000, -40_000, 3_600_000];
         let mut clones = Vec::new();
-        for name in ["one", "two", "three"] {
+        for name in &NAMES[..3 + random.below(2)] {
             let (root, clock) = (sandbox.path(name), sandbox.path(&format!("{name}.clock")));
             let service = Service::new(root.clone(), World::File(clock.clone()), None);
             let service = service.with_durability(Durability::Git);
@@ -130,7 +131,7 @@ impl Team {
         let (loaded, _) = started.map_err(|refusal| refusal.errors).unwrap();
         team.id = loaded.snapshot.investigation.meta().id.to_string();
         team.clones[0].repository = team.clones[0].root.join(&team.id);
-        for at in 1..3 {
+        for at in 1..team.clones.len() {
             std::fs::create_dir_all(&team.clones[at].root).unwrap();
             let from = team.clones[0].repository.to_str().unwrap().to_owned();
             team.sandbox.git(&team.clones[at].root, &["clone", "--quiet", &from]);
@@ -141,7 +142,7 @@ impl Team {
 
     fn sleep(&mut self) {
         self.now += [0, 4, 700, 20_000, 600_000][self.random.below(5)];
-        (0..3).for_each(|at| self.set_clock(at, 0));
+        (0..self.clones.len()).for_each(|at| self.set_clock(at, 0));
     }
 
     fn set_clock(&self, at: usize, more: i64) {
@@ -155,15 +156,16 @@ impl Team {
             if self.random.one_in(2) {
                 self.sleep();
             }
-            let at = self.random.below(3);
-            let other = (at + 1 + self.random.below(2)) % 3;
+            let count = self.clones.len();
+            let at = self.random.below(count);
+            let other = (at + 1 + self.random.below(count - 1)) % count;
             let what = match self.random.below(20) {
                 0..=2 => self.join(at, other),
                 3 => self.merge_by_git(at, other),
                 4 => self.by_hand(at),
                 _ => self.call(at),
             };
-            self.story.push(format!("{}: {what}", ["one", "two", "three"][at]));
+            self.story.push(format!("{}: {what}", NAMES[at]));
             *told.entry(what).or_default() += 1;
         }
         self.finish();
@@ -493,17 +495,18 @@ impl Team {
         }
     }
 
-    /// Merges the three in each order.
+    /// Merges the clones, from each on.
     fn finish(&mut self) {
         let referee = self.sandbox.path("referee").join(&self.id);
         std::fs::create_dir_all(referee.parent().unwrap()).unwrap();
         let from = self.clones[0].repository.to_str().unwrap().to_owned();
         self.sandbox.git(referee.parent().unwrap(), &["clone", "--quiet", &from]);
-        let heads: Vec<CommitId> = (0..3).map(|at| self.fetch(&referee, at)).collect();
-        let kept: BTreeSet<String> = (0..3).flat_map(|at| words(&self.content(at))).collect();
+        let heads: Vec<CommitId> = (0..self.clones.len()).map(|at| self.fetch(&referee, at)).collect();
+        let kept: BTreeSet<String> = (0..self.clones.len()).flat_map(|at| words(&self.content(at))).collect();
         let mut trees = Vec::new();
-        for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
-            let [first, more @ ..] = order.map(|at| heads[at]);
+        for first in 0..heads.len() {
+            let (earlier, later) = heads.split_at(first);
+            let (first, more) = (heads[first], later[1..].iter().chain(earlier).copied());
             self.sandbox.git(&referee, &["reset", "--quiet", "--hard", &first.to_string()]);
             let store = Store::new(referee.parent().unwrap());
             for theirs in more {
@@ -516,9 +519,10 @@ impl Team {
             trees.push(files(&referee, false));
         }
         // With its driver, git makes the same of nodes and of the conclusion.
-        self.sandbox.git(&referee, &["reset", "--quiet", "--hard", &heads[2].to_string()]);
+        let (last, others) = heads.split_last().unwrap();
+        self.sandbox.git(&referee, &["reset", "--quiet", "--hard", &last.to_string()]);
         Store::new(referee.parent().unwrap()).configure(&referee).unwrap();
-        for theirs in &heads[..2] {
+        for theirs in others {
             self.git_merge(&referee, &theirs.to_string(), true);
         }
         let mut tree = trees[0].clone();
