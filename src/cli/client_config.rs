@@ -293,18 +293,34 @@ pub fn new_file(client: &Client, entry: &ServerEntry) -> String {
 }
 
 /// Returns the words that start this server, each time a configuration file names it, possibly behind a wrapper. They are
-/// empty if it runs in a container.
+/// empty if another program fetches it first: a container, `uvx` or `npx`.
 pub fn ours(text: &str) -> Vec<Vec<String>> {
     let values = values(text);
-    let found = values.iter().enumerate().filter_map(|(at, word)| match file_name(word) {
-        "tot-mcp" => Some(vec![word.clone()]),
-        "tot" if values.get(at + 1).is_some_and(|next| next == "mcp") => {
-            Some(vec![word.clone(), "mcp".to_owned()])
+    let found = values.iter().enumerate().filter_map(|(at, word)| {
+        let name = file_name(word);
+        let is_fetched = || values[..at].iter().rev().take(3).any(|word| FETCHERS.contains(&file_name(word)));
+        match name.split([':', '@', '=']).next()? {
+            "tot-mcp" if name == "tot-mcp" && !is_fetched() => Some(vec![word.clone()]),
+            "tot" if values.get(at + 1).is_some_and(|next| next == "mcp") => {
+                Some(vec![word.clone(), "mcp".to_owned()])
+            }
+            "tot-mcp" | "tree-of-thoughts" => Some(Vec::new()),
+            _ => None,
         }
-        name if name.split(':').next() == Some("tree-of-thoughts") => Some(Vec::new()),
-        _ => None,
     });
     found.collect()
+}
+
+/// Programs that fetch this server from a registry and start it.
+pub const FETCHERS: [&str; 2] = ["uvx", "npx"];
+
+/// Returns the words with which such a program starts this server.
+pub fn fetched_by(program: &str) -> &'static [&'static str] {
+    match program {
+        // It would ask before the first download.
+        "npx" => &["-y", "tot-mcp"],
+        _ => &["tot-mcp"],
+    }
 }
 
 /// Returns the last part of a path of any system, without the suffix of a program.
@@ -352,7 +368,7 @@ pub fn is_of_one_version(path: &Path) -> bool {
         let bytes = text.as_bytes();
         bytes.windows(3).any(|it| it[0].is_ascii_digit() && it[1] == b'.' && it[2].is_ascii_digit())
     };
-    let stores = ["Cellar", "_npx", ".cache", "Caches"];
+    let stores = ["Cellar", "_npx", "archive-v0", ".cache", "Caches"];
     let folders = path.parent().into_iter().flatten().map(|folder| folder.to_string_lossy());
     path.starts_with("/nix/store")
         || path.starts_with("/gnu/store")
@@ -362,24 +378,18 @@ pub fn is_of_one_version(path: &Path) -> bool {
 /// The skill that teaches agents the method, shared by all clients and the Claude Code plugin.
 pub const SKILL: &str = include_str!("../../.packaging/claude-code/skills/investigate/SKILL.md");
 
-/// An edit to a text.
+/// A text that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// No change: the text is already there.
-    None,
-    /// The new text.
-    Write(String),
-    /// No change: another text is there. Contains that text, if it is short.
-    Conflict(String),
+pub struct Edit {
+    /// The whole new text.
+    pub text: String,
+    /// True if it replaces a text that a user may have edited.
+    pub replaces: bool,
 }
 
-/// Puts the skill into the text of its file, if there is one.
-pub fn put_skill(present: Option<&str>, replace: bool) -> Edit {
-    match present {
-        Some(there) if there.replace("\r\n", "\n") == SKILL => Edit::None,
-        Some(_) if !replace => Edit::Conflict(String::new()),
-        there => Edit::Write(with_endings_of(there.unwrap_or_default(), SKILL)),
-    }
+/// Puts the skill in the place of the text of its file.
+pub fn put_skill(present: &str) -> Edit {
+    Edit { text: with_endings_of(present, SKILL), replaces: !present.is_empty() }
 }
 
 /// Returns text with the line endings of another text.
@@ -391,35 +401,22 @@ fn with_endings_of(other: &str, text: &str) -> String {
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";
 
-/// Adds the paragraph about investigations to the text of an `AGENTS.md`, with the line endings of that text. `server` is the
+/// Puts the paragraph about investigations into the text of an `AGENTS.md`, with the line endings of that text. `server` is the
 /// server's name in the clients, and `root` is the investigations folder.
-///
-/// Returns [`Edit::Conflict`] if the text between the marks differs and `replace` is false, since a user may have
-/// edited it.
-pub fn add_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
-    let present = present.unwrap_or_default();
+pub fn add_paragraph(present: &str, server: &str, root: &str) -> Edit {
     let paragraph = paragraph(server, root);
     // Uses the last start mark before the end mark. An earlier start mark without an end mark belongs to the user's
     // text.
-    let range = present.find(END).and_then(|end| {
-        let begin = present[..end].rfind(BEGIN)?;
-        Some(begin..end + END.len())
-    });
-    let plain = range.clone().map(|range| present[range].replace("\r\n", "\n"));
-    match (range, plain) {
-        (Some(_), Some(there)) if there == paragraph => Edit::None,
-        (Some(_), Some(there)) if !replace => Edit::Conflict(format!(":\n\n{there}")),
-        (Some(range), _) => {
-            let mut text = present.to_owned();
-            text.replace_range(range, &with_endings_of(present, &paragraph));
-            Edit::Write(text)
-        }
-        (None, _) => {
-            let before = present.trim_end();
-            let gap = if before.is_empty() { "" } else { "\n\n" };
-            Edit::Write(before.to_owned() + &with_endings_of(present, &format!("{gap}{paragraph}\n")))
-        }
-    }
+    let old = present.find(END).and_then(|end| Some(present[..end].rfind(BEGIN)?..end + END.len()));
+    let replaces = old.is_some();
+    let text = if let Some(old) = old {
+        [&present[..old.start], &with_endings_of(present, &paragraph), &present[old.end..]].concat()
+    } else {
+        let before = present.trim_end();
+        let gap = if before.is_empty() { "" } else { "\n\n" };
+        before.to_owned() + &with_endings_of(present, &format!("{gap}{paragraph}\n"))
+    };
+    Edit { text, replaces }
 }
 
 fn paragraph(server: &str, root: &str) -> String {
@@ -473,6 +470,8 @@ mod tests {
             ("[mcp_servers.x]\nargs = ['mcp']\ncommand = 'C:\\tot.exe'\n", vec![]),
             ("[mcp_servers.x]\ncommand = 'C:\\tot.exe'\nargs = ['mcp']\n", vec![vec![r"C:\tot.exe", "mcp"]]),
             (r#"{"command": ["docker", "run", "-i", "ghcr.io/x/tree-of-thoughts:1"],"#, vec![vec![]]),
+            (r#"{"command": "npx.cmd", "args": ["-y", "tot-mcp"]}"#, vec![vec![]]),
+            ("[mcp_servers.x]\ncommand = 'uvx'\nargs = ['tot-mcp@latest', '--sync']\n", vec![vec![]]),
             ("{\n  // \"tot-mcp\"\n  /* 'tot-mcp' */ \"tot-mcp\": {\"command\": \"x\"}\n}", vec![]),
             ("# command = \"tot-mcp\"\n\"tot-mcp\" = 1", vec![]),
             ("\"tot-mcp", vec![vec!["tot-mcp"]]),
@@ -518,42 +517,30 @@ mod tests {
 
     #[test]
     fn the_paragraph_is_appended_once() {
-        let Edit::Write(text) = add_paragraph(Some("# Ours\n\n\n"), "tot", "investigations", false) else {
-            panic!()
-        };
-        assert!(text.starts_with("# Ours\n\n<!-- tree-of-thoughts"), "{text}");
-        assert_eq!(add_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
+        let put = |text: &str| add_paragraph(text, "tot", "investigations");
+        let Edit { text, replaces } = put("# Ours\n\n\n");
+        assert!(text.starts_with("# Ours\n\n<!-- tree-of-thoughts") && !replaces, "{text}");
+        assert_eq!(put(&text).text, text);
         let changed = text.replace("First check", "Never check") + "after\n";
-        assert!(
-            matches!(add_paragraph(Some(&changed), "tot", "investigations", false), Edit::Conflict(existing) if existing.contains("Never"))
-        );
-        assert_eq!(
-            add_paragraph(Some(&changed), "tot", "investigations", true),
-            Edit::Write(text.clone() + "after\n")
-        );
+        assert_eq!(put(&changed), Edit { text: text.clone() + "after\n", replaces: true });
         // If an end mark was removed, the text before the next start mark belongs to the user.
         let two = format!("{}mine\n{text}", text.replace(END, ""));
-        assert!(
-            matches!(add_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
-        );
+        assert!(put(&two).text.contains("mine\n# Ours"));
         // A start mark without an end mark belongs to the user's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
-        assert!(
-            matches!(add_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))
-        );
+        assert!(put(cut).text.starts_with(cut));
     }
 
     #[test]
     fn line_endings_are_kept_and_make_no_difference() {
         let dos = |text: &str| text.replace('\n', "\r\n");
         let unix = "# Ours\n\nBe kind.\n";
-        let put = |text: &str, root| add_paragraph(Some(text), "tot", root, true);
-        let (Edit::Write(text), Edit::Write(other)) = (put(unix, "r"), put(unix, "s")) else { panic!() };
-        assert_eq!(put(&dos(unix), "r"), Edit::Write(dos(&text)));
-        assert_eq!(put(&dos(&text), "r"), Edit::None);
-        assert_eq!(put(&dos(&text), "s"), Edit::Write(dos(&other)));
-        assert_eq!(put_skill(Some(&dos(SKILL)), false), Edit::None);
-        assert_eq!(put_skill(Some("mine\r\n"), true), Edit::Write(dos(SKILL)));
-        assert_eq!(put_skill(None, false), Edit::Write(SKILL.to_owned()));
+        let put = |text: &str, root| add_paragraph(text, "tot", root).text;
+        let (text, other) = (put(unix, "r"), put(unix, "s"));
+        assert_eq!(put(&dos(unix), "r"), dos(&text));
+        assert_eq!(put(&dos(&text), "r"), dos(&text));
+        assert_eq!(put(&dos(&text), "s"), dos(&other));
+        assert_eq!(put_skill("mine\r\n"), Edit { text: dos(SKILL), replaces: true });
+        assert_eq!(put_skill(""), Edit { text: SKILL.to_owned(), replaces: false });
     }
 }

@@ -15,8 +15,8 @@ use super::{CommandResult, ExitResult, done, misused, root, say};
 use crate::base::platform;
 use crate::base::temporary::replace_file;
 use crate::cli::client_config::{
-    CLIENTS, Client, ConfigFile, Edit, OwnCommand, ServerEntry, add_paragraph, is_of_one_version, new_file,
-    put_skill,
+    CLIENTS, Client, ConfigFile, Edit, FETCHERS, OwnCommand, ServerEntry, add_paragraph, fetched_by,
+    is_of_one_version, new_file, put_skill,
 };
 use crate::text::shell_line;
 
@@ -42,6 +42,10 @@ pub(super) struct SetupArguments {
     /// Replace a server of the same name, an edited skill or an edited paragraph without asking
     #[arg(long, requires = "write")]
     replace: bool,
+    /// Program that fetches this server from PyPI or npm and starts it, instead of a path of this machine. Clients can use it
+    /// after upgrades and on other machines
+    #[arg(long, value_name = "PROGRAM", value_parser = PossibleValuesParser::new(FETCHERS))]
+    by: Option<String>,
     /// Name of the server in the client
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
@@ -65,6 +69,7 @@ Examples:
   tot setup                          finds installed clients, and asks
   tot setup claude-code              prints the command or the text that adds the server
   tot setup claude-code --write      adds it
+  tot setup cursor --write --by uvx  has the client start it with uvx
   tot setup gemini --write --skill   also installs the skill
   tot setup agents-md --write        adds a paragraph to AGENTS.md, which most agents read
   tot setup codex --write --root ~/investigations -- --min-rounds 5
@@ -249,7 +254,7 @@ impl SetupPlan {
             }
         };
         let note = match is_of_one_version(Path::new(&self.entry.command)) {
-            true => " The path is that of one version: repeat this after an upgrade.",
+            true => " The path is that of one version: repeat this after an upgrade, or use --by.",
             false => "",
         };
         say(&format!("{who} now has the server `{name}`, {by}. {}{note}\n", self.client.hint))
@@ -260,9 +265,7 @@ fn agents_md(arguments: &SetupArguments) -> CommandResult {
     if arguments.write {
         return write_paragraph(arguments, Path::new("AGENTS.md"));
     }
-    let Edit::Write(text) = add_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
-        return Ok(());
-    };
+    let text = add_paragraph("", &arguments.name, &root_text(arguments)?).text;
     say(&format!("Add this to AGENTS.md, or run the same command with --write.\n\n{text}"))
 }
 
@@ -272,29 +275,29 @@ fn root_text(arguments: &SetupArguments) -> Result<String, String> {
 
 fn write_paragraph(arguments: &SetupArguments, file: &Path) -> CommandResult {
     let root = root_text(arguments)?;
-    let put = |there: Option<&str>| add_paragraph(there, &arguments.name, &root, arguments.replace);
+    let put = |there: &str| add_paragraph(there, &arguments.name, &root);
     let said = format!("{} now tells agents when and how to investigate.\n", file.display());
-    change(file, "paragraph", put, &said)
+    change(file, "paragraph", put, arguments.replace, &said)
 }
 
 fn write_skill(client: &Client, place: &str, replace: bool) -> CommandResult {
     let said = format!("{} now has the skill `investigate` in {place}.\n", client.name);
-    change(Path::new(place), "skill", |there| put_skill(there, replace), &said)
+    change(Path::new(place), "skill", put_skill, replace, &said)
 }
 
-/// Writes the result of `put` and prints `said`. An existing `what` that differs is replaced only with `--replace`.
-fn change(file: &Path, what: &str, put: impl Fn(Option<&str>) -> Edit, said: &str) -> CommandResult {
+/// Writes the result of `put` and prints `said`. An existing `what` that differs is replaced only if `replace` is true.
+fn change(file: &Path, what: &str, put: impl Fn(&str) -> Edit, replace: bool, said: &str) -> CommandResult {
     let name = file.display();
-    match put(read(file)?.as_deref()) {
-        Edit::None => say(&format!("{name} is already up to date; nothing was changed.\n")),
-        Edit::Conflict(other) => {
-            Err(format!("{name} already has another {what}, which --replace replaces{other}").into())
-        }
-        Edit::Write(text) => {
-            write(file, &text)?;
-            say(said)
-        }
+    let there = read(file)?.unwrap_or_default();
+    let edit = put(&there);
+    if edit.text == there {
+        return say(&format!("{name} is already up to date; nothing was changed.\n"));
     }
+    if edit.replaces && !replace {
+        return Err(format!("{name} already has another {what}, which --replace replaces").into());
+    }
+    write(file, &edit.text)?;
+    say(said)
 }
 
 /// Returns a file or folder of a client.
@@ -312,9 +315,10 @@ pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
 /// Returns the entry with which a client starts the server. In a shared file, the program is a bare name if it is on PATH.
 /// Otherwise, it is a path, because desktop programs do not inherit the shell's PATH.
 fn entry(arguments: &SetupArguments, is_shared: bool, is_at_home: bool) -> CommandResult<ServerEntry> {
-    let (command, words) = match is_shared && on_path("tot-mcp").is_some() {
-        true => ("tot-mcp".to_owned(), &[][..]),
-        false => own_server().and_then(|(program, words)| Ok((text(&program)?, words)))?,
+    let (command, words) = match &arguments.by {
+        Some(program) => (program.clone(), fetched_by(program)),
+        None if is_shared && on_path("tot-mcp").is_some() => ("tot-mcp".to_owned(), &[][..]),
+        None => own_server().and_then(|(program, words)| Ok((text(&program)?, words)))?,
     };
     let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let root = match &arguments.root {

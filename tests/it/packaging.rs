@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tree_of_thoughts::cli::client_config::{Edit, SKILL, add_paragraph};
+use tree_of_thoughts::cli::client_config::{SKILL, add_paragraph};
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -17,16 +17,14 @@ fn json(path: &str) -> Value {
 #[test]
 fn every_package_has_the_version_of_the_crate() {
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(json(".packaging/claude-code/.claude-plugin/plugin.json")["version"], version);
+    for plugin in json(".claude-plugin/marketplace.json")["plugins"].as_array().unwrap() {
+        assert_eq!(plugin["version"], version);
+    }
     assert_eq!(json(".packaging/mcpb/manifest.json")["version"], version);
-    let server = json(".packaging/server.json");
-    assert_eq!(server["version"], version);
-    assert_eq!(server["packages"][0]["version"], version);
-    assert_eq!(server["packages"][0]["identifier"], env!("CARGO_PKG_NAME"));
 }
 
-/// The registry's own conditions: a name below an account, at most 100 characters of description, and the name in a
-/// visible line of the README that crates.io shows.
+/// The registry's own conditions: a name below an account, at most 100 characters of description, and the name in each
+/// package, for crates.io in a visible line of its README.
 #[test]
 fn the_registry_would_take_the_entry() {
     let server = json(".packaging/server.json");
@@ -34,15 +32,18 @@ fn the_registry_would_take_the_entry() {
     let (account, rest) = name.split_once('/').unwrap();
     assert!(account.starts_with("io.github.") && !rest.is_empty() && !rest.contains('/'), "{name}");
     assert!(server["description"].as_str().unwrap().chars().count() <= 100);
-    let line = format!("`mcp-name: {name}`");
-    assert!(text("README.md").lines().any(|found| found.contains(&line)), "README.md has no {line}");
+    for (file, before, after) in [("README.md", "`", "`"), (".packaging/pypi/README.md", "<!-- ", " -->")] {
+        assert!(text(file).contains(&format!("{before}mcp-name: {name}{after}")), "{file}");
+    }
+    assert_eq!(json(".packaging/npm/package.json")["mcpName"], name);
+    let types = server["packages"].as_array().unwrap().iter().map(|package| &package["registryType"]);
+    assert_eq!(types.collect::<Vec<_>>(), ["cargo", "pypi", "npm", "mcpb", "mcpb", "mcpb", "mcpb", "mcpb"]);
 }
 
 /// A skill that names a tool which is not there leads an agent astray, and so does the paragraph of AGENTS.md.
 #[test]
 fn the_skill_names_only_tools_that_there_are() {
-    let Edit::Write(paragraph) = add_paragraph(None, "tot", "investigations", false) else { panic!() };
-    let taught = SKILL.to_owned() + &paragraph;
+    let taught = SKILL.to_owned() + &add_paragraph("", "tot", "investigations").text;
     let words = taught.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let named: BTreeSet<&str> = words.filter(|word| word.starts_with("tot_") && word.len() > 4).collect();
     let sandbox = crate::support::Sandbox::new();
@@ -68,11 +69,10 @@ fn a_release_has_every_target_that_its_files_name() {
     let built =
         workflow.lines().filter_map(|line| line.trim().strip_prefix("- { target: ")?.split(',').next());
     assert_eq!(built.collect::<BTreeSet<_>>(), targets);
-    let templates = [".packaging/homebrew/tree-of-thoughts.rb", ".packaging/scoop/tree-of-thoughts.json"]
-        .map(text)
-        .concat();
+    let templates = ["homebrew/tree-of-thoughts.rb", "scoop/tree-of-thoughts.json", "server.json"];
+    let templates = templates.map(|name| text(&format!(".packaging/{name}"))).concat();
     for target in targets {
-        for word in ["ARCHIVE", "SHA256"] {
+        for word in ["ARCHIVE", "SHA256", "BUNDLE", "BUNDLESHA256"] {
             assert!(
                 templates.contains(&format!("@{word} {target}@")),
                 "no template has the {word} of {target}"

@@ -179,7 +179,7 @@ fn start(client: &Client, file: &Path, words: &[String]) -> SetupCheck {
     let Some(program) = words.first() else {
         return SetupCheck::ok(
             "client",
-            format!("{who} starts the server in a container per {file}; not tried"),
+            format!("{who} starts the server by uvx, npx or a container per {file}; not tried"),
         );
     };
     let outcome = match programs::named(program) {
