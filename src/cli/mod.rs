@@ -451,9 +451,14 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
         "An investigation of {} nodes, played by {} calls through tot-mcp and {} command runs: {} commits, and {} rejected.\n\
          (Its timestamps are fictional.)\n\n\
          The site            {}\n\
+         The project         {}\n\
          The investigation   {repository}\n\n\
-         Rerun its evidence on this machine (needs python3):\n\
-         \x20 tot --root {} rerun\n\n\
+         Change one word of the project, and the answer falls (needs python3):\n\
+         \x20 cd {}\n\
+         \x20 # In src/queue/db.py, line 31, write BEGIN instead of BEGIN IMMEDIATE.\n\
+         \x20 git commit --all --message 'Take the lock later'\n\
+         \x20 tot impact HEAD~1..HEAD          names the answer, and what to recheck\n\
+         \x20 tot rerun --changed R4.A1a1      runs its shortest command again\n\n\
          Look at it with git:\n\
          \x20 git -C {repository} log --oneline              all commits\n\
          \x20 git -C {repository} log -p -- '{}'  one node, with all its changes\n\
@@ -466,7 +471,8 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
         played.commits,
         counted(played.rejected, "call"),
         site.join("index.html").display(),
-        dir.join("investigations").display(),
+        dir.display(),
+        dir.display(),
         played.a_node,
         played.tag,
     ))

@@ -80,6 +80,7 @@ pub use publish::{Published, SiteTarget, Sources, Waiting, publish, publish_into
 pub use read::{NoRange, Range, ReadOptions, ReportReadError};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT};
 pub use sites::{SiteEntry, UnreadableInvestigation};
+pub(crate) use templates::collect;
 pub use templates::{TemplateError, Templates};
 pub use withheld::{check_uncommitted, withheld};
 pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in};

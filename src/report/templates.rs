@@ -363,7 +363,8 @@ fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
     Some((start, start + length))
 }
 
-fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {
+/// Collects the files of an embedded folder, each with its path, separated by `/`.
+pub(crate) fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {
     for file in folder.files() {
         // Paths on the build machine may have backslashes.
         files.push((file.path().to_string_lossy().replace('\\', "/"), file.contents()));

@@ -257,6 +257,7 @@ sessions! {
     commit__the_file_and_the_command
     commit__whole_or_not_at_all
     commit__without_a_name
+    demo__one_changed_word
     diff__in_markdown
     #[cfg(target_os = "linux")]
     setup__check_each_server

@@ -1,9 +1,10 @@
 //! Plays a complete investigation through the real server.
 //!
-//! The server is the one of `tot mcp`, in this process. The result is an ordinary investigation.
+//! The server is the one of `tot mcp`, in this process. The result is an ordinary investigation of an ordinary project,
+//! `project/`, whose files are committed first.
 //!
-//! `story.yaml` lists an agent's calls with their times, and the commands that were run. Times and identities are fixed, so
-//! every demo produces the same commits. A reply that differs from the story stops the demo.
+//! `story.yaml` lists an agent's calls with their times, the commands that were run, and the change of the project. Times and
+//! identities are fixed, so every demo produces the same commits. A reply that differs from the story stops the demo.
 
 mod client;
 
@@ -12,20 +13,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns};
-use crate::domain::run::Ran;
-use crate::domain::{Caller, Code, NodeId, RunKind};
+use crate::domain::run::{Ran, RunComparison};
+use crate::domain::{Caller, Code, NodeId, RunId, RunKind, Timestamp};
+use crate::format::FileChange;
 use crate::format::message::RUN;
+use crate::report;
 use crate::service::Service;
+use crate::service::project::Project;
 use crate::service::sharing::Sharing;
+use crate::store::StoreError;
+use crate::store::git::{CommitText, Git, GitOptions};
 use crate::yaml::{self, YamlError};
 use client::DemoClient;
 
 const STORY: &str = include_str!("story.yaml");
+static PROJECT: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/cli/demo/project");
+/// The author of all commits.
+const AUTHOR: (&str, &str) = ("Tree of Thoughts demo", "demo@localhost");
+/// The entry of the story that commits a change of the project.
+const CHANGE: &str = "git commit";
 
 /// The result of a demo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +84,9 @@ pub enum DemoError {
         #[source]
         source: std::io::Error,
     },
+    /// The project could not be committed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The story is invalid.
     #[error("the story can't be read: {0}")]
     Story(#[from] YamlError),
@@ -90,15 +105,14 @@ pub enum DemoError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Story {
-    #[allow(dead_code, reason = "informs readers of the story")]
-    start: String,
+    start: Timestamp,
     calls: Vec<StoryCall>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoryCall {
-    at: String,
+    at: Timestamp,
     /// The calling session, by default the lead session.
     #[serde(default = "lead")]
     session: String,
@@ -110,13 +124,24 @@ struct StoryCall {
     warnings: Vec<String>,
 }
 
-/// The arguments of a call that stores a run.
+/// The arguments of a call that stores a run, or its repetition with the same result.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoryRun {
     node: NodeId,
-    note: String,
+    note: Option<String>,
+    of: Option<RunId>,
     ran: Ran,
+}
+
+/// The arguments of a change of the project: `old` is replaced by `new`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoryChange {
+    file: String,
+    old: String,
+    new: String,
+    message: String,
 }
 
 fn lead() -> String {
@@ -133,7 +158,10 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     if dir.exists() && std::fs::read_dir(dir).map_err(io)?.next().is_some() {
         return Err(DemoError::NotEmpty(dir.to_owned()));
     }
-    std::fs::create_dir_all(dir).map_err(io)?;
+    if dir.exists() {
+        // The repository is made under another name, and moved here.
+        std::fs::remove_dir(dir).map_err(io)?;
+    }
     let clock = dir.join(".clock");
     let outcome = play_calls(dir, &clock, progress);
     // A leftover clock file does no harm.
@@ -143,24 +171,31 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
 
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
+    let git = create_project(dir, story.start)?;
     // Each session has its own server, as with a real client.
     let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
     let service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
     // A team's remote is not for a demo.
     let service = service.with_sharing(Sharing::to(Some(String::new())));
-    let service = Arc::new(service.with_author("Tree of Thoughts demo", "demo@localhost"));
+    let service = service.with_author(AUTHOR.0, AUTHOR.1).with_project(Project::around(dir).ok());
+    let service = Arc::new(service);
     let mut played = Played::default();
     let mut session = Value::Null;
     let all = story.calls.len();
     for (index, call) in story.calls.into_iter().enumerate() {
         let number = index + 1;
         progress(&format!("call {number} of {all}: {}", call.tool));
-        std::fs::write(clock, &call.at).map_err(|source| DemoError::Io { path: clock.to_owned(), source })?;
+        std::fs::write(clock, call.at.to_string())
+            .map_err(|source| DemoError::Io { path: clock.to_owned(), source })?;
         let mut arguments = call.args.clone();
         if call.tool != "tot_start"
             && let Some(fields) = arguments.as_object_mut()
         {
             fields.insert("sessionId".into(), session.clone());
+        }
+        if call.tool == CHANGE {
+            change_project(&git, number, call)?;
+            continue;
         }
         if call.tool == RUN {
             record(&service, session.as_str().unwrap_or_default(), number, call)?;
@@ -200,12 +235,46 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     Ok(played)
 }
 
+/// Creates the project's repository with its first commit.
+fn create_project(dir: &Path, at: Timestamp) -> Result<Git, DemoError> {
+    let mut files = Vec::new();
+    report::collect(&PROJECT, &mut files);
+    let files: Vec<FileChange> = files
+        .into_iter()
+        .map(|(path, content)| FileChange { path, content: Some(content.to_vec()) })
+        .collect();
+    let options = GitOptions { author: Some(AUTHOR), ..GitOptions::ISOLATED };
+    let (git, _) = Git::init(options, dir, "demo", &files, "A job queue in one SQLite file", at.seconds())?;
+    Ok(git)
+}
+
+/// Commits a change of the project from the story.
+fn change_project(git: &Git, number: usize, call: StoryCall) -> Result<(), DemoError> {
+    let unexpected = |reason: String| DemoError::Unexpected { number, tool: CHANGE.to_owned(), reason };
+    let change: StoryChange =
+        serde_json::from_value(call.args).map_err(|error| unexpected(error.to_string()))?;
+    let text = PROJECT.get_file(&change.file).and_then(|file| file.contents_utf8()).unwrap_or_default();
+    if text.matches(&change.old).count() != 1 {
+        return Err(unexpected(format!("{:?} is not once in {}", change.old, change.file)));
+    }
+    let changes = [FileChange::text(change.file, text.replace(&change.old, &change.new))];
+    let head = git.head()?.commit.ok_or_else(|| unexpected("the project has no commit".to_owned()))?;
+    let commit = CommitText { changes: &changes, message: &change.message, at: call.at.seconds() };
+    git.writer()?.commit(head, &[commit], None, |_| Ok(()))?.1?;
+    Ok(())
+}
+
 /// Stores a run from the story.
 fn record(service: &Service, session: &str, number: usize, call: StoryCall) -> Result<(), DemoError> {
     let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
-    let StoryRun { node, note, ran } =
+    let StoryRun { node, note, of, ran } =
         serde_json::from_value(call.args).map_err(|error| unexpected(error.to_string()))?;
-    let run = NewRun { node: Some(node), note: Some(note), what: RunKind::Captured(ran) };
+    let at = ran.project.as_ref().and_then(|project| project.commit.clone());
+    let what = match of {
+        Some(of) => RunKind::Repeated { of, at, verdict: RunComparison::Same, ran },
+        None => RunKind::Captured(ran),
+    };
+    let run = NewRun { node: Some(node), note, what };
     let caller =
         Caller { client: Some("tot-demo".to_owned()), session: Some(call.session), ..Caller::default() };
     let runs = NewRuns { runs: vec![run], ..NewRuns::default() };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Assessment, CapturedRun, RunStanding, Verdict};
+use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
 use crate::decide::sources::{figures, found_run, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
@@ -210,7 +210,7 @@ impl<'a> Assessment<'a> {
             RunKind::Captured(ran) => {
                 let (sign, class, first) = first_state(ran);
                 let captured = self.run(run.id);
-                match captured.map_or(RunStanding::NeverRepeated, CapturedRun::standing) {
+                let state = match captured.map_or(RunStanding::NeverRepeated, CapturedRun::standing) {
                     RunStanding::NeverRepeated => (sign, class, first),
                     RunStanding::CouldNotRun => (sign, class, format!("{first}; could not be rerun")),
                     RunStanding::Same if captured.is_some_and(CapturedRun::is_reproduced) => {
@@ -220,6 +220,12 @@ impl<'a> Assessment<'a> {
                     RunStanding::Holds => shown("✓", "quiet", "rerun, differs, judged to hold"),
                     RunStanding::Differs => shown("!", "differs", "rerun, differs"),
                     RunStanding::Fails => shown("✗", "differs", "rerun, differs, judged to fail"),
+                };
+                match captured.and_then(|it| it.input_state.as_ref()) {
+                    Some(InputState::Changed(_)) if state.1 == "same" => {
+                        ("!", "differs", format!("{}; its inputs changed, recheck", state.2))
+                    }
+                    _ => state,
                 }
             }
             RunKind::Judged { .. } | RunKind::Retracted { .. } => shown("✗", "differs", "not there"),
