@@ -109,7 +109,7 @@ fn configure(arguments: &SetupArguments) -> CommandResult {
         if arguments.skill {
             return Err(misused("--skill needs a client: tot setup CLIENT --write --skill"));
         }
-        return agents_md(arguments);
+        return agents_md(arguments, arguments.write);
     };
     let plan = SetupPlan::of(arguments, client)?;
     if !arguments.write {
@@ -165,7 +165,7 @@ fn all(arguments: &SetupArguments) -> CommandResult {
         }
     }
     if ask("Add a paragraph on when to investigate to this folder's AGENTS.md?", false)? {
-        write_paragraph(arguments, Path::new("AGENTS.md"))?;
+        agents_md(arguments, true)?;
     }
     Ok(())
 }
@@ -261,23 +261,16 @@ impl SetupPlan {
     }
 }
 
-fn agents_md(arguments: &SetupArguments) -> CommandResult {
-    if arguments.write {
-        return write_paragraph(arguments, Path::new("AGENTS.md"));
-    }
-    let text = add_paragraph("", &arguments.name, &root_text(arguments)?).text;
-    say(&format!("Add this to AGENTS.md, or run the same command with --write.\n\n{text}"))
-}
-
-fn root_text(arguments: &SetupArguments) -> Result<String, String> {
-    arguments.root.as_deref().map_or_else(|| Ok("investigations/".to_owned()), text)
-}
-
-fn write_paragraph(arguments: &SetupArguments, file: &Path) -> CommandResult {
-    let root = root_text(arguments)?;
+/// Prints the paragraph for `AGENTS.md`, or puts it there.
+fn agents_md(arguments: &SetupArguments, is_writing: bool) -> CommandResult {
+    let root = arguments.root.as_deref().map_or_else(|| Ok("investigations/".to_owned()), text)?;
     let put = |there: &str| add_paragraph(there, &arguments.name, &root);
-    let said = format!("{} now tells agents when and how to investigate.\n", file.display());
-    change(file, "paragraph", put, arguments.replace, &said)
+    if !is_writing {
+        let text = put("").text;
+        return say(&format!("Add this to AGENTS.md, or run the same command with --write.\n\n{text}"));
+    }
+    let said = "AGENTS.md now tells agents when and how to investigate.\n";
+    change(Path::new("AGENTS.md"), "paragraph", put, arguments.replace, said)
 }
 
 fn write_skill(client: &Client, place: &str, replace: bool) -> CommandResult {
@@ -302,14 +295,17 @@ fn change(file: &Path, what: &str, put: impl Fn(&str) -> Edit, replace: bool, sa
 
 /// Returns a file or folder of a client.
 pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
-    Ok(match place {
+    let (variable, in_home, path) = match place {
         ConfigFile::Project(paths) => {
-            PathBuf::from(paths.iter().find(|path| Path::new(path).exists()).unwrap_or(&paths[0]))
+            return Ok(paths.iter().find(|path| Path::new(path).exists()).unwrap_or(&paths[0]).into());
         }
-        ConfigFile::Home(path) => home()?.join(path),
-        ConfigFile::CodexHome(path) => codex_home()?.join(path),
-        ConfigFile::Settings(path) => settings()?.join(path),
-    })
+        ConfigFile::Home(path) => (None, "", path),
+        ConfigFile::CodexHome(path) => (Some("CODEX_HOME"), ".codex", path),
+        ConfigFile::Settings(path) => (platform::SETTINGS.0, platform::SETTINGS.1, path),
+    };
+    let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = if let Some(folder) = named { folder } else { home()?.join(in_home) };
+    Ok(folder.join(path))
 }
 
 /// Returns the entry with which a client starts the server. In a shared file, the program is a bare name if it is on PATH.
@@ -345,24 +341,6 @@ fn home() -> Result<PathBuf, &'static str> {
     std::env::home_dir()
         .filter(|home| !home.as_os_str().is_empty())
         .ok_or("no home folder to find the settings in: set HOME")
-}
-
-/// Returns the Codex settings folder.
-fn codex_home() -> Result<PathBuf, &'static str> {
-    match std::env::var_os("CODEX_HOME").filter(|folder| !folder.is_empty()) {
-        Some(folder) => Ok(folder.into()),
-        None => Ok(home()?.join(".codex")),
-    }
-}
-
-/// Returns this user's application settings folder.
-fn settings() -> Result<PathBuf, &'static str> {
-    let (variable, in_home) = platform::SETTINGS;
-    let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    match named {
-        Some(folder) => Ok(folder),
-        None => Ok(home()?.join(in_home)),
-    }
 }
 
 /// Reads a file. Returns `None` if it does not exist.
