@@ -9,11 +9,13 @@ conclusion. Their runs were captured in a shell, and are not played.
 
 No call may be rejected, and the texts stored in the end are word for word the recorded ones: the last line of each file has
 their SHA-256 (its beginning). What was sent may exceed these texts by 15 %, with every word that an edit names to be found.
+The README names the figures of `totals`.
 """
 
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -100,6 +102,14 @@ def play(program, calls, final, root):
     return sent, received, edited
 
 
+def check_readme(calls, sent, received):
+    """That the README has these figures; replies may have changed by a tenth since."""
+    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    row = re.search(r"^\| `tot`, with .* \| (\d+) \| ([\d.]+) KB.* \| ([\d.]+) KB.* \|.*\|$", readme, re.M).groups()
+    said = [float(figure) for figure in row]
+    assert said[:2] == [calls, round(sent / 1000, 1)] and 0.9 < received / said[2] / 1000 < 1.1, (said, calls, sent, received)
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     for file in sorted(pathlib.Path(__file__).with_name("hours").glob("*.jsonl")):
@@ -108,6 +118,8 @@ def main():
             sent, received, edited = play(program, calls, last["final"], root)
         beyond = sent / kept(calls)
         assert beyond <= MOST, f"{file.stem}: {beyond:.3f} of the texts was sent, {MOST} is allowed"
+        if file.stem == "totals":
+            check_readme(len(calls), sent, received)
         print(f"{file.stem}: {len(calls)} calls, none rejected; {sent} bytes sent, {beyond:.3f} of what is kept; "
               f"{edited} of them to find passages; {received} bytes of replies")
 
