@@ -417,7 +417,7 @@ impl<'a> Again<'a> {
             if is_interrupted {
                 return Ok(true);
             }
-            let verdict = match again.verdict(first) {
+            let verdict = match again.verdict(first, &captured.later) {
                 RunComparison::Differs if elsewhere.is_some() => RunComparison::CouldNotRun,
                 verdict => verdict,
             };
@@ -462,7 +462,7 @@ impl<'a> Again<'a> {
 
     /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted it.
     fn once(&self, captured: &CapturedRun<'_>) -> CommandResult<(Option<String>, Ran, bool)> {
-        let first = captured.ran;
+        let CapturedRun { ran: first, later, .. } = captured;
         let differs = captured.counts().filter(|it| it.verdict == RunComparison::Differs);
         let differs_at = differs.and_then(|it| it.at);
         let started_at = self.world.now()?;
@@ -471,7 +471,7 @@ impl<'a> Again<'a> {
             took.saturating_mul(TIMES).max(LEAST_LIMIT)
         });
         let limit = self.arguments.timeout.unwrap_or(limit);
-        let ran = self.captured(first, Duration::from_secs(limit));
+        let ran = self.captured(captured, Duration::from_secs(limit));
         let (mut project, captured, unfiltered) =
             ran.unwrap_or_else(|reason| (None, Captured::not_run(reason), None));
         let at = project.as_ref().and_then(|state| state.commit.clone());
@@ -497,7 +497,9 @@ impl<'a> Again<'a> {
         let unset =
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
         let unfiltered = unfiltered.map(|files| format!("{files}: rerun it with --at here"));
-        if let Some(lack) = unfiltered.or(unset).filter(|_| again.verdict(first) == RunComparison::Differs) {
+        if let Some(lack) =
+            unfiltered.or(unset).filter(|_| again.verdict(first, later) == RunComparison::Differs)
+        {
             again.ended = Ended::NotRun(lack);
         }
         Ok((at, again, captured.interrupted.is_some()))
@@ -507,11 +509,12 @@ impl<'a> Again<'a> {
     /// not as a checkout would give them.
     fn captured(
         &self,
-        first: &Ran,
+        run: &CapturedRun<'_>,
         limit: Duration,
     ) -> Result<(Option<ProjectState>, Captured, Option<String>), String> {
+        let first = run.ran;
         let Some(recorded) = &first.project else {
-            return Ok((None, self.run_in(&self.here, None, first, None, limit)?, None));
+            return Ok((None, self.run_in(&self.here, None, run, None, limit)?, None));
         };
         let Some((git, project)) = &self.project else {
             return Err("this is not a repository: rerun it in a clone of the project".to_owned());
@@ -521,7 +524,7 @@ impl<'a> Again<'a> {
         let (mut state, workspace) = match &self.place {
             Where::Here => {
                 let folder = first.folder.as_deref();
-                let captured = self.run_in(project.root(), folder, first, None, limit)?;
+                let captured = self.run_in(project.root(), folder, run, None, limit)?;
                 return Ok((self.state.clone(), captured, None));
             }
             Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
@@ -543,7 +546,7 @@ impl<'a> Again<'a> {
         let is_missing = |file: &&String| fs::symlink_metadata(root.join(file)).is_err();
         state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
         let folder = first.folder.as_deref();
-        let captured = self.run_in(&root, folder, first, Some(&workspace), limit)?;
+        let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
         Ok((Some(state), captured, workspace.unfiltered()))
     }
 
@@ -551,15 +554,17 @@ impl<'a> Again<'a> {
         &self,
         root: &Path,
         folder: Option<&str>,
-        first: &Ran,
+        run: &CapturedRun<'_>,
         workspace: Option<&Workspace<'_>>,
         limit: Duration,
     ) -> Result<Captured, String> {
+        let first = run.ran;
         let Some(place) = folder_in(root, folder) else {
             let folder = one_line(folder.unwrap_or_default());
             return Err(format!("the folder {folder} does not exist"));
         };
-        let expected = first.expectations.iter().map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
+        let expected = first.expectations.iter().chain(run.later.iter().map(|it| it.1));
+        let expected = expected.map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
         let files = match first.files.as_slice() {
             [] => None,
             files => Some(LaidOut::new(files, |file| self.investigation.content(file))?),

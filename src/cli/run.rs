@@ -19,7 +19,7 @@ use crate::assess::inputs::covers;
 use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
-use crate::decide::run::{NewRun, NewRuns, any_run};
+use crate::decide::run::{NewRun, NewRuns, any_run, captured};
 use crate::domain::run::{Ended, Expectation, InputFile, ProjectState, Ran, RunVariable, STDIN, System};
 use crate::domain::wording::command;
 use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind};
@@ -61,7 +61,7 @@ pub(super) struct RunArguments {
     /// Node that the run is evidence for; without a node, it belongs to the whole investigation until a result names it
     node: Option<String>,
     /// Program and its arguments, after --
-    #[arg(value_name = "COMMAND", last = true, required_unless_present = "retract")]
+    #[arg(value_name = "COMMAND", last = true, required_unless_present_any = ["retract", "of"])]
     command: Vec<String>,
     /// Regular expression that a line of the output must match; with 'REGEX in LOW..HIGH', the number that the group in
     /// REGEX captures from the last matching line must be in the range
@@ -94,9 +94,13 @@ pub(super) struct RunArguments {
     /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE", requires = "node")]
     attach: Vec<String>,
-    /// Run or rerun to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
+    /// Captured run, by the beginning or the end of its id, to judge on its stored output by --expect, as your own word: nothing
+    /// runs, and each rerun is judged so, too
+    #[arg(long, value_name = "RUN", requires = "expect", conflicts_with_all = ["node", "command", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
+    of: Option<String>,
+    /// Run, rerun or later expectation to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
     /// a reason (-m), unless it is your own
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["of", "node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
     retract: Option<String>,
     /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
@@ -120,11 +124,12 @@ Examples:
   tot run R2.A1 --with /tmp/load.py -- python3 /tmp/load.py
   tot run R2.A1 --input src --input 'data/*.csv' -- python3 src/plot.py
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'
+  tot run --expect 'p99 [0-9]+ ms' --of 4c7d8f
   tot run --retract 4c7d8f -m 'It measured the wrong branch.'";
 
 pub(super) fn run(arguments: &RunArguments) -> ExitResult {
-    if let Some(named) = &arguments.retract {
-        return retract(arguments, named);
+    if let Some(named) = arguments.retract.as_ref().or(arguments.of.as_ref()) {
+        return add(arguments, named);
     }
     let (prepared, expected) = prepare(arguments)?;
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
@@ -175,21 +180,33 @@ fn form(command: &[String]) -> String {
     format!("; in the syntax of a shell: tot run … -- {}", shell_line(&form))
 }
 
-/// Takes back a run or a rerun.
-fn retract(arguments: &RunArguments, named: &str) -> ExitResult {
+/// Takes back a record, or adds what is expected of a captured run.
+fn add(arguments: &RunArguments, named: &str) -> ExitResult {
+    let expected = expected(arguments)?;
     let place = arguments.place.place()?;
     let path = place.folder()?;
     let session = place.store.id(&path)?.to_string();
     let service = Service::new(place.store.root().to_owned(), World::here(), None);
-    let of = any_run(service.read(&session)?.investigation(), named).map_err(Refusal::from)?.id;
-    let what = RunKind::Retracted { of };
+    let loaded = service.read(&session)?;
+    let (what, done) = if arguments.retract.is_some() {
+        let of = any_run(loaded.investigation(), named).map_err(Refusal::from)?.id;
+        (RunKind::Retracted { of }, format!("took back {of}"))
+    } else {
+        let run = captured(loaded.investigation(), named).map_err(Refusal::from)?;
+        let judged = expected.into_iter().zip(run.ran()).map(|(it, ran)| it.judge(ran));
+        let expectations: Vec<Expectation> = judged.collect();
+        for missed in expectations.iter().filter(|it| !it.held).map(missed) {
+            tell(&format!("tot run: {missed}"));
+        }
+        (RunKind::Expected { of: run.id, expectations }, format!("stored what you expect of {}", run.id))
+    };
     let run = NewRun { node: None, note: arguments.message.clone(), what };
     let agent_id = arguments.agent.clone();
     let caller = caller_as(agent_id.as_deref(), &place.store, &path)?;
     let written =
         service.record(&session, NewRuns { runs: vec![run], attachments: Vec::new(), agent_id }, &caller)?;
     warn("tot run", &written);
-    tell(&format!("tot run: took back {of}, commit {}", &written.loaded.snapshot.head.to_string()[..10]));
+    tell(&format!("tot run: {done}, commit {}", &written.loaded.snapshot.head.to_string()[..10]));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -219,10 +236,13 @@ struct Prepared {
     signals: Passed,
 }
 
+fn expected(arguments: &RunArguments) -> CommandResult<Vec<Expected>> {
+    arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused)).collect()
+}
+
 /// Prepares the run. All errors are reported before the command starts, because it may run for a long time.
 fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)> {
-    let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
-    let expected = expected.collect::<Result<Vec<_>, _>>()?;
+    let expected = expected(arguments)?;
     let place = arguments.place.place()?;
     let path = place.folder()?;
     let node = arguments.node.as_ref().map(|word| place.node_id(&path, word)).transpose()?;

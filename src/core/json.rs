@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::assess::{Answer, Assessment, CapturedRun, Distance, InputState};
-use crate::domain::run::{Ran, RunComparison};
+use crate::domain::run::{Expectation, Ran, RunComparison};
 use crate::domain::{
     BoundAs, Caller, Classification, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic,
     Meta, Node, NodeId, Run, RunId, RunKind, TextEdit, Timestamp,
@@ -178,7 +178,7 @@ pub struct RunJson<'a> {
     /// The node that the run is evidence for.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<&'a NodeId>,
-    /// The run that this one repeats or judges.
+    /// The run that this one repeats or judges, or of which it expects something.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<RunId>,
     /// Only in a rerun: how its result compares with the first one.
@@ -198,6 +198,9 @@ pub struct RunJson<'a> {
     /// The command and its outcome. Absent in a judgement.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "ran")]
     ran: Option<&'a Ran>,
+    /// What somebody expects of a captured run later.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    expectations: &'a [Expectation],
     /// Only in a first run: what its reruns gave, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<String>,
@@ -311,9 +314,9 @@ impl<'a> RunJson<'a> {
     /// Creates the JSON of a run of the assessed investigation.
     pub fn new(assessment: &Assessment<'_>, run: &'a Run) -> Self {
         let (comparison, project_commit, holds) = match &run.what {
-            RunKind::Captured(_) | RunKind::Retracted { .. } => (None, None, None),
             RunKind::Repeated { verdict, at, .. } => (Some(*verdict), at.as_deref(), None),
             RunKind::Judged { holds, .. } => (None, None, Some(*holds)),
+            _ => (None, None, None),
         };
         RunJson {
             run_id: run.id,
@@ -325,6 +328,7 @@ impl<'a> RunJson<'a> {
             written: WrittenBy::new(&run.author, run.at),
             note: run.note.as_deref(),
             ran: run.ran(),
+            expectations: if run.ran().is_some() { &[] } else { run.expectations() },
             standing: assessment.run(run.id).map(CapturedRun::words),
             input_state: assessment.run(run.id).and_then(|run| run.input_state.clone()),
         }

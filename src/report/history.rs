@@ -248,6 +248,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Ran(run) => match run.what {
             RunKind::Captured(_) => ("Ran a command", "ran"),
             RunKind::Repeated { .. } => ("Reran a command", "ran"),
+            RunKind::Expected { .. } => ("Expected something of a run", "ran"),
             RunKind::Judged { .. } => ("Judged a difference", "ran"),
             RunKind::Retracted { .. } => ("Took back a run", "ran"),
         },

@@ -116,6 +116,7 @@ pub fn review(
     for run in after.runs().filter(|run| before.run(run.id).is_none()) {
         let is_turn = match &run.what {
             RunKind::Captured(_) => false,
+            RunKind::Expected { expectations, .. } => expectations.iter().any(|it| !it.held),
             RunKind::Repeated { of, .. } => {
                 let again = is.run(*of).and_then(|it| it.repetitions.iter().find(|it| it.run.id == run.id));
                 again.is_some_and(Repetition::is_contesting)
@@ -127,6 +128,7 @@ pub fn review(
         let verb = match run.what {
             RunKind::Captured(_) => "ran",
             RunKind::Repeated { .. } => "reran",
+            RunKind::Expected { .. } => "expects of a run:",
             RunKind::Judged { .. } => "judged a difference:",
             RunKind::Retracted { .. } => "about a run:",
         };

@@ -388,6 +388,7 @@ fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
     texts.texts(&mut note);
     match &mut what {
         RunKind::Captured(ran) | RunKind::Repeated { of: _, at: _, verdict: _, ran } => texts.ran(ran),
+        RunKind::Expected { of: _, expectations } => texts.expectations(expectations),
         RunKind::Judged { of: _, holds: _ } | RunKind::Retracted { of: _ } => {}
     }
     Arc::new(Run { id, node, author, at, note, what })
@@ -534,6 +535,13 @@ impl TextWithholder<'_> {
     }
 
     /// Replaces the text of a run. Removes the output and its size, but keeps the outcome and the duration.
+    fn expectations(&mut self, expectations: &mut [Expectation]) {
+        for Expectation { pattern, range, found, held: _ } in expectations {
+            self.text(pattern);
+            self.forget(range.take().into_iter().chain(found.take()));
+        }
+    }
+
     fn ran(&mut self, it: &mut Ran) {
         let Ran {
             command,
@@ -565,10 +573,7 @@ impl TextWithholder<'_> {
         }
         let Output { text, end, bytes: _, sha256: _ } = std::mem::take(output);
         self.forget([text].into_iter().chain(end));
-        for Expectation { pattern, range, found, held: _ } in expectations {
-            self.text(pattern);
-            self.forget(range.take().into_iter().chain(found.take()));
-        }
+        self.expectations(expectations);
         self.forget(inputs.drain(..).map(|it| it.path).chain(input_folders.drain(..)));
         let values = variables.drain(..).flat_map(|it| [Some(it.name), it.value]);
         let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]).chain(values);

@@ -37,6 +37,8 @@ pub struct CapturedRun<'a> {
     pub ran: &'a Ran,
     /// The reruns, oldest first.
     pub repetitions: Vec<Repetition<'a>>,
+    /// What was expected of it later, each with the record that says so.
+    pub later: Vec<(&'a Arc<Run>, &'a Expectation)>,
     /// What became of the files that it reads, if that is known.
     pub input_state: Option<InputState>,
     /// The numbers that it shows, once they are needed; see [`figures`](crate::decide::sources::figures).
@@ -296,6 +298,8 @@ impl CapturedRun<'_> {
     pub fn entry(&self, characters: usize, entries: usize) -> RunEntry {
         let cut = |text: &str| shorten(&one_line(text), characters);
         let output = &self.ran.output;
+        let later = self.later.iter().map(|(run, it)| format!("{it}, says {}", name(&run.author)));
+        let expected = self.ran.expectations.iter().map(ToString::to_string).chain(later);
         RunEntry {
             run_id: self.run.id,
             command: cut(&self.ran.line()),
@@ -306,7 +310,7 @@ impl CapturedRun<'_> {
             files: self.ran.stored_with().iter().map(|it| cut(it)).collect(),
             not_stored: self.ran.not_stored().as_deref().map(cut),
             inputs: self.input_state.as_ref().map(InputState::words),
-            expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
+            expectations: expected.take(entries).map(|it| cut(&it)).collect(),
             standing: self.words(),
             repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::words).collect(),
         }
@@ -316,17 +320,6 @@ impl CapturedRun<'_> {
     pub fn command(&self) -> String {
         shorten(&one_line(&self.ran.line()), COMMAND)
     }
-}
-
-/// Formats an expectation with the value found: `p99 ([0-9.]+) in 0..50: 41`.
-fn expected(it: &Expectation) -> String {
-    let range = it.range.as_ref().map(|range| format!(" in {range}")).unwrap_or_default();
-    let found = match (&it.found, it.held) {
-        (Some(found), true) => found.clone(),
-        (Some(found), false) => format!("not met, {found}"),
-        (None, _) => "not met".to_owned(),
-    };
-    format!("{}{range}: {found}", it.pattern)
 }
 
 /// All commands run as evidence, and the nodes they support.
@@ -339,6 +332,7 @@ pub(super) struct EvidenceRuns<'a> {
 impl<'a> EvidenceRuns<'a> {
     pub(super) fn of(investigation: &'a Investigation) -> Self {
         let mut runs = EvidenceRuns::default();
+        let mut expected = investigation.expected_later();
         for run in investigation.counted_runs() {
             if let RunKind::Captured(ran) = &run.what {
                 runs.captured.insert(
@@ -347,6 +341,7 @@ impl<'a> EvidenceRuns<'a> {
                         run,
                         ran,
                         repetitions: Vec::new(),
+                        later: expected.remove(&run.id).unwrap_or_default(),
                         input_state: None,
                         figures: OnceLock::new(),
                     },

@@ -228,7 +228,7 @@ impl<'a> Assessment<'a> {
                     _ => state,
                 }
             }
-            RunKind::Judged { .. } | RunKind::Retracted { .. } => shown("✗", "differs", "not there"),
+            _ => shown("✗", "differs", "not there"),
         }
     }
 

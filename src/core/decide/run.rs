@@ -16,7 +16,7 @@ use crate::ruleset::rules::CallDiagnostics;
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRuns {
-    /// Runs, repetitions, judgements and retractions.
+    /// Runs, repetitions, expectations, judgements and retractions.
     pub runs: Vec<NewRun>,
     /// Files to store with the run's node. Allowed only with a single new run.
     pub attachments: Vec<NewAttachment>,
@@ -24,7 +24,7 @@ pub struct NewRuns {
     pub agent_id: Option<String>,
 }
 
-/// A run, repetition, judgement or retraction to store.
+/// A run, repetition, expectation, judgement or retraction to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
     /// The node, or `None` for the whole investigation. Other records than captured runs inherit their run's node.
@@ -82,6 +82,14 @@ pub fn record(
             let message = "You captured the command, so your word does not settle this difference.";
             let how = "Let somebody else judge it, or say that the evidence fails.";
             diagnostics.refuse(Code::InvalidArgument, "", message, how);
+        }
+        if let RunKind::Expected { of, .. } = what {
+            let differing = investigation.counted_runs().find(|run| run.of() == Some(of) && differs(run));
+            if differing.is_some_and(|run| is_first_author(investigation, run.id, &author)) {
+                let message = "You captured the command, and a rerun of it differs.";
+                let how = "Let somebody else say what matters, or judge the difference.";
+                diagnostics.refuse(Code::InvalidArgument, "", message, how);
+            }
         }
         if let RunKind::Retracted { of } = what {
             check_retraction(investigation, of, &author, note.as_deref(), &mut diagnostics);
@@ -195,16 +203,21 @@ fn placed(
         },
         RunKind::Repeated { of, at, ran, .. } => match first(&of) {
             Some(Run { node, what: RunKind::Captured(first), .. }) => {
-                let verdict = ran.verdict(first);
+                let later = investigation.expected_later();
+                let verdict = ran.verdict(first, later.get(&of).map_or(&[], Vec::as_slice));
                 Ok((node.clone(), RunKind::Repeated { of, at, verdict, ran }))
             }
+            _ => Err(no_such(CAPTURED, of)),
+        },
+        RunKind::Expected { of, .. } => match first(&of) {
+            Some(Run { node, what: RunKind::Captured(_), .. }) => Ok((node.clone(), what)),
             _ => Err(no_such(CAPTURED, of)),
         },
         RunKind::Judged { of, .. } => match first(&of).filter(|run| differs(run)) {
             Some(run) => Ok((run.node.clone(), what)),
             None => Err(no_such(DIFFERING, of)),
         },
-        RunKind::Retracted { of } => match first(&of).filter(|run| run.ran().is_some()) {
+        RunKind::Retracted { of } => match first(&of).filter(|run| is_retractable(run)) {
             Some(run) => Ok((run.node.clone(), what)),
             None => Err(no_such(RUN, of)),
         },
@@ -267,13 +280,18 @@ pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a
     one(investigation, |run| matches!(run.what, RunKind::Captured(_)), named, CAPTURED)
 }
 
-/// Returns the captured run or the repetition with this id, or the only one whose id begins or ends with this.
+/// Returns whether a record can be taken back.
+fn is_retractable(run: &Run) -> bool {
+    run.ran().is_some() || matches!(run.what, RunKind::Expected { .. })
+}
+
+/// Returns the run, repetition or expectation with this id, or the only one whose id begins or ends with this.
 ///
 /// # Errors
 ///
 /// Returns `RUN_NOT_FOUND` if no run matches, or if several do.
 pub fn any_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
-    one(investigation, |run| run.ran().is_some(), named, RUN)
+    one(investigation, is_retractable, named, RUN)
 }
 
 /// Returns the differing repetition with this id, or with this unambiguous beginning or end of its id.
@@ -319,7 +337,9 @@ fn one<'a>(
 /// Returns the externally supplied text fields of a run with their names.
 fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
-    note.chain(run.ran().into_iter().flat_map(|ran| {
+    let expected = run.expectations().iter().flat_map(|it| [Some(&it.pattern), it.found.as_ref()]);
+    let expected = expected.flatten().map(|text| ("expectations", text.as_str()));
+    note.chain(expected).chain(run.ran().into_iter().flat_map(|ran| {
         let project = ran.project.iter().flat_map(|project| {
             let files = project.changed.iter().chain(&project.untracked).map(|file| ("files", file.as_str()));
             files.chain(project.patch.iter().map(|patch| ("patch", patch.as_str())))
@@ -327,18 +347,12 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
         let folder = ran.folder.iter().map(|folder| ("folder", folder.as_str()));
         let output = [("output", ran.output.text.as_str())].into_iter();
         let end = ran.output.end.iter().map(|end| ("output", end.as_str()));
-        let expected = ran.expectations.iter().flat_map(|it| {
-            [Some(&it.pattern), it.found.as_ref()]
-                .into_iter()
-                .flatten()
-                .map(|text| ("expectations", text.as_str()))
-        });
         let command = ran.command.iter().map(|word| ("command", word.as_str()));
         let files = ran.files.iter().flat_map(|file| file.text.iter().chain(&file.base64));
         let values = ran.variables.iter().flat_map(|it| it.value.iter().chain([&it.name]));
         let inputs = ran.inputs.iter().map(|it| &it.path).chain(&ran.input_folders);
         let files = files.chain(values).chain(inputs).map(|text| ("files", text.as_str()));
-        command.chain(files).chain(folder).chain(output).chain(end).chain(project).chain(expected)
+        command.chain(files).chain(folder).chain(output).chain(end).chain(project)
     }))
 }
 
@@ -414,7 +428,7 @@ mod tests {
         }
         for (expected_exit, verdict) in [(Some(1), RunComparison::Differs), (Some(0), RunComparison::Same)] {
             let first = Ran { expected_exit, ended: Ended::Exit(1), ..ran("1") };
-            assert_eq!(ran("1").verdict(&first), verdict, "{expected_exit:?}");
+            assert_eq!(ran("1").verdict(&first, &[]), verdict, "{expected_exit:?}");
         }
         let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
         for (held, expected) in [(true, RunComparison::Same), (false, RunComparison::Differs)] {

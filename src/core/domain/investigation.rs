@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::run::InputFile;
+use super::run::{Expectation, InputFile, RunComparison};
 use super::{
     Attachments, Caller, Change, Classification, Code, Comment, CommentId, Conclusion, Diagnostic, Node,
     NodeId, Pin, Run, RunId, RunKind, SessionId, ShortId, StateName, Timestamp,
@@ -219,6 +219,25 @@ impl Investigation {
                 && ![Some(run.id), of, first].into_iter().flatten().any(|id| gone.contains(&id))
         };
         self.runs().filter(move |run| counts(run))
+    }
+
+    /// Returns what was expected of each captured run later, with the record that says so. Once a rerun differs, whoever captured
+    /// the command can't say any more what matters.
+    pub fn expected_later(&self) -> HashMap<RunId, Vec<(&Arc<Run>, &Expectation)>> {
+        let (mut expected, mut differing) = (HashMap::<_, Vec<_>>::new(), HashSet::new());
+        for run in self.counted_runs() {
+            match &run.what {
+                RunKind::Repeated { of, verdict: RunComparison::Differs, .. } => drop(differing.insert(*of)),
+                RunKind::Expected { of, expectations } => {
+                    let is_own = self.run(*of).is_some_and(|first| first.author.is_same_author(&run.author));
+                    if !(is_own && differing.contains(of)) {
+                        expected.entry(*of).or_default().extend(expectations.iter().map(|it| (run, it)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        expected
     }
 
     /// Returns the content of a file that a run needs, from whichever run stores it.

@@ -1,6 +1,7 @@
 //! Recorded command runs: evidence that anybody can reproduce.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
 use crate::text::{counted, made_visible, one_line, shell_line, shorten, without_escapes};
 
-/// A record in `runs/`: a command run, a judgement on a difference, or a retraction. Each record is written once to its own file and
+/// A record in `runs/`: a command run, what is expected of one, a judgement on a difference, or a retraction. Each record is written once to its own file and
 /// never changed, so records cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -46,6 +47,13 @@ pub enum RunKind {
         verdict: RunComparison,
         /// The command and the outcome of the repetition.
         ran: Ran,
+    },
+    /// What somebody expects of a captured run, judged on its stored output.
+    Expected {
+        /// The captured run.
+        of: RunId,
+        /// The expectations.
+        expectations: Vec<Expectation>,
     },
     /// A judgement on a difference.
     Judged {
@@ -262,7 +270,16 @@ impl Run {
     pub fn ran(&self) -> Option<&Ran> {
         match &self.what {
             RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => Some(ran),
-            RunKind::Judged { .. } | RunKind::Retracted { .. } => None,
+            _ => None,
+        }
+    }
+
+    /// Returns what was expected of the output.
+    pub fn expectations(&self) -> &[Expectation] {
+        match &self.what {
+            RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => &ran.expectations,
+            RunKind::Expected { expectations, .. } => expectations,
+            _ => &[],
         }
     }
 
@@ -272,6 +289,10 @@ impl Run {
         match &self.what {
             RunKind::Captured(ran) => format!("{} ({}, {})", ran.line(), ran.ended, ran.seconds),
             RunKind::Repeated { ran, .. } => format!("{} ({})", ran.line(), self.outcome()),
+            RunKind::Expected { expectations, .. } => {
+                let all: Vec<String> = expectations.iter().map(ToString::to_string).collect();
+                one_line(&all.join(" · "))
+            }
             RunKind::Judged { .. } | RunKind::Retracted { .. } => {
                 format!("{}: {}", self.outcome(), self.note.as_deref().unwrap_or("no reason given"))
             }
@@ -283,6 +304,7 @@ impl Run {
         match &self.what {
             RunKind::Captured(_) => "new",
             RunKind::Repeated { verdict, .. } => verdict.label(),
+            RunKind::Expected { .. } => "expected",
             RunKind::Judged { holds, .. } => {
                 if *holds {
                     "holds"
@@ -298,9 +320,10 @@ impl Run {
     pub fn of(&self) -> Option<RunId> {
         match &self.what {
             RunKind::Captured(_) => None,
-            RunKind::Repeated { of, .. } | RunKind::Judged { of, .. } | RunKind::Retracted { of } => {
-                Some(*of)
-            }
+            RunKind::Repeated { of, .. }
+            | RunKind::Expected { of, .. }
+            | RunKind::Judged { of, .. }
+            | RunKind::Retracted { of } => Some(*of),
         }
     }
 }
@@ -411,8 +434,8 @@ impl Ran {
         shell_line(&self.command)
     }
 
-    /// Compares this repetition with the first run.
-    pub fn verdict(&self, first: &Ran) -> RunComparison {
+    /// Compares this repetition with the first run, of which more may have been expected later.
+    pub fn verdict(&self, first: &Ran, later: &[(&Arc<Run>, &Expectation)]) -> RunComparison {
         let is_as_before = self.ended == first.ended;
         match self.ended {
             Ended::NotRun(_) => return RunComparison::CouldNotRun,
@@ -424,7 +447,8 @@ impl Ran {
         let was_unmet = |it: &Expectation| {
             let is_same = |other: &&Expectation| (&other.pattern, &other.range) == (&it.pattern, &it.range);
             let had_exited = matches!(first.ended, Ended::Exit(_));
-            first.expectations.iter().find(is_same).is_some_and(|first| !(first.held && had_exited))
+            let mut expected = first.expectations.iter().chain(later.iter().map(|it| it.1));
+            expected.find(is_same).is_some_and(|first| !(first.held && had_exited))
         };
         let holds = match self.expectations.as_slice() {
             [] => self.output.is_like(&first.output),
@@ -475,6 +499,21 @@ impl RunComparison {
             RunComparison::Same => "same",
             RunComparison::Differs => "differs",
             RunComparison::CouldNotRun => "could not run",
+        }
+    }
+}
+
+/// Displayed with the value found: `p99 ([0-9.]+) in 0..50: 41`.
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.pattern)?;
+        if let Some(range) = &self.range {
+            write!(f, " in {range}")?;
+        }
+        match (&self.found, self.held) {
+            (Some(found), true) => write!(f, ": {found}"),
+            (Some(found), false) => write!(f, ": not met, {found}"),
+            (None, _) => f.write_str(": not met"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
-use crate::domain::run::{Ran, RunComparison};
+use crate::domain::run::{Expectation, Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
 use crate::yaml::YamlError;
 
@@ -12,7 +12,7 @@ use crate::yaml::YamlError;
 struct RunFile {
     id: RunId,
     node: Option<NodeId>,
-    /// The run that this record repeats, judges or takes back.
+    /// The run that this record repeats, judges or takes back, or of which it expects something.
     of: Option<RunId>,
     /// The project's commit at the time of the repetition.
     at: Option<String>,
@@ -21,6 +21,9 @@ struct RunFile {
     by: ByEntry,
     stored_at: Timestamp,
     note: Option<String>,
+    /// What is expected of a captured run later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    expectations: Vec<Expectation>,
     /// Absent in a judgement or a retraction.
     ran: Option<Ran>,
 }
@@ -32,6 +35,7 @@ enum WrittenResult {
     Same,
     Differs,
     CouldNotRun,
+    Expected,
     Holds,
     Fails,
     Retracted,
@@ -71,6 +75,7 @@ fn entry(run: Run) -> RunFile {
     let Run { id, mut node, author, at: stored_at, note, what } = run;
     node.iter_mut().for_each(|id| id.show_whole(true));
     let (author, by) = author_entry(author);
+    let mut expectations = Vec::new();
     let (of, at, verdict, ran) = match what {
         RunKind::Captured(ran) => (None, None, None, Some(ran)),
         RunKind::Repeated { of, at, verdict, ran } => {
@@ -81,15 +86,22 @@ fn entry(run: Run) -> RunFile {
             };
             (Some(of), at, Some(verdict), Some(ran))
         }
+        RunKind::Expected { of, expectations: expected } => {
+            expectations = expected;
+            (Some(of), None, Some(WrittenResult::Expected), None)
+        }
         RunKind::Judged { of, holds } => {
             (Some(of), None, Some(if holds { WrittenResult::Holds } else { WrittenResult::Fails }), None)
         }
         RunKind::Retracted { of } => (Some(of), None, Some(WrittenResult::Retracted), None),
     };
-    RunFile { id, node, of, at, verdict, author, by, stored_at, note, ran }
+    RunFile { id, node, of, at, verdict, author, by, stored_at, note, expectations, ran }
 }
 
 fn run(file: RunFile) -> Result<Run, &'static str> {
+    if file.expectations.is_empty() == matches!(file.verdict, Some(WrittenResult::Expected)) {
+        return Err("`expectations` and the verdict `expected` require each other");
+    }
     let what = match (file.of, file.verdict, file.ran) {
         (None, None, Some(ran)) if file.at.is_none() => RunKind::Captured(ran),
         (Some(of), Some(said), ran) => {
@@ -97,6 +109,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
                 WrittenResult::Same => Ok(RunComparison::Same),
                 WrittenResult::Differs => Ok(RunComparison::Differs),
                 WrittenResult::CouldNotRun => Ok(RunComparison::CouldNotRun),
+                WrittenResult::Expected => Err(RunKind::Expected { of, expectations: file.expectations }),
                 WrittenResult::Holds => Err(RunKind::Judged { of, holds: true }),
                 WrittenResult::Fails => Err(RunKind::Judged { of, holds: false }),
                 WrittenResult::Retracted => Err(RunKind::Retracted { of }),
@@ -119,7 +132,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 mod tests {
     use super::*;
     use crate::domain::run::{
-        Ended, Expectation, InputFile, Output, ProjectState, RunInput, RunVariable, Seconds, System,
+        Ended, InputFile, Output, ProjectState, RunInput, RunVariable, Seconds, System,
     };
     use crate::domain::{Commenter, Person};
 
@@ -196,6 +209,7 @@ mod tests {
             kinds.push(RunKind::Repeated { of, at: Some("3f2a91c".into()), verdict, ran });
         }
         kinds.extend([true, false].map(|holds| RunKind::Judged { of, holds }));
+        kinds.push(RunKind::Expected { of, expectations: ran.expectations });
         kinds.push(RunKind::Retracted { of });
         for what in kinds {
             let run = Run { what, ..captured.clone() };

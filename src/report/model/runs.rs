@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::cards::{Card, Cards, Time};
 use super::node::client;
 use crate::assess::{CapturedRun, NEWEST_RUNS, Repetition, newest_runs};
-use crate::domain::run::{Ended, Ran, RunComparison};
+use crate::domain::run::{Ended, Expectation, Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
@@ -79,10 +79,10 @@ pub(in crate::report) struct FileView {
 /// A pattern that the output was expected to match.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ExpectationView {
-    pub pattern: String,
-    pub range: Option<String>,
-    pub found: Option<String>,
-    pub held: bool,
+    #[serde(flatten)]
+    pub it: Expectation,
+    /// Who expected it later.
+    pub by: Option<String>,
 }
 
 /// The output of a command.
@@ -177,6 +177,10 @@ impl Cards<'_> {
 
 fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: bool) -> RunView {
     let CapturedRun { run, ran, repetitions, .. } = captured;
+    let later = captured
+        .later
+        .iter()
+        .map(|(run, it)| ExpectationView { by: Some(run.author.label().into_owned()), ..expectation(it) });
     let line = ran.line();
     RunView {
         id: run.id.to_string(),
@@ -207,7 +211,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
             .map(|it| FileView { name: it.name.to_string(), text: String::new() })
             .collect(),
         system: system(ran),
-        expectations: ran.expectations.iter().map(expectation).collect(),
+        expectations: ran.expectations.iter().map(expectation).chain(later).collect(),
         output: output(ran),
         repeats: repetitions.iter().rev().take(MOST_REPEATS).map(|it| repeat(it, ran)).collect(),
         more_repeats: repetitions.len().saturating_sub(MOST_REPEATS),
@@ -246,13 +250,8 @@ fn changed(ran: &Ran) -> usize {
     ran.project.as_ref().map_or(0, |project| project.changed.len())
 }
 
-fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {
-    ExpectationView {
-        pattern: it.pattern.clone(),
-        range: it.range.clone(),
-        found: it.found.clone(),
-        held: it.held,
-    }
+fn expectation(it: &Expectation) -> ExpectationView {
+    ExpectationView { it: it.clone(), by: None }
 }
 
 /// Returns the operating system, the architecture and the number of CPUs.

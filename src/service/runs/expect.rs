@@ -3,7 +3,7 @@
 use regex_lite::{Regex, RegexBuilder};
 
 use super::output::clean;
-use crate::domain::run::Expectation;
+use crate::domain::run::{Ended, Expectation, Ran};
 use crate::numbers;
 use crate::text::{shorten, without_escapes};
 
@@ -68,6 +68,16 @@ impl Expected {
             }
         };
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
+    }
+
+    /// Judges the stored output of a run.
+    pub fn judge(mut self, ran: &Ran) -> Expectation {
+        let parts = [Some(&ran.output.text), ran.output.end.as_ref()];
+        for line in parts.into_iter().flatten().flat_map(|text| text.lines()) {
+            self.check_line(line.replace('␍', "\r").as_bytes());
+        }
+        let judged = self.finish();
+        Expectation { held: judged.held && matches!(ran.ended, Ended::Exit(_)), ..judged }
     }
 
     /// Checks the next line of output, without colours and as it is. Each state of a progress bar counts as a line, as does

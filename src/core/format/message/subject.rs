@@ -123,6 +123,7 @@ pub(super) fn run_subject(run: &Run) -> String {
             format!("Run {about}: {} ({ended}, {seconds})", command(60))
         }
         RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), run.outcome()),
+        RunKind::Expected { .. } => format!("Expect of a run of {about}: {}", line(&run.summary(), 60)),
         RunKind::Judged { .. } => format!("Judge a difference in {about}: {}", run.outcome()),
         RunKind::Retracted { of } => format!("Take back a run of {about}: {of}"),
     }

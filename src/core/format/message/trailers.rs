@@ -66,7 +66,8 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
             (ATTACH, attachments.iter().take(1).map(|file| &file.node).collect(), Vec::new())
         }
         Event::Ran { runs, .. } => {
-            let first = |run: &Arc<Run>| matches!(run.what, RunKind::Captured(_) | RunKind::Retracted { .. });
+            let first =
+                |run: &Arc<Run>| !matches!(run.what, RunKind::Repeated { .. } | RunKind::Judged { .. });
             let nodes: BTreeSet<&NodeId> = runs.iter().filter_map(|run| run.node.as_ref()).collect();
             let agents = runs.iter().filter_map(|run| run.author.agent_id.as_deref());
             (if runs.iter().all(first) { RUN } else { RERUN }, nodes.into_iter().collect(), agents.collect())
