@@ -81,7 +81,7 @@ pub(in crate::report) struct FileView {
 pub(in crate::report) struct ExpectationView {
     #[serde(flatten)]
     pub it: Expectation,
-    /// Who expected it later.
+    /// The author of an expectation that was added later.
     pub by: Option<String>,
 }
 
