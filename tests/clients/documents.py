@@ -40,7 +40,7 @@ def main():
                 words, cwd=place, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
             )
             assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
-            return done.stdout
+            return done.stdout + done.stderr
 
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"])
         run(["git", "init", "--quiet", "--bare", folder / "hub" / "research.git"])
