@@ -314,6 +314,12 @@ pub fn ours(text: &str) -> Vec<Vec<String>> {
 /// Programs that fetch this server from a registry and start it.
 pub const FETCHERS: [&str; 2] = ["uvx", "npx"];
 
+/// Returns the one of these programs in whose cache a path is.
+pub fn fetcher(path: &Path) -> Option<&'static str> {
+    let caches = ["archive-v0", "_npx"].into_iter().zip(FETCHERS);
+    caches.into_iter().find_map(|(cache, by)| path.iter().any(|folder| folder == cache).then_some(by))
+}
+
 /// Returns the words with which such a program starts this server.
 pub fn fetched_by(program: &str) -> &'static [&'static str] {
     match program {
@@ -488,6 +494,7 @@ mod tests {
             "/opt/tot-v1.2/tot-mcp",
         ] {
             assert!(is_of_one_version(Path::new(path)), "{path}");
+            assert_eq!(fetcher(Path::new(path)), path.contains("_npx").then_some("npx"), "{path}");
         }
         for path in ["/usr/local/bin/tot-mcp", "/home/ada/.cargo/bin/tot-mcp", "/opt/tot/current/tot-mcp-1.2"]
         {

@@ -15,7 +15,7 @@ use super::{CommandResult, ExitResult, done, misused, root, say};
 use crate::base::platform;
 use crate::base::temporary::replace_file;
 use crate::cli::client_config::{
-    CLIENTS, Client, ConfigFile, Edit, FETCHERS, OwnCommand, ServerEntry, add_paragraph, fetched_by,
+    CLIENTS, Client, ConfigFile, Edit, FETCHERS, OwnCommand, ServerEntry, add_paragraph, fetched_by, fetcher,
     is_of_one_version, new_file, put_skill,
 };
 use crate::text::shell_line;
@@ -43,7 +43,7 @@ pub(super) struct SetupArguments {
     #[arg(long, requires = "write")]
     replace: bool,
     /// Program that fetches this server from PyPI or npm and starts it, instead of a path of this machine. Clients can use it
-    /// after upgrades and on other machines
+    /// after upgrades and on other machines. Default: the program that fetched this one, if any
     #[arg(long, value_name = "PROGRAM", value_parser = PossibleValuesParser::new(FETCHERS))]
     by: Option<String>,
     /// Name of the server in the client
@@ -311,8 +311,9 @@ pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
 /// Returns the entry with which a client starts the server. In a shared file, the program is a bare name if it is on PATH.
 /// Otherwise, it is a path, because desktop programs do not inherit the shell's PATH.
 fn entry(arguments: &SetupArguments, is_shared: bool, is_at_home: bool) -> CommandResult<ServerEntry> {
-    let (command, words) = match &arguments.by {
-        Some(program) => (program.clone(), fetched_by(program)),
+    let own_fetcher = || fetcher(&std::env::current_exe().ok()?);
+    let (command, words) = match arguments.by.as_deref().or_else(own_fetcher) {
+        Some(program) => (program.to_owned(), fetched_by(program)),
         None if is_shared && on_path("tot-mcp").is_some() => ("tot-mcp".to_owned(), &[][..]),
         None => own_server().and_then(|(program, words)| Ok((text(&program)?, words)))?,
     };

@@ -98,8 +98,8 @@ class Place:
         reply = json.loads(self.run(*words, stdin=json.dumps(INITIALIZE) + "\n").splitlines()[0])
         assert reply["result"]["serverInfo"]["name"] == "tot-mcp", reply
 
-    def in_a_minute(self, fetcher, *install):
-        """From the files of a release to the demo's site and an answer; then by the command that `tot setup` writes."""
+    def in_a_minute(self, fetcher, fetch, *install):
+        """From the files of a release to the demo's site and an answer; then by the commands that `tot setup` writes."""
         begin = time.monotonic()
         for words in install:
             self.run(*words)
@@ -115,6 +115,8 @@ class Place:
         [command] = (line.split() for line in readme if line.startswith(f"{fetcher} "))
         self.run(*command)
         assert (self.project / "tot-demo" / "site" / "index.html").exists()
+        # Who fetched the program to set it up gets the same.
+        assert f'"command": "{fetcher}"' in self.run(fetcher, *fetch, "tot", "setup", "gemini"), fetch
         assert seconds < 60, seconds
         print(f"{' '.join(map(str, install[-1][:2]))}, demo, handshake: {seconds:.0f} s; by {fetcher}: answers")
 
@@ -173,10 +175,13 @@ def main():
         for tool, name in ("UV", "UV_OFFLINE"), ("PIP", "PIP_NO_INDEX"):
             with_python.environment |= {f"{tool}_FIND_LINKS": str(packages), name: "1"}
         with_python.only("git", "uvx", PYTHON, before=[environment / "bin"])
-        with_python.in_a_minute("uvx", ["python3", "-m", "venv", environment], ["pip", "install", "tot-mcp"])
+        install = ["python3", "-m", "venv", environment], ["pip", "install", "tot-mcp"]
+        with_python.in_a_minute("uvx", ["--from", "tot-mcp"], *install)
         with_node = place()
         with_node.only("git", "node", "npm", "npx", "sh", before=[with_node.project / "node_modules" / ".bin"])
-        with_node.in_a_minute("npx", ["npm", "install", "--offline", *packages.glob("*.tgz")])
+        archives = list(packages.glob("*.tgz"))
+        fetch = ["--offline", *(f"--package={archive}" for archive in archives)]
+        with_node.in_a_minute("npx", fetch, ["npm", "install", "--offline", *archives])
 
         bundle = place()
         bundle.run("mcpb", "validate", PROJECT / ".packaging" / "mcpb" / "manifest.json")
