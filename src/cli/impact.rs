@@ -18,7 +18,6 @@ use crate::markdown::{Reader, code_span, literal};
 use crate::report::Range;
 use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
-use crate::service::runs::project_state;
 use crate::store::{Snapshot, StoreError};
 use crate::text::counted;
 
@@ -58,8 +57,10 @@ Examples:
   tot impact --staged --strict         in a hook, before a commit
   tot impact main..HEAD --markdown     for a comment on a pull request";
 
-/// The maximum number of answers in a comment.
-const ROWS: usize = 30;
+/// The maximum number of commands and citations of an answer in a comment.
+const ROWS: usize = 10;
+/// The maximum length of a comment, in bytes. GitHub takes 65,536 characters.
+const COMMENT: usize = 60_000;
 
 /// An answer that is affected.
 #[derive(Serialize)]
@@ -155,15 +156,9 @@ fn change(arguments: &ImpactArguments) -> CommandResult<(ProjectFiles, Option<St
             .ok_or("these commits have no common ancestor here; in a shallow clone: git fetch --unshallow")?;
         return Ok((project.files(Some(&head)).ok_or_else(unreadable)?, Some(base)));
     }
-    let files = project.files(None).ok_or_else(unreadable)?;
-    let untracked = match arguments.staged {
-        true => Vec::new(),
-        false => project_state(&git, &project, &[])?.untracked,
-    };
-    let untracked: Vec<String> = untracked.into_iter().filter(|path| !path.ends_with('/')).collect();
-    let changes = git.changes(root, arguments.staged, &untracked, &|_| true)?;
+    let files = project.files_now(&git, arguments.staged)?.ok_or_else(unreadable)?;
     let base = arguments.staged.then(|| files.commit());
-    Ok((files.with(changes), base))
+    Ok((files, base))
 }
 
 /// Finds what a change touches in an investigation.
@@ -273,10 +268,20 @@ fn comment(all: &Impact, what: &str) -> String {
     };
     let answer = |it: &AffectedAnswer| {
         let title = format!("**{}** {} ({})\n\n", it.node_id, plain(&it.answer), plain(&it.title));
-        format!("{title}{}\n", it.through.iter().map(through).collect::<String>())
+        let more = match it.through.len().saturating_sub(ROWS) {
+            0 => String::new(),
+            more => format!("- and {more} more\n"),
+        };
+        format!("{title}{}{more}\n", it.through.iter().take(ROWS).map(through).collect::<String>())
     };
-    let found: String = all.affected.iter().take(ROWS).map(answer).collect();
-    let more = all.affected.len().saturating_sub(ROWS);
+    let (mut found, mut more) = (String::new(), all.affected.len());
+    for text in all.affected.iter().map(answer) {
+        if found.len() + text.len() > COMMENT {
+            break;
+        }
+        found.push_str(&text);
+        more -= 1;
+    }
     let more =
         if more > 0 { format!("And {more} more: `tot impact` lists them.\n\n") } else { String::new() };
     format!("{}\n\n{found}{more}Nothing was run to know this.\n", summary(all, what).join(" "))

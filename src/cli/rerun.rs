@@ -270,12 +270,17 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
 
 /// Returns what became of the inputs of the commands since each was last run, or since the given commit.
 fn inputs(arguments: &RerunArguments, investigation: &Investigation) -> CommandResult<ProjectInputs> {
-    let known = Project::here().and_then(|project| Some((project.files(None)?, project)));
-    let (files, project) =
-        known.ok_or_else(|| misused("--changed: this is not in the repository of a project"))?;
-    let commit = |name: &String| project_commit(&GitProgram::find(is_person())?, project.root(), name);
-    let base = arguments.since.as_ref().map(commit).transpose()?;
-    Ok(files.inputs_since(investigation, base.as_deref()))
+    let none = || misused("--changed: this is not in the repository of a project");
+    let project = Project::here().ok_or_else(none)?;
+    let git = GitProgram::find(is_person())?;
+    let commit = |name: &str| project_commit(&git, project.root(), name);
+    let files = match arguments.at.as_str() {
+        "recorded" => project.files(None),
+        "here" => project.files_now(&git, false)?,
+        name => project.files(Some(&commit(name)?)),
+    };
+    let base = arguments.since.as_deref().map(commit).transpose()?;
+    Ok(files.ok_or_else(none)?.inputs_since(investigation, base.as_deref()))
 }
 
 /// Explains why nothing runs.

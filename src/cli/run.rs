@@ -15,7 +15,7 @@ use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
-use crate::assess::inputs::covers;
+use crate::assess::inputs::may_cover;
 use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -315,10 +315,10 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let declare = known.declare(&GitProgram::find(is_person())?, &arguments.inputs, &mut ran);
         declare.map_err(|error| misused(format!("--input: {error}")))?;
         let untracked = ran.project.iter().flat_map(|state| &state.untracked);
-        for file in untracked.filter(|file| ran.input_folders.iter().any(|folder| covers(folder, file))) {
+        for file in untracked.filter(|file| ran.input_folders.iter().any(|folder| may_cover(folder, file))) {
             let file = one_line(file);
             tell(&format!(
-                "tot run: {file} is not tracked, so a change of it goes unnoticed: commit it, or --include it"
+                "tot run: {file} is not tracked, so the inputs never count as unchanged: commit it, or declare less"
             ));
         }
     }

@@ -1,6 +1,7 @@
 //! `tot show`: shows an investigation or one of its nodes.
 
 mod node;
+mod pasted;
 mod tree;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::check::signatures;
 use super::place::{Common, node as named_node};
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say, say_json};
 use super::screen::{
     BAD, BOLD, DOUBT, NAME, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
 };
@@ -22,7 +23,8 @@ use crate::domain::wording::command;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
-use crate::service::project::{Project, ProjectEvidence, inputs_here};
+use crate::service::project::{Forge, Project, ProjectEvidence, inputs_here};
+use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
 use crate::text::{columns as width, counted, one_line};
@@ -40,6 +42,9 @@ pub(super) struct ShowArguments {
     /// Maximum number of rounds shown
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
+    /// Print ten lines of Markdown to paste into a pull request: the bottom line, the verdict, and what would overturn it
+    #[arg(long, conflicts_with_all = ["node", "all", "depth", "json"])]
+    markdown: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -55,6 +60,7 @@ Examples:
   tot show                  the current or only investigation
   tot show --all            with every node of its tree
   tot show R2.A1            one node
+  tot show --markdown       to paste into a pull request
   tot show lock wait        the node with these words in its title
   tot show -i 0196 R2.A1    a node of another investigation
   tot show --json | jq -r '.answers[].title'";
@@ -81,6 +87,12 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
                 page(&node::shown(&assessment, found, &evidence, place.named(), screen))
             }
         };
+    }
+    if arguments.markdown {
+        let settings = GitProgram::find(is_person())?.settings(&snapshot.path)?;
+        let forge = settings.last("remote.origin.url").and_then(Forge::of);
+        let link = forge.and_then(|it| it.link("README.md", None, Some(&snapshot.head.to_string())));
+        return say(&pasted::pasted(&assessment, &sign_offs().signed(), link.as_deref()));
     }
     if arguments.common.json {
         return say_json(&document(&assessment, &snapshot, &sign_offs(), place.named())?);

@@ -110,10 +110,13 @@ pub fn played(session: &str) -> String {
         .env("TOT", TOT)
         .env("CLOCK", sandbox.path("clock"))
         .env("SAID", &said)
+        .env("CARGO", env!("CARGO"))
         .env("SOURCE", env!("CARGO_MANIFEST_DIR"));
     shell.envs(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, "2026-01-05T12:00:00Z")));
     shell.status().unwrap();
     let read = |name: String| std::fs::read_to_string(said.join(name)).unwrap_or_default();
+    // What a session leaves out here.
+    eprint!("{}", read("missing".to_owned()));
     let mut shown = String::new();
     for (number, part) in parts.iter().enumerate() {
         // The end of the block and the text below it follow what the command prints.
@@ -276,6 +279,8 @@ sessions! {
     #[cfg(target_os = "linux")]
     help__topics_and_commands
     #[cfg(target_os = "linux")]
+    #[cfg(target_os = "linux")]
+    impact__tests_of_three_languages
     impact__what_a_change_touches
     import__what_is_printed
     list__by_words_and_by_state
@@ -303,6 +308,7 @@ sessions! {
     review__what_is_new
     #[cfg(target_os = "linux")]
     run__scripts_beside_the_project
+    run__unchanged_means_the_same
     run__what_is_captured
     #[cfg(target_os = "linux")]
     run__what_it_reads

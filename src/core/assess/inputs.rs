@@ -4,8 +4,8 @@
 //! # Guarantees
 //!
 //! - *Unchanged* is said only of declared inputs, and only if each of them is as it was when the command last had the recorded
-//!   result, no file was added to a declared folder, nothing changed that the command may name, and no passage that its node
-//!   cites. What can't be told is *not recorded*.
+//!   result, no file was added to a declared folder, nothing in it was untracked or ignored, nothing changed that the command
+//!   may name, and no passage that its node cites. What can't be told is *not recorded*.
 //! - *Changed* is a reason to rerun a command, and says nothing about its result.
 //! - Nothing is said in a repository that lacks the recorded commit.
 
@@ -41,7 +41,7 @@ pub trait ProjectView {
     /// Returns the files of this state by path, each with its mode and its blob. `None` if they can't be read.
     fn files(&self) -> Option<&BTreeMap<String, (String, String)>>;
 
-    /// Returns whether a cited passage is no longer in its file.
+    /// Returns whether a cited passage is no longer there, or can't be read.
     fn is_lost(&self, pin: &Pin) -> bool;
 }
 
@@ -114,6 +114,12 @@ pub fn covers(declared: &str, path: &str) -> bool {
         let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
         is_pattern(declared) && folders.chain([path]).any(|path| matches(declared, path))
     }
+}
+
+/// Returns whether a declared folder or pattern may cover an untracked file, or something in a folder whose path ends with `/`.
+pub fn may_cover(declared: &str, untracked: &str) -> bool {
+    covers(declared, untracked.trim_end_matches('/'))
+        || untracked.ends_with('/') && (is_pattern(declared) || declared.starts_with(untracked))
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -236,6 +242,8 @@ fn touched_since_capture(
     if ran.inputs.is_empty() && ran.input_folders.is_empty() {
         return Some(TouchedInputs { files, is_in_doubt });
     }
+    // What the command read of an untracked or ignored file is not known.
+    is_in_doubt |= state.untracked.iter().any(|path| ran.input_folders.iter().any(|it| may_cover(it, path)));
     let now = view.files()?;
     let is_same = |it: &RunInput| {
         !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))

@@ -5,16 +5,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gix::objs::TreeRefIter;
 
-use super::{Project, bytes, content_of, drift, object};
-use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, named_paths, path_from};
+use super::{CANDIDATES, Drift, FileContent, Project, bytes, content_of, drift, object};
+use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, may_cover, named_paths, path_from};
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{Ran, RunInput};
 use crate::domain::{Investigation, Pin};
-use crate::service::remote::GitProgram;
+use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::{causes, counted, one_line};
 
 /// The maximum number of files that a run declares.
 const FILES_MAX: usize = 1_000;
+/// The maximum number of ignored files and folders that a run names.
+const IGNORED_MAX: usize = 100;
 /// The mode of a submodule, in git's notation.
 const SUBMODULE: &str = "160000";
 
@@ -52,6 +54,17 @@ impl Project {
         })
     }
 
+    /// Returns the files as they are in the work tree or, if `is_staged` is true, in the index.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn files_now(&self, git: &GitProgram, is_staged: bool) -> Result<Option<ProjectFiles>, RemoteError> {
+        let untracked = if is_staged { Vec::new() } else { git.untracked(&self.root, false)? };
+        let changes = git.changes(&self.root, is_staged, &untracked, &|_| true)?;
+        Ok(self.files(None).map(|files| ProjectFiles { changes, ..files }))
+    }
+
     /// Declares the inputs of a run in its state of the project: these files, folders and patterns, seen from the working
     /// folder, and the files that the command names. Resolves only paths of git, so nothing outside the project is read.
     ///
@@ -80,7 +93,7 @@ impl Project {
         let changes = git.changes(self.root(), false, &state.changed, &is_wanted);
         let changes = changes.map_err(|error| one_line(&causes(&error)))?;
         let unread = "the project's files can't be read";
-        let all = self.files(Some(commit)).ok_or(unread)?.with(changes);
+        let all = ProjectFiles { changes, ..self.files(Some(commit)).ok_or(unread)? };
         let all = all.files().ok_or(unread)?;
         let files: Files = all.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
         for (path, written) in paths.iter().zip(declared) {
@@ -117,6 +130,17 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode };
         ran.inputs = files.into_iter().map(input).collect();
+        // Python writes its bytecode anew for each change of the source.
+        let is_read = |path: &String| {
+            !path.split('/').any(|part| part == "__pycache__")
+                && ran.input_folders.iter().any(|folder| may_cover(folder, path))
+        };
+        let ignored = git.untracked(self.root(), true).map_err(|error| one_line(&causes(&error)))?;
+        let ignored = ignored.into_iter().filter(is_read).take(IGNORED_MAX);
+        if let Some(state) = &mut ran.project {
+            let named = ignored.filter(|path| !state.changed.contains(path)).collect::<Vec<_>>();
+            state.untracked.extend(named);
+        }
         Ok(())
     }
 }
@@ -126,9 +150,25 @@ fn owned((path, file): (&String, &(String, String))) -> (String, (String, String
 }
 
 impl ProjectFiles {
-    /// Adds changes to the commit, such as those of the work tree.
-    pub fn with(self, changes: ChangedFiles) -> ProjectFiles {
-        ProjectFiles { changes, ..self }
+    /// Reads a file of this state.
+    fn content(
+        &self,
+        repository: &gix::Repository,
+        path: &str,
+        (mode, blob): &(String, String),
+    ) -> Option<FileContent> {
+        if [LINK, SUBMODULE].contains(&mode.as_str()) {
+            return None;
+        }
+        let id = gix::ObjectId::from_hex(blob.as_bytes()).ok();
+        let stored = id.and_then(|id| object(repository, id));
+        // Git has not stored the content of a file that was not committed.
+        let is_changed = self.changes.contains_key(path);
+        let here = || self.project.plain_file(path).filter(|_| is_changed);
+        let read = || here().and_then(|path| bytes(&self.project.root().join(path)));
+        let mut content = content_of(stored.or_else(read).as_deref());
+        content.blobs.push(blob.clone());
+        Some(content)
     }
 
     /// Returns the id of the commit.
@@ -150,11 +190,13 @@ impl ProjectFiles {
 
 impl ProjectView for ProjectFiles {
     fn since(&self, name: &str) -> Option<Arc<ChangedPaths>> {
-        let known = || self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known().get(name) {
+        // The others wait for the thread that compares the trees, and then take its result.
+        let mut known = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(name) {
             return known.clone();
         }
-        let since = self.project.open().ok().and_then(|repository| {
+        let since = || {
+            let repository = self.project.open().ok()?;
             let commit = known_commit(&repository, name)?;
             let mut found = differing(&repository, Some(commit), self.commit)?;
             for (path, change) in &self.changes {
@@ -166,9 +208,8 @@ impl ProjectView for ProjectFiles {
             }
             let was_there = found.into_iter().map(|(path, [before, _])| (path, before.is_some()));
             Some(Arc::new(was_there.collect::<BTreeMap<_, _>>()))
-        });
-        known().insert(name.to_owned(), since.clone());
-        since
+        };
+        known.entry(name.to_owned()).or_insert(since()).clone()
     }
 
     fn files(&self) -> Option<&BTreeMap<String, (String, String)>> {
@@ -188,22 +229,24 @@ impl ProjectView for ProjectFiles {
     }
 
     fn is_lost(&self, pin: &Pin) -> bool {
-        let Ok(repository) = self.project.open() else { return false };
-        let file = match self.changes.get(&pin.path) {
-            Some(change) => change.clone(),
-            None => file_at(&repository, self.commit, &pin.path),
+        let Some(files) = self.files() else { return true };
+        let file = files.get(&pin.path);
+        if file.is_some_and(|(_, blob)| *blob == pin.blob) {
+            return false;
+        }
+        let Ok(repository) = self.project.open() else { return true };
+        let here = file.and_then(|file| self.content(&repository, &pin.path, file));
+        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        let is_like = |(path, (_, blob)): &(&String, &(String, String))| {
+            *blob == pin.blob || name(path) == name(&pin.path)
         };
-        let content =
-            file.filter(|(mode, _)| ![LINK, SUBMODULE].contains(&mode.as_str())).map(|(_, blob)| {
-                let blob = gix::ObjectId::from_hex(blob.as_bytes()).ok();
-                let stored = blob.and_then(|blob| object(&repository, blob));
-                // Git has not stored the content of a file that was not committed.
-                let is_changed = self.changes.contains_key(&pin.path);
-                let path = || self.project.plain_file(&pin.path).filter(|_| is_changed);
-                let read = || path().and_then(|path| bytes(&self.project.root().join(path)));
-                content_of(stored.or_else(read).as_deref())
-            });
-        drift(pin, content.as_ref(), &[]).is_lost()
+        let alike = files.iter().filter(|it| here.is_none() && is_like(it)).take(CANDIDATES);
+        let elsewhere: Vec<(String, FileContent)> = alike
+            .filter_map(|(path, file)| Some((path.clone(), self.content(&repository, path, file)?)))
+            .collect();
+        // What can't be read may have changed.
+        let drift = drift(pin, here.as_ref(), &elsewhere);
+        drift.is_lost() || drift == Drift::Unchecked
     }
 }
 

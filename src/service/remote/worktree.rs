@@ -89,8 +89,22 @@ impl GitProgram {
         Ok(ProjectState { commit, changed, patch, untracked, behind: false })
     }
 
+    /// Returns the untracked files or, if `is_ignored` is true, the ignored ones, with a whole ignored folder as one path that
+    /// ends with `/`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn untracked(&self, root: &Path, is_ignored: bool) -> Result<Vec<String>> {
+        let ignored = if is_ignored { &["--ignored", "--directory"][..] } else { &[] };
+        let arguments = [&["ls-files", "--others", "--exclude-standard", "-z"], ignored].concat();
+        let call = GitCall { is_project: true, ..GitCall::default() };
+        let text = self.run(root, &arguments, call)?.succeeded()?.text();
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
     /// Returns the files whose content differs from HEAD in the work tree or, if `is_staged` is true, in the index. Of the
-    /// work tree, `untracked` files count as well. Only paths that `is_wanted` are returned.
+    /// work tree, `untracked` files count as well, and those whose changes git hides. Only paths that `is_wanted` are returned.
     ///
     /// # Errors
     ///
@@ -113,6 +127,18 @@ impl GitProgram {
             let blob = if blob.trim_matches('0').is_empty() { "" } else { blob };
             let is_there = mode != "000000";
             changed.insert(path.to_owned(), is_there.then(|| (mode.to_owned(), blob.to_owned())));
+        }
+        // Of a file that git was told to assume unchanged, or to leave out of the work tree, it reports no change.
+        let listed = match is_staged {
+            true => String::new(),
+            false => self.run(root, &["ls-files", "-v", "-s", "-z"], project())?.succeeded()?.text(),
+        };
+        for (about, path) in listed.split_terminator('\0').filter_map(|entry| entry.split_once('\t')) {
+            let mut about = about.split(' ');
+            let is_hidden = about.next().is_some_and(|tag| tag == "S" || tag.starts_with(char::is_lowercase));
+            if let Some(mode) = about.next().filter(|_| is_hidden && is_file(root, path)) {
+                changed.insert(path.to_owned(), Some((mode.to_owned(), String::new())));
+            }
         }
         for path in untracked.iter().filter(|path| is_file(root, path)) {
             changed.entry(path.clone()).or_insert_with(|| Some((PLAIN_FILE.to_owned(), String::new())));
