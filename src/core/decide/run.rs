@@ -157,7 +157,7 @@ fn is_news(
     let state = |ran: &Ran| ran.project.clone().map(|state| ProjectState { behind: false, ..state });
     let now_here = (at, state(ran));
     let here = || again().filter(|it| (it.1, state(it.3)) == now_here);
-    let Some((last, _, said, before)) = here().last() else { return true };
+    let Some((last, _, said, before)) = here().next_back() else { return true };
     let is_as_before = said == verdict
         && match verdict {
             RunComparison::Same => true,
