@@ -32,9 +32,9 @@
 //!
 //! - `text`: shortening, hidden characters, escaping, related texts.
 //! - `numbers`: numbers in text, as people write them.
+//! - `yaml`: the one YAML reader and writer.
 //! - `secrets`: finds credentials in text.
 //! - `picture`: removes metadata from pictures.
-//! - `yaml`: the one YAML reader and writer.
 //! - `markdown`: safe HTML, terminal text, references and excerpts.
 //! - `domain`: investigations, nodes, events, ids, times.
 //! - `ruleset`: the rules as data, and their checks.

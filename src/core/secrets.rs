@@ -10,6 +10,11 @@
 //! - Each prefix requires a single pass over the text, without backtracking.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::yaml;
 
 /// A suspected credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,84 +26,32 @@ pub struct Suspect {
 }
 
 /// A token rule: the prefix and the form of the characters after it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct TokenRule {
-    kind: &'static str,
-    prefix: &'static str,
+    kind: String,
+    prefix: String,
     /// The characters allowed in addition to letters and digits.
-    also: &'static str,
-    /// The number of characters after the prefix.
-    length: std::ops::RangeInclusive<usize>,
+    #[serde(default)]
+    also: String,
+    /// The minimum and maximum number of characters after the prefix.
+    least: usize,
+    most: Option<usize>,
     /// The minimum number of character classes (uppercase, lowercase, digits) in a real token.
     classes: usize,
     /// Text that every real token contains.
-    holds: &'static str,
+    #[serde(default)]
+    holds: String,
 }
+
+static TOKENS: LazyLock<Vec<TokenRule>> =
+    LazyLock::new(|| yaml::from_text(include_str!("secrets.yaml")).unwrap_or_default());
 
 /// The maximum length of a token. A longer run of characters is ordinary text.
 const ANY: usize = 500;
 
 /// The maximum number of bytes to inspect from the start of a key or a web token.
 const WINDOW: usize = 4_096;
-
-const fn token(
-    kind: &'static str,
-    prefix: &'static str,
-    also: &'static str,
-    least: usize,
-    most: usize,
-    classes: usize,
-) -> TokenRule {
-    TokenRule { kind, prefix, also, length: least..=most, classes, holds: "" }
-}
-
-const TOKENS: [TokenRule; 39] = [
-    token("an AWS access key", "AKIA", "", 16, 16, 1),
-    token("an AWS access key", "ASIA", "", 16, 16, 1),
-    token("a GitHub token", "ghp_", "", 36, ANY, 2),
-    token("a GitHub token", "gho_", "", 36, ANY, 2),
-    token("a GitHub token", "ghu_", "", 36, ANY, 2),
-    token("a GitHub token", "ghs_", "", 36, ANY, 2),
-    token("a GitHub token", "ghr_", "", 36, ANY, 2),
-    token("a GitHub token", "github_pat_", "_", 60, ANY, 3),
-    token("a GitLab token", "glpat-", "_-.", 20, ANY, 2),
-    token("a GitLab token", "gldt-", "_-", 20, ANY, 2),
-    token("a Slack token", "xoxb-", "-", 24, ANY, 2),
-    token("a Slack token", "xoxa-", "-", 24, ANY, 2),
-    token("a Slack token", "xoxp-", "-", 24, ANY, 2),
-    token("a Slack token", "xoxr-", "-", 24, ANY, 2),
-    token("a Slack token", "xoxs-", "-", 24, ANY, 2),
-    token("a Slack token", "xapp-", "-", 40, ANY, 2),
-    token("the address of a Slack webhook", "https://hooks.slack.com/services/", "/", 40, ANY, 2),
-    token("a Google API key", "AIza", "_-", 35, 35, 3),
-    token("a Google client secret", "GOCSPX-", "_-", 28, 28, 2),
-    token("a Stripe key", "sk_live_", "", 16, ANY, 2),
-    token("a Stripe key", "rk_live_", "", 16, ANY, 2),
-    token("an OpenAI key", "sk-proj-", "_-", 40, ANY, 3),
-    token("an OpenAI key", "sk-svcacct-", "_-", 40, ANY, 3),
-    token("an OpenAI key", "sk-admin-", "_-", 40, ANY, 3),
-    TokenRule {
-        kind: "an OpenAI key",
-        prefix: "sk-",
-        also: "_-",
-        length: 40..=ANY,
-        classes: 3,
-        holds: "T3BlbkFJ",
-    },
-    token("an Anthropic key", "sk-ant-", "_-", 40, ANY, 3),
-    token("an npm token", "npm_", "", 36, 36, 2),
-    token("a PyPI token", "pypi-AgEIcHlwaS5vcmc", "_-", 50, ANY, 3),
-    token("a Hugging Face token", "hf_", "", 34, 34, 2),
-    token("a SendGrid key", "SG.", "_-.", 66, 66, 3),
-    token("a DigitalOcean token", "dop_v1_", "", 64, 64, 2),
-    token("a DigitalOcean token", "doo_v1_", "", 64, 64, 2),
-    token("a Docker Hub token", "dckr_pat_", "_-", 27, 27, 2),
-    token("a Shopify token", "shpat_", "", 32, 32, 2),
-    token("a HashiCorp Vault token", "hvs.", "_-", 24, ANY, 3),
-    token("an age secret key", "AGE-SECRET-KEY-1", "", 58, 58, 2),
-    token("an Azure storage key", "AccountKey=", "+/=", 88, 88, 3),
-    token("a Databricks token", "dapi", "", 32, 32, 2),
-    token("a Grafana token", "glsa_", "_", 41, 41, 2),
-];
 
 /// The maximum length of a URL scheme.
 const MAX_SCHEME: usize = 32;
@@ -113,9 +66,9 @@ const LEAST_ENTROPY: f64 = 2.8;
 /// Returns the suspected credentials in the text. Each kind is reported at most once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
-    for token in &TOKENS {
+    for token in TOKENS.iter() {
         let fits = |at: &usize| is_token(text, *at, token);
-        found.extend(starts(text, token.prefix).filter(fits).map(|at| (at, token.kind)));
+        found.extend(starts(text, &token.prefix).filter(fits).map(|at| (at, token.kind.as_str())));
     }
     found.extend(private_keys(text).map(|at| (at, "a private key")));
     found.extend(starts(text, "eyJ").filter(|at| is_web_token(text, *at)).map(|at| (at, "a JSON Web Token")));
@@ -165,14 +118,14 @@ fn ends_with_escape(text: &str) -> bool {
 
 fn is_token(text: &str, at: usize, token: &TokenRule) -> bool {
     let rest = &text[at + token.prefix.len()..];
-    let body = run(rest, token.also, ANY + 1);
+    let body = run(rest, &token.also, ANY + 1);
     // A period or dash at the end belongs to the sentence, not to the token.
-    let body = if token.length.end() == &ANY { body.trim_end_matches(['.', '-']) } else { body };
+    let body = if token.most.is_none() { body.trim_end_matches(['.', '-']) } else { body };
     let only_base32 = !token.prefix.ends_with("IA")
         || body.bytes().all(|b| b.is_ascii_uppercase() || (b'2'..=b'7').contains(&b));
-    token.length.contains(&body.len())
+    (token.least..=token.most.unwrap_or(ANY)).contains(&body.len())
         && only_base32
-        && body.contains(token.holds)
+        && body.contains(&token.holds)
         && is_random(body, token.classes)
 }
 
@@ -320,20 +273,20 @@ mod tests {
 
     /// Returns a token that matches the rule, concatenated so that this file contains no complete token.
     fn real(token: &TokenRule) -> String {
-        let length = (*token.length.start()).max(token.length.start() + token.holds.len());
-        let length = length.min(*token.length.end());
-        let body = match token.kind {
+        let length = (token.least + token.holds.len()).min(token.most.unwrap_or(ANY));
+        let body = match token.kind.as_str() {
             "an AWS access key" | "an age secret key" => noise(BASE32, length),
             "a DigitalOcean token" | "a Shopify token" | "a Databricks token" => noise(HEX, length),
             "an Azure storage key" => noise(BASE62, 86) + "==",
-            _ => noise(BASE62, length - token.holds.len()) + token.holds,
+            _ => noise(BASE62, length - token.holds.len()) + &token.holds,
         };
         format!("{}{body}", token.prefix)
     }
 
     #[test]
     fn each_kind_is_found_wherever_it_stands() {
-        for token in &TOKENS {
+        assert_eq!(TOKENS.len(), 39, "secrets.yaml is read");
+        for token in TOKENS.iter() {
             let secret = real(token);
             for text in [
                 secret.clone(),
@@ -346,10 +299,10 @@ mod tests {
                 format!("{{\"key\": \"{secret}\"}}"),
                 format!("https://example.org/?key={secret}&x=1"),
             ] {
-                assert_eq!(kinds(&text), [token.kind], "{}: {text}", token.prefix);
+                assert_eq!(kinds(&text), [token.kind.as_str()], "{}: {text}", token.prefix);
             }
             let found = suspects(&format!("# Found\n\n- one\n- {secret}\n"));
-            assert_eq!(found, [Suspect { line: 4, kind: token.kind }]);
+            assert_eq!(found, [Suspect { line: 4, kind: &token.kind }]);
         }
     }
 

@@ -10,14 +10,13 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// A set of keyed queues. Each queue exists as long as it contains a call and holds a value that the call at its head
-/// may use.
+/// A set of keyed queues. Each queue exists as long as it contains a call.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
+pub(super) struct Queues(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<()>>>>>);
 
-impl<T: Default> Queues<T> {
+impl Queues {
     /// Returns the queue for a key.
-    pub(super) fn of(&self, key: &str) -> Arc<Mutex<T>> {
+    pub(super) fn of(&self, key: &str) -> Arc<Mutex<()>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {
             return queue;
@@ -38,7 +37,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_at_a_time_by_one_key_and_any_number_by_others() {
-        let queues = Queues::<u32>::default();
+        let queues = Queues::default();
         let held = queues.of("a").lock_owned().await;
         assert!(queues.of("b").try_lock().is_ok());
         let second = queues.of("a");
@@ -47,20 +46,9 @@ mod tests {
         assert!(second.try_lock().is_ok());
     }
 
-    #[tokio::test]
-    async fn what_was_left_for_the_next_one_goes_with_the_last() {
-        let queues = Queues::<u32>::default();
-        let (first, second) = (queues.of("a"), queues.of("a"));
-        *first.lock().await = 5;
-        drop(first);
-        assert_eq!(*second.lock().await, 5);
-        drop(second);
-        assert_eq!(*queues.of("a").lock().await, 0);
-    }
-
     #[test]
     fn queues_that_nobody_is_in_take_no_memory() {
-        let queues = Queues::<u32>::default();
+        let queues = Queues::default();
         for number in 0..10_000 {
             drop(queues.of(&number.to_string()));
         }

@@ -49,7 +49,7 @@ pub struct Server {
     pub(super) closing: CancellationToken,
     /// The running calls.
     pub(super) busy: TaskTracker,
-    writers: Queues<()>,
+    queues: Queues,
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
@@ -182,7 +182,7 @@ impl Server {
     }
 
     async fn run(&self, tool: Tool, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
-        let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
+        let queue = queue_of(&tool, &arguments).map(|name| self.queues.of(&name));
         let call = async move {
             let _turn = match &queue {
                 Some(queue) => match tokio::time::timeout(TURN, queue.lock()).await {
@@ -251,11 +251,11 @@ pub(super) enum Called {
     Asks(String),
 }
 
-/// Returns the session id if the call writes to an existing investigation.
-fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
+/// Returns the name of the queue in which a call waits if it writes to an existing investigation or its report.
+fn queue_of(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
     // Longer ids are invalid, so they need no queue.
-    (tool.queues && id.len() <= 36).then(|| id.to_ascii_lowercase())
+    (!tool.about.read_only && id.len() <= 36).then(|| tool.about.queue.to_owned() + &id.to_ascii_lowercase())
 }
 
 /// The reason why a request's work produced no outcome.
@@ -283,10 +283,11 @@ fn timed_out() -> ToolReply {
 
 fn not_begun() -> ToolReply {
     let message = format!(
-        "Earlier calls have been writing to the investigation for {} seconds. This call was not started, and nothing was written.",
+        "Earlier calls have been writing for {} seconds. This call was not started, and nothing was written.",
         TURN.as_secs()
     );
-    let suggestion = "Call again. If this persists, a process that writes to the investigation may be stuck. tot_status still works.";
+    let suggestion =
+        "Call again. If this persists, a process that writes may be stuck. tot_status still works.";
     rejection(&message, vec![Diagnostic::new(Code::Busy, &message).suggest(suggestion)])
 }
 
@@ -335,7 +336,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_whose_turn_does_not_come_is_not_told_that_it_goes_on() {
         let server = Server::new("", vec![writing()]);
-        let queue = server.writers.of("0190");
+        let queue = server.queues.of("0190");
         let before = queue.lock().await;
         let (reply, after) = called(&server, "0190").await;
         assert!(reply.contains("BUSY") && reply.contains("nothing was written"), "{reply}");

@@ -13,7 +13,6 @@
 //! An `outputSchema` would require structured content. The official SDKs use it only for validation, and it would
 //! take up two fifths of the tool list, which every model reads.
 
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
@@ -35,17 +34,13 @@ use crate::service::reply::{ReplyFields, ReplyMessage, fields, list, sent};
 pub struct Tool {
     pub(super) about: About,
     input: Schema,
-    /// True if calls wait for other calls that write to the same investigation.
-    pub(super) queues: bool,
     call: ToolCall,
 }
 
 /// The schema of a tool's arguments. It is generated on first use, so a client that only connects does not wait for it.
 type Schema = Arc<LazyLock<Value>>;
 
-type ToolCall = Arc<
-    dyn Fn(Schema, Value, Caller, Asking) -> Pin<Box<dyn Future<Output = ToolReply> + Send>> + Send + Sync,
->;
+type ToolCall = Arc<dyn Fn(&Value, Value, &Caller, Asking) -> ToolReply + Send + Sync>;
 
 impl Tool {
     /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
@@ -53,45 +48,13 @@ impl Tool {
         about: About,
         call: impl Fn(I, &Caller, Asking) -> ToolReply + Send + Sync + 'static,
     ) -> Tool {
-        let call = Arc::new(call);
-        let tool = Tool::with::<I, _>(about, move |schema, arguments, caller, asking| {
-            let call = Arc::clone(&call);
-            blocking(move || match understand(&about, &schema, &arguments) {
-                Ok(input) => call(input, &caller, asking),
-                Err(misfitting) => *misfitting,
-            })
-        });
-        Tool { queues: !about.read_only, ..tool }
-    }
-
-    /// Returns a tool whose function waits asynchronously and never blocks. The tool does not write to
-    /// investigations, so it does not wait for calls that do.
-    pub fn waiting<I, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Future<Output = ToolReply> + Send + 'static,
-    {
-        let call = Arc::new(call);
-        Tool::with::<I, _>(about, move |schema, arguments, _, _| {
-            let call = Arc::clone(&call);
-            async move {
-                match blocking(move || understand(&about, &schema, &arguments)).await {
-                    Ok(input) => call(input).await,
-                    Err(misfitting) => *misfitting,
-                }
-            }
-        })
-    }
-
-    fn with<I: JsonSchema, F: Future<Output = ToolReply> + Send + 'static>(
-        about: About,
-        call: impl Fn(Schema, Value, Caller, Asking) -> F + Send + Sync + 'static,
-    ) -> Tool {
         let input: Schema = Arc::new(LazyLock::new(schema::input::<I>));
-        let call: ToolCall = Arc::new(move |schema, arguments, caller, asking| {
-            Box::pin(call(schema, arguments, caller, asking))
-        });
-        Tool { about, input, queues: false, call }
+        let call: ToolCall =
+            Arc::new(move |schema, arguments, caller, asking| match understand(&about, schema, &arguments) {
+                Ok(input) => call(input, caller, asking),
+                Err(misfitting) => *misfitting,
+            });
+        Tool { about, input, call }
     }
 
     /// Handles a call, given the arguments sent by the agent. Panics in the tool propagate.
@@ -101,7 +64,8 @@ impl Tool {
 
     /// Like [`Tool::answer`], but may ask a person first.
     pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
-        (self.call)(Arc::clone(&self.input), arguments, caller, asking).await
+        let Tool { input, call, .. } = self.clone();
+        blocking(move || call(&input, arguments, &caller, asking)).await
     }
 
     /// Returns the tool's description.
@@ -186,6 +150,9 @@ pub struct About {
     pub also_reads: bool,
     /// True if repeating a call has no further effect. Means nothing for a read-only tool.
     pub idempotent: bool,
+    /// The prefix of the queue in which calls on the same investigation wait for one another. Tools that write to
+    /// investigations share one queue.
+    pub queue: &'static str,
     /// The reply size above which advice is cut, in bytes as sent.
     pub budget: usize,
 }
@@ -203,6 +170,7 @@ impl About {
         read_only: false,
         also_reads: false,
         idempotent: false,
+        queue: "",
         budget: 1_500,
     };
 

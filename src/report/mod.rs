@@ -83,7 +83,7 @@ pub use sites::{SiteEntry, UnreadableInvestigation};
 pub(crate) use templates::collect;
 pub use templates::{TemplateError, Templates};
 pub use withheld::{check_uncommitted, withheld};
-pub use write::{LOCK_AGAIN, LOCK_ATTEMPTS, MANIFEST, MARKER, Writing, dump_template, folder_in};
+pub use write::{MANIFEST, MARKER, Writing, dump_template, folder_in};
 
 use crate::assess::ProjectInputs;
 use crate::domain::run::Ran;

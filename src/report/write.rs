@@ -53,9 +53,9 @@ const OF_VOLUMES: [&str; 6] =
     ["lost+found", ".Spotlight-V100", ".Trashes", ".fseventsd", "$RECYCLE.BIN", "System Volume Information"];
 
 /// The interval between attempts to lock the folder.
-pub const LOCK_AGAIN: Duration = Duration::from_millis(20);
+const LOCK_AGAIN: Duration = Duration::from_millis(20);
 /// The maximum number of attempts to lock the folder: a minute. Writing a large report takes a fraction of this time.
-pub const LOCK_ATTEMPTS: u32 = 3_000;
+const LOCK_ATTEMPTS: u32 = 3_000;
 
 /// Returns the folder for the site of one investigation in a shared folder.
 ///

@@ -4,8 +4,7 @@
 //! so every page, drawing, index, feed and file is covered.
 //!
 //! 1. [`List`] contains the nodes that a person listed.
-//! 2. [`List::follow`] finds them: a short id stands for every node that ever had it. It also finds quotations of their
-//!    text in commit messages.
+//! 2. [`List::follow`] finds them: a short id stands for every node that ever had it.
 //! 3. [`Withheld`] replaces their text in any state of the investigation, and in its history.
 //!
 //! # Replaced text
@@ -14,7 +13,8 @@
 //! - Attachments of the nodes, including the file names.
 //! - Comments on the nodes, and answers to these comments.
 //! - Runs that belong to the nodes.
-//! - Commit messages that quote the withheld text or belong to commits that touched one of the nodes.
+//! - Commit messages, since each may quote the withheld text. Those of calls that touched none of the nodes keep their
+//!   subject and trailers, which quote nothing.
 //! - Errors in the nodes' files.
 //!
 //! # Limitations
@@ -22,8 +22,6 @@
 //! - Agents, clients, sessions, commit authors and times are not withheld.
 //! - Copies of the text elsewhere, such as in the conclusion, the question or other nodes, are not detected. Nothing is
 //!   removed from the repository.
-//! - A message counts as a quotation if it contains `RUN` consecutive words of a passage, or the whole of a shorter
-//!   passage.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -31,8 +29,8 @@ use std::sync::Arc;
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
-    AttachmentName, Caller, Change, Citation, ClaimHash, Command, Comment, CommentId, CommentKind, Happening,
-    Investigation, Node, NodeId, Pin, Run, RunId, RunKind, TextEdit, Warning,
+    AttachmentName, Caller, Change, ClaimHash, Command, Comment, CommentId, CommentKind, Happening,
+    Investigation, Node, NodeId, Run, RunId, RunKind, TextEdit, Warning,
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -46,11 +44,6 @@ const LENGTH: usize = 300;
 /// The replacement for meaningless text. The replacement must also be meaningless, because meaningless text lowers the
 /// value of a confirmation.
 const NOTHING: &str = "–";
-/// The number of consecutive words that count as a quotation.
-const RUN: usize = 5;
-/// The minimum number of letters in a shorter passage that counts as a quotation. If the passage has fewer letters, the
-/// line must also name the node.
-const LETTERS: usize = 12;
 
 /// The replacement for each node's text, by id.
 type Labels = BTreeMap<NodeId, String>;
@@ -138,18 +131,7 @@ impl List {
         history: &[HistoryEntry],
         beside: &[&Snapshot],
     ) -> Result<Withheld, WithheldError> {
-        let mut withheld =
-            Withheld { labels: self.expanded(snapshot, history, beside)?, ..Withheld::default() };
-        if withheld.labels.is_empty() {
-            return Ok(withheld);
-        }
-        let mut seen = Vec::new();
-        withheld.replace_in(&mut history.to_vec(), snapshot, &mut seen);
-        withheld.replace(&mut snapshot.clone(), &mut seen);
-        let mut quotes = Quotes::of(seen);
-        quotes.forget_public(&withheld, snapshot);
-        withheld.quotes = quotes;
-        Ok(withheld)
+        Ok(Withheld { labels: self.expanded(snapshot, history, beside)? })
     }
 
     /// Returns the listed nodes by their whole ids.
@@ -186,35 +168,19 @@ impl List {
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
     labels: Labels,
-    quotes: Quotes,
 }
-
-/// The replaced text, with the replacements.
-type Replaced = Vec<(String, String)>;
 
 impl Withheld {
     /// Replaces the withheld text in a state. Returns the ids of the withheld nodes in that state.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
-        self.replace(snapshot, &mut Replaced::new())
-    }
-
-    /// Replaces the withheld text in the history that led to `snapshot`.
-    pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
-        self.replace_in(history, snapshot, &mut Replaced::new());
-    }
-
-    fn replace(&self, snapshot: &mut Snapshot, seen: &mut Replaced) -> Vec<NodeId> {
-        let Withheld { labels, .. } = self;
+        let labels = &self.labels;
         let old = &snapshot.investigation;
         let said = old.comments().filter_map(|it| Some((it.id, labels.get(it.node.as_ref()?)?.clone())));
         let comments =
             CommentLabels { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
         let mut nodes: BTreeMap<&NodeId, Arc<Node>> = BTreeMap::new();
         for (id, label) in labels {
-            nodes.extend(old.node(id).map(|node| (id, hidden(node, label, seen))));
-            for name in old.attachments_of(id).keys() {
-                seen.push((name.to_string(), label.clone()));
-            }
+            nodes.extend(old.node(id).map(|node| (id, hidden(node, label))));
         }
         // The claim that somebody saw becomes the claim without the withheld text, or stays another one.
         let replace_claim = |id: &NodeId, by: Option<(Option<&str>, &Caller)>, saw: &mut ClaimHash| {
@@ -234,7 +200,7 @@ impl Withheld {
         }
         for comment in old.comments() {
             let Some(label) = comments.label(comment) else { continue };
-            let mut new = hidden_comment(comment, label, seen);
+            let mut new = hidden_comment(comment, label);
             if let Comment { node: Some(node), saw: Some(saw), .. } = Arc::make_mut(&mut new) {
                 replace_claim(node, None, saw);
             }
@@ -247,8 +213,7 @@ impl Withheld {
             changes.push(Change::Comment(new));
         }
         let labels_of_runs = run_labels(old, labels);
-        let hidden_runs =
-            old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?, seen)));
+        let hidden_runs = old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?)));
         changes.extend(hidden_runs.map(Change::Run));
         if !labels.is_empty() {
             let mut attachments = old.attachments().clone();
@@ -259,8 +224,9 @@ impl Withheld {
         labels.keys().filter(|id| snapshot.investigation.node(id).is_some()).cloned().collect()
     }
 
-    fn replace_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot, seen: &mut Replaced) {
-        let Withheld { labels, quotes } = self;
+    /// Replaces the withheld text in the history that led to `snapshot`.
+    pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
+        let labels = &self.labels;
         let Some(any) = labels.values().next() else { return };
         let mut said = HashMap::new();
         let then = history.iter().flat_map(|entry| entry.happenings.iter().filter_map(Happening::comment));
@@ -286,14 +252,14 @@ impl Withheld {
             let happened = entry.happenings.iter().find_map(label_of);
             // A commit that was only partially read may have touched any node.
             let unknown = Some(any).filter(|_| !entry.gaps.is_empty());
-            let quoted = || quotes.label(&entry.message, labels);
-            if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
-                entry.message = label.clone();
-            }
+            entry.message = match touched.or(happened).or(unknown) {
+                None if entry.is_of_call() => entry.message_without_body(),
+                label => label.unwrap_or(any).clone(),
+            };
             entry.paths.retain(|path| !is_attachment(path, labels));
             for happening in &mut entry.happenings {
                 if let Some(label) = label_of(happening).cloned() {
-                    hide_happening(happening, &label, seen);
+                    hide_happening(happening, &label);
                 }
             }
             hide_faults(&mut entry.faults, labels);
@@ -325,7 +291,7 @@ fn hide_faults(faults: &mut Vec<Fault>, labels: &Labels) {
     }
 }
 
-fn hide_happening(happening: &mut Happening, label: &String, seen: &mut Replaced) {
+fn hide_happening(happening: &mut Happening, label: &str) {
     match happening {
         Happening::Proposed(it)
         | Happening::Withdrawn(it)
@@ -334,33 +300,29 @@ fn hide_happening(happening: &mut Happening, label: &String, seen: &mut Replaced
         | Happening::Committed(it)
         | Happening::OtherResult(it, _)
         | Happening::Edited(it)
-        | Happening::Removed(it) => *it = hidden(it, label, seen),
+        | Happening::Removed(it) => *it = hidden(it, label),
         Happening::Reclassified(it, change) => {
-            *it = hidden(it, label, seen);
-            let mut texts = TextWithholder { label, seen };
-            change.visit_texts(&mut |text| texts.node_text(text));
+            *it = hidden(it, label);
+            change.visit_texts(&mut |text| TextWithholder(label).node_text(text));
         }
         Happening::Amended(it, amendment) => {
-            *it = hidden(it, label, seen);
-            let mut texts = TextWithholder { label, seen };
-            amendment.visit_texts(&mut |text| texts.node_text(text));
+            *it = hidden(it, label);
+            amendment.visit_texts(&mut |text| TextWithholder(label).node_text(text));
         }
         Happening::Commented(it) | Happening::CommentEdited(it) | Happening::CommentRemoved(it) => {
-            *it = hidden_comment(it, label, seen);
+            *it = hidden_comment(it, label);
         }
         Happening::Ran(it) | Happening::RunEdited(it) | Happening::RunRemoved(it) => {
-            *it = hidden_run(it, label, seen);
+            *it = hidden_run(it, label);
         }
         Happening::Attached(_, name)
         | Happening::AttachmentChanged(_, name)
-        | Happening::AttachmentRemoved(_, name) => *name = hidden_name(name, label, seen),
+        | Happening::AttachmentRemoved(_, name) => *name = AttachmentName::withheld(),
         Happening::Started | Happening::Ended(_) | Happening::Reopened => {}
     }
 }
 
-fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> Arc<Comment> {
-    let edits = comment.edits.iter().flat_map(|edit| [&edit.old, &edit.new]);
-    seen.extend(edits.chain([&comment.text]).map(|text| (text.clone(), label.to_owned())));
+fn hidden_comment(comment: &Arc<Comment>, label: &str) -> Arc<Comment> {
     Arc::new(Comment { text: label.to_owned(), edits: Vec::new(), ..comment.as_ref().clone() })
 }
 
@@ -381,8 +343,8 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
     hidden
 }
 
-fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
-    let mut texts = TextWithholder { label, seen };
+fn hidden_run(run: &Arc<Run>, label: &str) -> Arc<Run> {
+    let texts = TextWithholder(label);
     // Names every field so that a new one can't be forgotten.
     let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
     texts.texts(&mut note);
@@ -394,14 +356,9 @@ fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
     Arc::new(Run { id, node, author, at, note, what })
 }
 
-fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Replaced) -> AttachmentName {
-    seen.push((name.to_string(), label.to_owned()));
-    AttachmentName::withheld()
-}
-
-fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
-    let (mut hidden, mut texts) = (node.clone(), TextWithholder { label, seen });
-    hidden.visit_texts(&mut |text| texts.node_text(text));
+fn hidden(node: &Node, label: &str) -> Arc<Node> {
+    let mut hidden = node.clone();
+    hidden.visit_texts(&mut |text| TextWithholder(label).node_text(text));
     Arc::new(hidden)
 }
 
@@ -427,122 +384,43 @@ impl CommentLabels<'_> {
     }
 }
 
-/// The replaced text, for recognizing messages that quote it.
-#[derive(Clone, Debug, Default)]
-struct Quotes {
-    /// Word sequences, joined by spaces, each with its label.
-    runs: HashMap<String, String>,
-    /// Sequences that are too short to count as quotations on their own.
-    short: HashMap<String, String>,
-}
-
-impl Quotes {
-    fn of(seen: Replaced) -> Quotes {
-        let mut quotes = Quotes::default();
-        for (text, label) in seen {
-            for run in text.lines().flat_map(runs) {
-                let letters = run.chars().filter(|c| *c != ' ').count();
-                let is_long = letters >= LETTERS || run.matches(' ').count() + 1 == RUN;
-                let runs = if is_long { &mut quotes.runs } else { &mut quotes.short };
-                runs.insert(run, label.clone());
-            }
-        }
-        quotes
-    }
-
-    /// Removes public text: the text of the investigation itself and of other nodes.
-    fn forget_public(&mut self, withheld: &Withheld, snapshot: &Snapshot) {
-        let state = &snapshot.investigation;
-        let meta = state.meta();
-        let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
-        let end = state.report().map(|end| [Some(&end.bottom_line), end.conclusion.as_ref()]);
-        let mut public: Replaced = texts
-            .chain(end.into_iter().flatten().flatten())
-            .map(|text| (text.clone(), String::new()))
-            .collect();
-        for node in state.nodes().filter(|node| !withheld.labels.contains_key(&node.id)) {
-            hidden(node, &String::new(), &mut public);
-        }
-        for run in public.iter().flat_map(|(text, _)| text.lines()).flat_map(runs) {
-            self.runs.remove(&run);
-            self.short.remove(&run);
-        }
-    }
-
-    /// Returns the replacement for a message that quotes withheld text.
-    fn label(&self, message: &str, labels: &Labels) -> Option<&String> {
-        message.lines().find_map(|line| {
-            let words = words(line);
-            let names_one = labels.keys().any(|id| line.contains(id.short().as_str()));
-            let mut runs = (1..=RUN).flat_map(|length| words.windows(length)).map(|run| run.join(" "));
-            runs.find_map(|run| self.runs.get(&run).or_else(|| self.short.get(&run).filter(|_| names_one)))
-        })
-    }
-}
-
-/// Returns the sequences of consecutive words in a line, or the whole line if it is short.
-fn runs(line: &str) -> Vec<String> {
-    let words = words(line);
-    words.windows(words.len().clamp(1, RUN)).map(|run| run.join(" ")).collect()
-}
-
-/// Returns the words of a line in lowercase.
-fn words(line: &str) -> Vec<String> {
-    let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
-}
-
-/// Replaces the text of a node.
-struct TextWithholder<'a> {
-    label: &'a String,
-    seen: &'a mut Replaced,
-}
+/// Replaces the text of a node by a label.
+struct TextWithholder<'a>(&'a str);
 
 impl TextWithholder<'_> {
-    fn replace(&mut self, text: &mut String, with: String) {
-        self.forget([std::mem::replace(text, with)]);
-    }
-
-    fn forget(&mut self, texts: impl IntoIterator<Item = String>) {
-        self.seen.extend(texts.into_iter().map(|text| (text, self.label.clone())));
-    }
-
-    fn text(&mut self, text: &mut String) {
+    fn text(&self, text: &mut String) {
         if text.trim().is_empty() {
             return;
         }
-        let with = if says_nothing(text) { NOTHING.to_owned() } else { self.label.clone() };
-        self.replace(text, with);
+        *text = if says_nothing(text) { NOTHING } else { self.0 }.to_owned();
     }
 
-    fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t mut String>) {
+    fn texts<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
         texts.into_iter().for_each(|text| self.text(text));
     }
 
     /// Replaces the list with at most one entry.
-    fn list(&mut self, list: &mut Vec<String>) {
-        self.forget(list.drain(1.min(list.len())..));
+    fn list(&self, list: &mut Vec<String>) {
+        list.truncate(1);
         self.texts(list);
     }
 
-    fn commands(&mut self, commands: &mut Vec<Command>) {
-        let all = std::mem::take(commands);
-        let one = Command { command: self.label.clone(), exit_code: None, output: None };
-        commands.extend((!all.is_empty()).then_some(one));
-        for Command { command, exit_code: _, output } in all {
-            self.forget([command].into_iter().chain(output));
+    fn commands(&self, commands: &mut Vec<Command>) {
+        commands.truncate(1);
+        for one in commands {
+            *one = Command { command: self.0.to_owned(), exit_code: None, output: None };
+        }
+    }
+
+    fn expectations(&self, expectations: &mut [Expectation]) {
+        for Expectation { pattern, range, found, held: _ } in expectations {
+            self.text(pattern);
+            (*range, *found) = (None, None);
         }
     }
 
     /// Replaces the text of a run. Removes the output and its size, but keeps the outcome and the duration.
-    fn expectations(&mut self, expectations: &mut [Expectation]) {
-        for Expectation { pattern, range, found, held: _ } in expectations {
-            self.text(pattern);
-            self.forget(range.take().into_iter().chain(found.take()));
-        }
-    }
-
-    fn ran(&mut self, it: &mut Ran) {
+    fn ran(&self, it: &mut Ran) {
         let Ran {
             command,
             folder,
@@ -562,46 +440,35 @@ impl TextWithholder<'_> {
             expected_exit: _,
             system: _,
         } = it;
-        self.forget([command.join(" ")]);
         self.list(command);
         self.texts(folder);
         if let Some(ProjectState { commit: _, changed, patch, untracked, behind: _ }) = project {
-            self.forget(changed.drain(..).chain(untracked.drain(..)).chain(patch.take()));
+            (changed.clear(), untracked.clear());
+            *patch = None;
         }
         if let Ended::NotRun(reason) = ended {
             self.text(reason);
         }
-        let Output { text, end, bytes: _, sha256: _ } = std::mem::take(output);
-        self.forget([text].into_iter().chain(end));
+        *output = Output::default();
         self.expectations(expectations);
-        self.forget(inputs.drain(..).map(|it| it.path).chain(input_folders.drain(..)));
-        let values = variables.drain(..).flat_map(|it| [Some(it.name), it.value]);
-        let texts = files.drain(..).flat_map(|it| [Some(it.name.to_string()), it.text]).chain(values);
-        self.forget(texts.flatten().chain(attachments.drain(..).map(|name| name.to_string())));
+        inputs.clear();
+        input_folders.clear();
+        variables.clear();
+        files.clear();
+        attachments.clear();
     }
 
-    fn citations(&mut self, citations: &mut Vec<Citation>) {
-        for Citation { target, lines: _, commit: _, quote, note, named_in: _, pinned } in citations.drain(..)
-        {
-            let pinned =
-                pinned.map(|Pin { path, text, .. }| [Some(path), text]).into_iter().flatten().flatten();
-            self.forget([target].into_iter().chain(quote).chain(note).chain(pinned));
-        }
-    }
-
-    fn node_text(&mut self, text: NodeText<'_>) {
+    fn node_text(&self, text: NodeText<'_>) {
         match text {
-            NodeText::Title(title) => self.replace(title, self.label.clone()),
+            NodeText::Title(title) => *title = self.0.to_owned(),
             NodeText::One(text) => self.text(text),
-            NodeText::Covers(covers) => self.forget(covers.drain(..)),
+            NodeText::Covers(covers) => covers.clear(),
             NodeText::List(list) | NodeText::Caveats(list) => self.list(list),
             NodeText::Commands(commands) => self.commands(commands),
-            NodeText::Citations(citations) => self.citations(citations),
-            // The wording comes from the rules. Messages about other nodes use the same wording, so it does not identify
-            // a quotation.
+            NodeText::Citations(citations) => citations.clear(),
             NodeText::Warnings(warnings) => {
                 for Warning { code: _, message } in warnings {
-                    message.clone_from(self.label);
+                    *message = self.0.to_owned();
                 }
             }
         }

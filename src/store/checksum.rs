@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::git::{BlobId, CommitId, Descent, Git, RawChange, RawCommit, TreeFile};
+use super::git::{BlobId, CommitId, Descent, EntryChange, Git, Leaf, RawCommit, TreeFile};
 use super::join::{self, merge_commits};
 use super::{StoreError, snapshot::trailers};
 use crate::domain::{Caller, Person};
@@ -100,7 +100,7 @@ pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec
     }
     let paths = match raw.parents.as_slice() {
         [] | [_] => {
-            let paths = raw.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned());
+            let paths = raw.changes.iter().map(|change| change.path.to_string());
             paths.filter(|path| is_judged(path)).collect()
         }
         parents => merged_by_hand(git, commit, parents, is_shallow)?,
@@ -192,11 +192,11 @@ fn digest(commit: &RawCommit, message: &[u8]) -> String {
     };
     commit.author.iter().for_each(|part| add(part));
     add(message);
-    for RawChange { path, before, after } in &commit.changes {
+    for EntryChange { path, before, after } in &commit.changes {
         add(path);
-        for (mode, id) in [before, after] {
-            add(mode);
-            add(id);
+        for leaf in [before, after].map(Option::as_ref) {
+            add(leaf.map_or(b"", |Leaf { kind, .. }| kind.as_octal_str()));
+            add(leaf.map_or(b"", |Leaf { id, .. }| id.as_bytes()));
         }
     }
     let digits = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -289,14 +289,13 @@ mod tests {
 
     #[test]
     fn the_checksum_in_the_documentation_is_the_one_that_is_computed() {
-        let id =
-            |hex: &str| (0..20).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect();
-        let after = (b"100644".to_vec(), id("8b137891791fe96927ad78e64b0aad7bded08bdc"));
+        let id = gix::ObjectId::from_hex(b"8b137891791fe96927ad78e64b0aad7bded08bdc").unwrap();
+        let after = Some(Leaf { kind: gix::objs::tree::EntryKind::Blob, id });
         let commit = RawCommit {
             author: ["Ada", "ada@example.org", "1767603600 +0000"].map(|part| part.as_bytes().to_vec()),
             message: b"Start: Why?\n\nTool: tot_start\n".to_vec(),
             parents: Vec::new(),
-            changes: vec![RawChange { path: b"a".to_vec(), before: Default::default(), after }],
+            changes: vec![EntryChange { path: "a".into(), before: None, after }],
         };
         let message = sealed(&commit);
         let line = String::from_utf8(message[commit.message.len()..].to_vec()).unwrap();

@@ -181,6 +181,12 @@ impl HistoryEntry {
         trailers(&self.message)
     }
 
+    /// Returns the subject and the trailers of the message.
+    pub fn message_without_body(&self) -> String {
+        let trailers = self.trailers().into_iter().map(|(key, value)| format!("\n{key}: {value}"));
+        format!("{}\n{}\n", self.subject(), trailers.collect::<String>())
+    }
+
     /// Returns the message between the subject and the trailers.
     pub fn body(&self) -> &str {
         let rest = self.message.split_once('\n').map_or("", |(_, rest)| rest).trim();

@@ -45,20 +45,9 @@ pub fn is_misnamed(path: &str) -> bool {
     let stem = parts.next().unwrap_or_default().chars().filter(char::is_ascii_lowercase).collect::<String>();
     let is_text = parts.all(|ending| ["yaml", "yml", "txt", "json", "md", "toml"].contains(&ending));
     is_text
-        && (stem.starts_with("withheld") || stem.starts_with("withhold") || distance(&stem, "withheld") <= 2)
-}
-
-/// Returns the number of letters to insert, remove or replace.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in other.bytes().enumerate() {
-            let here = (diagonal + usize::from(a != b)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], here);
-        }
-    }
-    row[other.len()]
+        && (stem.starts_with("withheld")
+            || stem.starts_with("withhold")
+            || strsim::levenshtein(&stem, "withheld") <= 2)
 }
 
 /// Parses the file.

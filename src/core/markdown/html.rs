@@ -16,15 +16,10 @@ use super::{
 };
 use crate::text::{escape, is_hidden, one_line};
 
-/// The maximum nesting depth of quotes and lists. Deeper quotes and lists become text in the innermost element.
-const MAX_BLOCK_DEPTH: usize = 32;
-/// The maximum nesting depth of emphasis.
-const MAX_INLINE_DEPTH: usize = 16;
-/// The maximum number of elements per text. Further elements become plain text. A long finding contains a few hundred
-/// elements.
-const MAX_ELEMENTS: usize = 30_000;
-/// The maximum number of table columns. A note is added if columns were omitted.
-const MAX_COLUMNS: usize = 64;
+/// The maximum nesting depth of elements. Browsers nest at most 512.
+const MAX_DEPTH: usize = 100;
+/// The maximum number of events of a text. A long finding contains about a thousand.
+const MAX_EVENTS: usize = 60_000;
 /// The maximum length of a heading id, in characters.
 const MAX_SLUG_CHARS: usize = 64;
 /// The maximum length of an address shown in place of a removed link, in bytes.
@@ -56,13 +51,37 @@ impl Parsed {
     /// - Raw HTML is shown as text.
     /// - A link to `#slug` points to the heading with that name, as on GitHub. Each heading ends with a link to itself.
     /// - Footnotes are moved to the end, including unreferenced ones.
-    /// - Quotes and lists nested deeper than 32 levels, emphasis nested deeper than 16 levels, and everything after
-    ///   30,000 elements lose their markup but keep their text. Tables lose columns after the 64th and rows beyond the
-    ///   element limit, and a note is added.
+    /// - Text with more than 60,000 pieces of markup, or with markup nested deeper than 100 levels, is shown as it is
+    ///   written.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
+        if self.is_excessive() {
+            return sanitize(&format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(self.written())));
+        }
         let mut writer = HtmlWriter::new(&self.events, options);
-        writer.run(&self.events);
+        for (at, (event, _)) in self.events.iter().enumerate() {
+            writer.write(event, &self.events[at + 1..]);
+        }
         sanitize(&writer.finish())
+    }
+
+    fn is_excessive(&self) -> bool {
+        let mut depth = 0_usize;
+        let is_too_deep = |(event, _): &Located| {
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth > MAX_DEPTH
+        };
+        self.events.len() > MAX_EVENTS || self.events.iter().any(is_too_deep)
+    }
+
+    /// Returns the source of the events.
+    fn written(&self) -> &str {
+        let start = self.events.first().map_or(0, |(_, range)| range.start);
+        let end = self.events.iter().map(|(_, range)| range.end).max().unwrap_or(start);
+        &self.source[start..end]
     }
 }
 
@@ -75,9 +94,6 @@ struct HtmlWriter {
     /// The outputs suspended while a footnote is written.
     outer: Vec<String>,
     open: Vec<Open>,
-    blocks: usize,
-    inlines: usize,
-    elements: usize,
     /// The number of open links and images. Links can't be nested.
     links: usize,
     /// The number of open images. Their alternative text can't contain elements.
@@ -97,11 +113,7 @@ struct HtmlWriter {
 enum Open {
     /// The element was omitted.
     Nothing,
-    /// The element was omitted, but its text must be separated from the text that follows.
-    Separated,
     Block(&'static str),
-    /// A block that counts as a level of nesting.
-    Level(&'static str),
     Inline(&'static str),
     /// A heading with its element and its id.
     Heading(&'static str, String),
@@ -125,8 +137,6 @@ struct OpenTable {
     alignments: Vec<Alignment>,
     column: usize,
     head: bool,
-    cut_columns: bool,
-    cut_rows: usize,
 }
 
 /// The footnotes by lower-case label. Their ids contain only numbers.
@@ -163,9 +173,6 @@ impl HtmlWriter {
             out: String::new(),
             outer: Vec::new(),
             open: Vec::new(),
-            blocks: 0,
-            inlines: 0,
-            elements: 0,
             links: 0,
             images: 0,
             code: None,
@@ -174,26 +181,6 @@ impl HtmlWriter {
             slugs,
             next_slug: 0,
             footnotes,
-        }
-    }
-
-    fn run(&mut self, events: &[Located]) {
-        let mut at = 0;
-        while let Some((event, _)) = events.get(at) {
-            let skipped = match event {
-                Event::Start(Tag::TableRow) if !self.has_room_for_row() => Some(TagEnd::TableRow),
-                Event::Start(Tag::TableCell) if !self.has_room_for_cell() => Some(TagEnd::TableCell),
-                _ => None,
-            };
-            if let Some(end) = skipped {
-                // Rows and cells can't be nested.
-                while events.get(at).is_some_and(|(event, _)| *event != Event::End(end)) {
-                    at += 1;
-                }
-            } else {
-                self.write(event, &events[at + 1..]);
-            }
-            at += 1;
         }
     }
 
@@ -236,18 +223,15 @@ impl HtmlWriter {
                 }
             }
             Event::Text(text) => self.text(text),
-            Event::Code(code) if self.images == 0 && self.room() => self.inline_code(code),
+            Event::Code(code) if self.images == 0 => self.inline_code(code),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.out.push_str(&escape(text));
             }
             Event::Html(html) | Event::InlineHtml(html) => self.out.push_str(&escape(html)),
             Event::SoftBreak => self.out.push('\n'),
-            Event::HardBreak if self.images == 0 && self.room() => self.out.push_str("<br>\n"),
+            Event::HardBreak if self.images == 0 => self.out.push_str("<br>\n"),
             Event::HardBreak => self.out.push('\n'),
-            Event::Rule => {
-                let rule = if self.room() { "<hr>\n" } else { "\n" };
-                self.out.push_str(rule);
-            }
+            Event::Rule => self.out.push_str("<hr>\n"),
             Event::FootnoteReference(label) => self.footnote_reference(label),
             Event::TaskListMarker(done) => self.task(*done),
         }
@@ -257,23 +241,17 @@ impl HtmlWriter {
         match tag {
             Tag::Paragraph => self.block("p", ""),
             Tag::Heading { level, .. } => self.heading(*level as u8),
-            Tag::BlockQuote(None) => self.level("blockquote", ""),
+            Tag::BlockQuote(None) => self.container("blockquote", ""),
             Tag::BlockQuote(Some(kind)) => self.alert(*kind),
             Tag::CodeBlock(kind) => self.code(kind),
             Tag::HtmlBlock => {
-                if !self.room() {
-                    return self.separated();
-                }
                 self.out.push_str("<pre class=\"raw-html\" tabindex=\"0\"><code>");
                 Open::Code
             }
-            Tag::List(None) => self.level("ul", ""),
-            Tag::List(Some(1)) => self.level("ol", ""),
-            Tag::List(Some(first)) => self.level("ol", &format!(" start=\"{first}\"")),
+            Tag::List(None) => self.container("ul", ""),
+            Tag::List(Some(1)) => self.container("ol", ""),
+            Tag::List(Some(first)) => self.container("ol", &format!(" start=\"{first}\"")),
             Tag::Item => {
-                if !matches!(self.open.last(), Some(Open::Level("ul" | "ol"))) {
-                    return self.separated();
-                }
                 let mut rest = rest.iter().map(|(event, _)| event);
                 let task = match rest.next() {
                     Some(Event::Start(Tag::Paragraph)) => {
@@ -284,39 +262,25 @@ impl HtmlWriter {
                 self.block("li", if task { " class=\"task-list-item\"" } else { "" })
             }
             Tag::FootnoteDefinition(label) => {
-                if !self.room() {
-                    return self.separated();
-                }
                 let number = self.footnotes.number_of_definition(label);
                 self.outer.push(std::mem::take(&mut self.out));
                 Open::Footnote(number)
             }
             Tag::Table(alignments) => {
-                // The header row must fit, because a table without any elements would become plain text.
-                if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
-                    return self.separated();
-                }
-                self.elements += 3;
                 self.out.push_str(
                     "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n",
                 );
-                self.table = Some(OpenTable {
-                    alignments: alignments.clone(),
-                    column: 0,
-                    head: true,
-                    cut_columns: false,
-                    cut_rows: 0,
-                });
+                self.table = Some(OpenTable { alignments: alignments.clone(), column: 0, head: true });
                 Open::Table
             }
             Tag::TableHead | Tag::TableRow => {
-                let Some(table) = &mut self.table else { return self.separated() };
-                table.column = 0;
-                self.elements += 1;
-                if table.head {
+                if let Some(table) = &mut self.table {
+                    table.column = 0;
+                }
+                if matches!(tag, Tag::TableHead) {
                     self.out.push_str("<thead>\n");
                 }
-                self.block_unbounded("tr", "")
+                self.block("tr", "")
             }
             Tag::TableCell => self.cell(),
             Tag::Emphasis => self.inline("em"),
@@ -330,14 +294,13 @@ impl HtmlWriter {
             | Tag::DefinitionListDefinition
             | Tag::Superscript
             | Tag::Subscript
-            | Tag::MetadataBlock(_) => self.separated(),
+            | Tag::MetadataBlock(_) => Open::Nothing,
         }
     }
 
     fn end(&mut self, open: Open) {
         match open {
             Open::Nothing => {}
-            Open::Separated => self.out.push('\n'),
             Open::Block(element) => {
                 let element = if element == "th" { self.end_heading_cell() } else { element };
                 let _ = writeln!(self.out, "</{element}>");
@@ -349,20 +312,12 @@ impl HtmlWriter {
                 }
             }
             Open::Heading(element, id) => {
-                if self.room() {
-                    let _ = write!(
-                        self.out,
-                        "<a class=\"anchor\" href=\"#{id}\" aria-label=\"Link to this section\">#</a>"
-                    );
-                }
-                let _ = writeln!(self.out, "</{element}>");
-            }
-            Open::Level(element) => {
-                self.blocks -= 1;
-                let _ = writeln!(self.out, "</{element}>");
+                let _ = writeln!(
+                    self.out,
+                    "<a class=\"anchor\" href=\"#{id}\" aria-label=\"Link to this section\">#</a></{element}>"
+                );
             }
             Open::Inline(element) => {
-                self.inlines -= 1;
                 let _ = write!(self.out, "</{element}>");
             }
             Open::Code => {
@@ -370,7 +325,10 @@ impl HtmlWriter {
                 self.code_lines(&code);
                 self.out.push_str("</code></pre>\n");
             }
-            Open::Table => self.end_table(),
+            Open::Table => {
+                self.table = None;
+                self.out.push_str("</tbody>\n</table>\n</div>\n");
+            }
             Open::Link(target) => self.end_link(target),
             Open::Footnote(number) => {
                 let outer = self.outer.pop().unwrap_or_default();
@@ -380,41 +338,21 @@ impl HtmlWriter {
         }
     }
 
-    /// Counts an element and returns true, unless the limit has been reached.
-    fn room(&mut self) -> bool {
-        let room = self.elements < MAX_ELEMENTS;
-        self.elements += usize::from(room);
-        room
-    }
-
-    fn separated(&mut self) -> Open {
-        self.out.push('\n');
-        Open::Separated
-    }
-
     fn block(&mut self, element: &'static str, attributes: &str) -> Open {
-        if self.room() { self.block_unbounded(element, attributes) } else { self.separated() }
-    }
-
-    fn block_unbounded(&mut self, element: &'static str, attributes: &str) -> Open {
         let _ = write!(self.out, "<{element}{attributes}>");
         Open::Block(element)
     }
 
-    fn level(&mut self, element: &'static str, attributes: &str) -> Open {
-        if self.blocks >= MAX_BLOCK_DEPTH || !self.room() {
-            return self.separated();
-        }
-        self.blocks += 1;
+    /// Begins a block of blocks.
+    fn container(&mut self, element: &'static str, attributes: &str) -> Open {
         let _ = writeln!(self.out, "<{element}{attributes}>");
-        Open::Level(element)
+        Open::Block(element)
     }
 
     fn inline(&mut self, element: &'static str) -> Open {
-        if self.images > 0 || self.inlines >= MAX_INLINE_DEPTH || !self.room() {
+        if self.images > 0 {
             return Open::Nothing;
         }
-        self.inlines += 1;
         let _ = write!(self.out, "<{element}>");
         Open::Inline(element)
     }
@@ -426,10 +364,8 @@ impl HtmlWriter {
         self.next_slug += 1;
         let id = format!("{}-h-{slug}", self.prefix);
         let element = NAMES.get(usize::from(level) - 2).copied().unwrap_or("h6");
-        match self.block(element, &format!(" id=\"{id}\"")) {
-            Open::Block(element) => Open::Heading(element, id),
-            left_out => left_out,
-        }
+        let _ = write!(self.out, "<{element} id=\"{id}\">");
+        Open::Heading(element, id)
     }
 
     fn alert(&mut self, kind: BlockQuoteKind) -> Open {
@@ -441,22 +377,13 @@ impl HtmlWriter {
             BlockQuoteKind::Caution => ("caution", "Caution"),
         };
         let open =
-            self.level("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
-        // The kind is also written as text, since some readers can't see colour. Without the box, the text is
-        // essential.
-        if matches!(open, Open::Level(_)) && self.room() {
-            let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
-        } else {
-            let _ = writeln!(self.out, "{title}:");
-        }
+            self.container("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
+        // The kind is also written as text, since some readers can't see colour.
+        let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
         open
     }
 
     fn code(&mut self, kind: &CodeBlockKind<'_>) -> Open {
-        if !self.room() {
-            return self.separated();
-        }
-        self.elements += 1;
         let info = match kind {
             CodeBlockKind::Fenced(info) => info.as_ref(),
             CodeBlockKind::Indented => "",
@@ -486,30 +413,16 @@ impl HtmlWriter {
                 _ => "",
             };
             let text = escape(line);
-            if !class.is_empty() && self.room() {
-                let _ = write!(self.out, "<span class=\"{class}\">{text}</span>");
-            } else {
+            if class.is_empty() {
                 self.out.push_str(&text);
+            } else {
+                let _ = write!(self.out, "<span class=\"{class}\">{text}</span>");
             }
         }
     }
 
-    fn has_room_for_row(&mut self) -> bool {
-        let Some(table) = &mut self.table else { return true };
-        let room = self.elements + table.alignments.len().min(MAX_COLUMNS) < MAX_ELEMENTS;
-        table.cut_rows += usize::from(!room);
-        room
-    }
-
-    fn has_room_for_cell(&mut self) -> bool {
-        let Some(table) = &mut self.table else { return true };
-        let room = table.column < MAX_COLUMNS;
-        table.cut_columns |= !room;
-        room
-    }
-
     fn cell(&mut self) -> Open {
-        let Some(table) = &mut self.table else { return self.separated() };
+        let Some(table) = &mut self.table else { return Open::Nothing };
         let class = match table.alignments.get(table.column) {
             Some(Alignment::Left) => " class=\"align-left\"",
             Some(Alignment::Center) => " class=\"align-center\"",
@@ -517,13 +430,7 @@ impl HtmlWriter {
             _ => "",
         };
         table.column += 1;
-        let is_header = table.head;
-        self.elements += 1;
-        if is_header {
-            self.block_unbounded("th", &format!(" scope=\"col\"{class}"))
-        } else {
-            self.block_unbounded("td", class)
-        }
+        if table.head { self.block("th", &format!(" scope=\"col\"{class}")) } else { self.block("td", class) }
     }
 
     /// Turns a header cell without content into a plain cell, which screen readers do not announce. The top left
@@ -538,28 +445,12 @@ impl HtmlWriter {
         "td"
     }
 
-    fn end_table(&mut self) {
-        self.out.push_str("</tbody>\n</table>\n</div>\n");
-        let Some(table) = self.table.take() else { return };
-        if table.cut_columns {
-            let _ = writeln!(
-                self.out,
-                "<p class=\"cut-note\">Columns after the {MAX_COLUMNS}th are left out.</p>"
-            );
-        }
-        if table.cut_rows > 0 {
-            let _ =
-                writeln!(self.out, "<p class=\"cut-note\">{} further rows are left out.</p>", table.cut_rows);
-        }
-    }
-
     fn link(&mut self, kind: LinkType, dest: &str, title: &str, image: bool) -> Open {
         if self.images > 0 {
             return Open::Nothing;
         }
         let nested = self.links > 0;
-        if !(image || nested || kind == LinkType::Email) && SourceTarget::parse(dest).is_some() && self.room()
-        {
+        if !(image || nested || kind == LinkType::Email) && SourceTarget::parse(dest).is_some() {
             let _ = write!(self.out, "<a class=\"source\"");
             attribute_into(&mut self.out, "href", &format!("#source:{dest}"));
             self.out.push('>');
@@ -575,9 +466,7 @@ impl HtmlWriter {
             instead: if image { "image".to_owned() } else { href.clone().unwrap_or_default() },
             dropped: shown.then(|| dest.to_string()),
         };
-        if let Some(href) = href
-            && self.room()
-        {
+        if let Some(href) = href {
             self.out.push_str(if image { "<a class=\"image-link\"" } else { "<a" });
             attribute_into(&mut self.out, "href", &href);
             if !href.starts_with('#') {
@@ -589,7 +478,7 @@ impl HtmlWriter {
             }
             self.out.push('>');
             target.element = Some("a");
-        } else if image && self.room() {
+        } else if image {
             self.out.push_str("<span class=\"image-alt\">");
             target.element = Some("span");
         }
@@ -613,7 +502,6 @@ impl HtmlWriter {
         }
         if let Some(dropped) = target.dropped
             && !same
-            && self.room()
         {
             self.out.push_str(" <span class=\"link-target\">(");
             self.out.push_str(&escape(&dropped));
@@ -646,7 +534,7 @@ impl HtmlWriter {
             self.words(&text[done..start]);
             done = end;
             match safe_url(&text[start..end]) {
-                Some(href) if self.room() => {
+                Some(href) => {
                     self.out.push_str("<a");
                     attribute_into(&mut self.out, "href", &href);
                     attribute_into(&mut self.out, "rel", REL);
@@ -654,7 +542,7 @@ impl HtmlWriter {
                     self.out.push_str(&escape(&text[start..end]));
                     self.out.push_str("</a>");
                 }
-                _ => self.out.push_str(&escape(&text[start..end])),
+                None => self.out.push_str(&escape(&text[start..end])),
             }
         }
         self.words(&text[done..]);
@@ -685,11 +573,7 @@ impl HtmlWriter {
 
     /// Writes a link around escaped text. The caller of this module completes the link.
     fn mark(&mut self, mark: &str, html: &str) {
-        if self.room() {
-            let _ = write!(self.out, "<a {mark}>{html}</a>");
-        } else {
-            self.out.push_str(html);
-        }
+        let _ = write!(self.out, "<a {mark}>{html}</a>");
     }
 
     /// Writes inline code. Code that consists only of a node id or of a file with lines is marked as it would be in
@@ -710,23 +594,16 @@ impl HtmlWriter {
     }
 
     fn task(&mut self, done: bool) {
-        let (checked, label, text) =
-            if done { (" checked=\"\"", "Done", "[x] ") } else { ("", "Not done", "[ ] ") };
-        if self.room() {
-            let _ =
-                write!(self.out, "<input type=\"checkbox\" disabled=\"\"{checked} aria-label=\"{label}\"> ");
-        } else {
-            self.out.push_str(text);
-        }
+        let (checked, label) = if done { (" checked=\"\"", "Done") } else { ("", "Not done") };
+        let _ = write!(self.out, "<input type=\"checkbox\" disabled=\"\"{checked} aria-label=\"{label}\"> ");
     }
 
     fn footnote_reference(&mut self, label: &str) {
         let number = self.footnotes.number(label);
-        if self.links > 0 || self.elements + 2 > MAX_ELEMENTS {
+        if self.links > 0 {
             let _ = write!(self.out, "[{number}]");
             return;
         }
-        self.elements += 2;
         let prefix = &self.prefix;
         let _ = write!(self.out, "<sup class=\"footnote-ref\"><a href=\"#{prefix}-fn-{number}\"");
         if self.footnotes.referenced.insert(number) {

@@ -60,7 +60,7 @@ pub(super) const CLASSES: &[(&str, &[&str])] = &[
         ],
     ),
     ("li", &["task-list-item"]),
-    ("p", &["markdown-alert-title", "cut-note"]),
+    ("p", &["markdown-alert-title"]),
     ("pre", &["raw-html"]),
     ("section", &["footnotes"]),
     ("span", &["image-alt", "link-target", "line-added", "line-removed"]),

@@ -757,18 +757,13 @@ fn options_are_brought_into_bounds() {
 }
 
 #[test]
-fn what_is_too_deep_or_too_much_keeps_its_text() {
-    let deep = safe(&format!("{}innermost", "> ".repeat(500)));
-    assert_eq!(deep.matches("<blockquote>").count(), 32);
-    assert!(deep.contains("innermost"));
+fn what_is_too_deep_or_too_much_is_shown_as_it_is_written() {
+    let deep = safe(&format!("{}innermost", "> ".repeat(101)));
+    assert!(deep.starts_with("<pre") && deep.contains("&gt; &gt; innermost"), "{deep}");
+    assert_eq!(safe(&format!("{}innermost", "> ".repeat(90))).matches("<blockquote>").count(), 90);
     let many = safe(&"- word\n".repeat(50_000));
-    assert_eq!(many.matches("word").count(), 50_000);
-    let row = |cell: &str| format!("|{}\n", format!("{cell}|").repeat(100));
-    let wide = safe(&format!("{}{}{}", row("h"), row("-"), row("c").repeat(1000)));
-    assert_eq!(wide.matches("<th ").count(), 64);
-    assert!(
-        wide.contains("Columns after the 64th are left out.") && wide.contains("further rows are left out.")
-    );
+    assert!(many.starts_with("<pre"));
+    assert_eq!(many.matches("- word").count(), 50_000);
 }
 
 /// Returns the names and content of the most expensive inputs, at full size or a fraction of it.

@@ -118,7 +118,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         tool(service, step::ABOUT, step::run),
         end::tool(Arc::clone(service)),
         tool(service, list::ABOUT, list::run),
-        report::tool(Arc::clone(service)),
+        tool(service, report::ABOUT, report::run),
     ]
 }
 

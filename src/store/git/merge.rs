@@ -12,7 +12,6 @@ use gix::objs::{CommitRef, Kind};
 use super::commit::{CommitDraft, PathUpdate, clean_message};
 use super::error::StoreResult;
 use super::paths::check_changes;
-use super::read::EntryChange;
 use super::tree::Leaf;
 use super::{BlobId, CommitId, Descent, FileKind, Git, GitWriter};
 use crate::format::FileChange;
@@ -58,15 +57,9 @@ impl GitWriter<'_> {
     /// Moves the head from `expected` to its descendant `to`, and updates the index and work tree.
     pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> StoreResult<()> {
         let git = self.git();
-        let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
         let mut steps = Vec::new();
-        for EntryChange { path, before, after } in git.changed(Some(expected), to)? {
-            let is_unsafe =
-                |entry: Option<(BlobId, FileKind)>| entry.is_some_and(|it| it.1 == FileKind::Unsafe);
-            // Git refuses such names in its index.
-            if !is_unsafe(before) && !is_unsafe(after) {
-                steps.push(git.step(path, leaf(before), leaf(after))?);
-            }
+        for change in git.changed(Some(expected), to)?.iter().filter(|change| change.is_safe()) {
+            steps.push(git.step(change.path.to_string(), change.before, change.after)?);
         }
         // Removals come first, because an added file may need the path of a removed folder.
         steps.sort_by_key(|step| step.to.is_some());

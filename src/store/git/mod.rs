@@ -99,11 +99,12 @@ pub use durability::Durability;
 use identity::Identity;
 pub use linked::WorkTree;
 pub use paths::FILE_MAX;
+pub(super) use read::{EntryChange, RawCommit};
 pub use read::{LeftOut, MAX_CHANGES};
-pub(super) use read::{RawChange, RawCommit};
 pub use settings::MERGE_DRIVER;
 pub use shared::TrackedRemote;
 pub use tag::{Annotation, TagInfo};
+pub(super) use tree::Leaf;
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 use crate::domain::Timestamp;

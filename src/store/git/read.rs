@@ -191,22 +191,20 @@ impl Git {
     ///
     /// Symbolic links and submodules count as missing files. The executable bit is ignored.
     pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<PathChange>> {
-        let file = |entry: Option<TreeEntry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
-        let changes = self.changed(before, after)?.into_iter().map(|it| PathChange {
-            path: it.path,
-            before: file(it.before),
-            after: file(it.after),
-        });
-        Ok(changes.filter(|change| change.before != change.after).collect())
+        Ok(self.changed(before, after)?.iter().filter_map(EntryChange::path_change).collect())
     }
 
     /// Returns the entries of `after` that differ from `before` and are not checked out, each with the reason.
     pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<LeftOut>> {
-        let entries: Vec<(String, TreeEntry)> = match before {
+        let entries: Vec<(String, (BlobId, FileKind))> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
             Some(_) => {
-                let changed = self.changed(before, after)?;
-                changed.into_iter().filter_map(|change| Some((change.path, change.after?))).collect()
+                let entry = |change: EntryChange| {
+                    let Leaf { kind, id } = change.after?;
+                    let kind = if change.is_safe() { FileKind::of(kind) } else { FileKind::Unsafe };
+                    Some((change.path.to_string(), (BlobId(id), kind)))
+                };
+                self.changed(before, after)?.into_iter().filter_map(entry).collect()
             }
         };
         let mut left_out = Vec::new();
@@ -226,7 +224,7 @@ impl Git {
             let limit = format!("{MAX_CHANGES} files");
             return Err(self.too_much(&format!("the diff between trees {before} and {after}"), &limit));
         }
-        Ok(changes.iter().map(LeafChange::entry_change).filter(|it| it.before != it.after).collect())
+        Ok(changes)
     }
 
     /// Returns the parts of a commit that its checksum covers, as git stores them.
@@ -241,19 +239,11 @@ impl Git {
         let author = [author.name.as_bytes(), author.email.as_bytes(), author.time.as_bytes()];
         let parents: Vec<CommitId> = commit.parents().map(CommitId).collect();
         let before = self.tree_or_empty(parents.first().copied())?;
-        let raw = |leaf: Option<Leaf>| leaf.map(|Leaf { kind, id }| (kind.as_octal_str(), id));
-        let entry =
-            |leaf| raw(leaf).map(|(mode, id)| (mode.to_vec(), id.as_bytes().to_vec())).unwrap_or_default();
-        let changes = self.changed_leaves(before, commit.tree())?.into_iter().map(|change| RawChange {
-            path: change.path.into(),
-            before: entry(change.before),
-            after: entry(change.after),
-        });
         Ok(RawCommit {
             author: author.map(<[u8]>::to_vec),
             message: commit.message.to_vec(),
             parents,
-            changes: changes.collect(),
+            changes: self.changed_leaves(before, commit.tree())?,
         })
     }
 
@@ -264,7 +254,7 @@ impl Git {
 
     /// Returns all entries except folders that differ between two trees, sorted by path. gix's own comparison also decodes
     /// the entries that are the same.
-    fn changed_leaves(&self, before: ObjectId, after: ObjectId) -> StoreResult<Vec<LeafChange>> {
+    fn changed_leaves(&self, before: ObjectId, after: ObjectId) -> StoreResult<Vec<EntryChange>> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         let mut folders = vec![(BString::default(), [Some(before), Some(after)])];
         while let Some((folder, trees)) = folders.pop() {
@@ -287,7 +277,7 @@ impl Git {
                     |entry: Option<(EntryMode, ObjectId)>| Some(entry.filter(|(mode, _)| mode.is_tree())?.1);
                 let [before, after] = entries.map(leaf);
                 if before != after {
-                    found.push(LeafChange { path: path.clone(), before, after });
+                    found.push(EntryChange { path: path.clone(), before, after });
                 }
                 let is_deep = path.find_iter("/").count() > MAX_DEPTH;
                 if is_deep || bytes > MAX_TREE_BYTES || found.len() + folders.len() > MAX_ENTRIES {
@@ -445,9 +435,6 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// A tree entry that is not a folder.
-type TreeEntry = (BlobId, FileKind);
-
 /// The parts of a commit that its checksum covers, as git stores them.
 pub(in crate::store) struct RawCommit {
     /// The author's name, address and time.
@@ -455,56 +442,30 @@ pub(in crate::store) struct RawCommit {
     pub(in crate::store) message: Vec<u8>,
     pub(in crate::store) parents: Vec<CommitId>,
     /// The entries that differ from the first parent, sorted by path.
-    pub(in crate::store) changes: Vec<RawChange>,
-}
-
-/// A change to a path. An entry is its mode in octal digits and the bytes of its id, both empty if it is absent.
-pub(in crate::store) struct RawChange {
-    pub(in crate::store) path: Vec<u8>,
-    pub(in crate::store) before: (Vec<u8>, Vec<u8>),
-    pub(in crate::store) after: (Vec<u8>, Vec<u8>),
-}
-
-impl RawChange {
-    /// Returns the change to the file's content, as in [`Git::diff`].
-    pub(in crate::store) fn path_change(&self) -> Option<PathChange> {
-        let is_safe = self.path.split(|byte| *byte == b'/').all(|part| is_safe_name(BStr::new(part)));
-        let file = |(mode, id): &(Vec<u8>, Vec<u8>)| {
-            let id = ObjectId::try_from(id.as_slice()).ok();
-            id.filter(|_| is_safe && mode.starts_with(b"100")).map(BlobId)
-        };
-        let (before, after) = (file(&self.before), file(&self.after));
-        let path = self.path.to_str_lossy().into_owned();
-        (before != after).then_some(PathChange { path, before, after })
-    }
-}
-
-/// A difference between two trees, with the bytes of the path.
-struct LeafChange {
-    path: BString,
-    before: Option<Leaf>,
-    after: Option<Leaf>,
-}
-
-impl LeafChange {
-    fn entry_change(&self) -> EntryChange {
-        let is_safe = self.path.split_str("/").all(|part| is_safe_name(BStr::new(part)));
-        let entry =
-            |leaf: Leaf| (BlobId(leaf.id), if is_safe { FileKind::of(leaf.kind) } else { FileKind::Unsafe });
-        EntryChange {
-            path: self.path.to_str_lossy().into_owned(),
-            before: self.before.map(entry),
-            after: self.after.map(entry),
-        }
-    }
+    pub(in crate::store) changes: Vec<EntryChange>,
 }
 
 /// A difference between two trees.
-pub(super) struct EntryChange {
-    /// The path. Invalid UTF-8 is replaced.
-    pub(super) path: String,
+pub(in crate::store) struct EntryChange {
+    /// The bytes of the path.
+    pub(in crate::store) path: BString,
     /// The old entry, or `None` if there was no entry or it was a folder.
-    pub(super) before: Option<TreeEntry>,
+    pub(in crate::store) before: Option<Leaf>,
     /// The new entry, or `None` if there is no entry or it is a folder.
-    pub(super) after: Option<TreeEntry>,
+    pub(in crate::store) after: Option<Leaf>,
+}
+
+impl EntryChange {
+    /// Returns whether git accepts the path in its index.
+    pub(super) fn is_safe(&self) -> bool {
+        self.path.split_str("/").all(|part| is_safe_name(BStr::new(part)))
+    }
+
+    /// Returns the change to the file's content, as in [`Git::diff`].
+    pub(in crate::store) fn path_change(&self) -> Option<PathChange> {
+        let is_safe = self.is_safe();
+        let file = |leaf: Leaf| (is_safe && FileKind::of(leaf.kind).is_plain()).then_some(BlobId(leaf.id));
+        let (before, after) = (self.before.and_then(file), self.after.and_then(file));
+        (before != after).then(|| PathChange { path: self.path.to_string(), before, after })
+    }
 }

@@ -20,9 +20,9 @@ pub(super) const MAX_DEPTH: usize = 64;
 
 /// A tree entry that is not a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leaf {
-    pub(super) kind: EntryKind,
-    pub(super) id: ObjectId,
+pub(in crate::store) struct Leaf {
+    pub(in crate::store) kind: EntryKind,
+    pub(in crate::store) id: ObjectId,
 }
 
 impl Git {

@@ -147,19 +147,16 @@ fn messages_do_not_say_what_is_withheld_in_others_words() {
     let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
     assert!(message.contains("OBJECTION_OPEN") && !message.contains(SECRET), "{message}");
     // As older conclusions said it, and as a person may.
-    for message in [
-        format!("End\n\nanswer R2.A1: {SECRET} is it\n"),
-        format!("End\n\n    OBJECTION_OPEN: two objects to R2.A1: “Nobody but {SECRET} says so.”.\n"),
-        format!("Note that {SECRET} was seen three times, or so it was told"),
-        "Say what all may know".to_owned(),
-    ] {
+    for message in
+        [format!("End\n\nanswer R2.A1: {SECRET} is it\n"), format!("Note that somebody found {SECRET}")]
+    {
         sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", &message]);
     }
     sandbox.commit_file(&repository, "withheld.yaml", LIST);
     let site = published(&sandbox, &repository, &[]).unwrap();
     assert_eq!(with_word(&site, SECRET), 0);
     let history = page(&site, "history.html");
-    assert!(history.contains("Say what all may know") && history.contains("It is known."), "{history}");
+    assert!(history.contains("Propose R1.A") && !history.contains("Note that"), "{history}");
 }
 
 #[test]
