@@ -1,19 +1,18 @@
 //! Reads heads, revisions, files, differences, commits and tags.
 
 use std::cmp::Ordering;
-use std::ffi::CStr;
 use std::{fmt, fs, iter};
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
-use gix::objs::tree::EntryMode;
+use gix::objs::tree::EntryRef;
 use gix::objs::{Find as _, FindHeader as _, Kind};
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
 use super::error::StoreResult;
 use super::paths::is_safe_name;
-use super::tree::{Leaf, MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
+use super::tree::{Leaf, MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, entries, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, Head, PathChange, Tree, TreeFile};
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -252,8 +251,7 @@ impl Git {
         commit.map_or(Ok(empty), |commit| self.tree_of(commit.0))
     }
 
-    /// Returns all entries except folders that differ between two trees, sorted by path. gix's own comparison also decodes
-    /// the entries that are the same.
+    /// Returns all entries except folders that differ between two trees, sorted by path.
     fn changed_leaves(&self, before: ObjectId, after: ObjectId) -> StoreResult<Vec<EntryChange>> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         let mut folders = vec![(BString::default(), [Some(before), Some(after)])];
@@ -265,16 +263,17 @@ impl Git {
             let (old, new) = (read(trees[0])?, read(trees[1])?);
             let malformed =
                 || self.damaged(trees[1].unwrap_or(after), "it or its earlier state is malformed");
-            for (name, entries) in differing_entries(&old, &new).ok_or_else(malformed)? {
+            for entries in differing_entries(&old, &new).ok_or_else(malformed)? {
                 let mut path = folder.clone();
-                path.extend_from_slice(name);
+                path.extend_from_slice(entries.iter().flatten().next().map_or(b"", |entry| entry.filename));
                 bytes += path.len();
-                let leaf = |entry: Option<(EntryMode, ObjectId)>| {
-                    let (mode, id) = entry.filter(|(mode, _)| !mode.is_tree())?;
-                    Some(Leaf { kind: mode.kind(), id })
+                let leaf = |entry: Option<EntryRef<'_>>| {
+                    let EntryRef { mode, oid, .. } = entry.filter(|entry| !entry.mode.is_tree())?;
+                    Some(Leaf { kind: mode.kind(), id: oid.to_owned() })
                 };
-                let tree =
-                    |entry: Option<(EntryMode, ObjectId)>| Some(entry.filter(|(mode, _)| mode.is_tree())?.1);
+                let tree = |entry: Option<EntryRef<'_>>| {
+                    Some(entry.filter(|entry| entry.mode.is_tree())?.oid.to_owned())
+                };
                 let [before, after] = entries.map(leaf);
                 if before != after {
                     found.push(EntryChange { path: path.clone(), before, after });
@@ -298,61 +297,24 @@ impl Git {
     }
 }
 
-/// A name in a tree, with its old and its new entry.
-type DifferingEntry<'t> = (&'t [u8], [Option<(EntryMode, ObjectId)>; 2]);
-
-/// Returns the entries that differ between two trees, or `None` if one is malformed. A folder and a file of one name are two
-/// entries.
-fn differing_entries<'t>(mut old: &'t [u8], mut new: &'t [u8]) -> Option<Vec<DifferingEntry<'t>>> {
+/// Returns the entries that differ between two trees, old and new, or `None` if one is malformed. A folder and a file of one
+/// name are two entries.
+fn differing_entries<'t>(old: &'t [u8], new: &'t [u8]) -> Option<Vec<[Option<EntryRef<'t>>; 2]>> {
+    let entries = |tree| entries(tree).collect::<Result<Vec<_>, _>>().ok();
+    let (mut old, mut new) = (entries(old)?.into_iter().peekable(), entries(new)?.into_iter().peekable());
     let mut found = Vec::new();
-    while old != new {
-        let (ours, theirs) = (RawEntry::first(old)?, RawEntry::first(new)?);
-        let order = match (ours.raw, theirs.raw) {
-            (ours, theirs) if ours == theirs => Ordering::Equal,
-            ([], _) => Ordering::Greater,
-            (_, []) => Ordering::Less,
-            _ => ours.key().cmp(theirs.key()),
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return Some(found),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.cmp(new),
         };
-        if ours.raw != theirs.raw {
-            let before = if order.is_le() { Some(ours.entry()?) } else { None };
-            let after = if order.is_ge() { Some(theirs.entry()?) } else { None };
-            found.push((if order.is_le() { ours.name } else { theirs.name }, [before, after]));
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        if before != after {
+            found.push([before, after]);
         }
-        old = &old[if order.is_le() { ours.raw.len() } else { 0 }..];
-        new = &new[if order.is_ge() { theirs.raw.len() } else { 0 }..];
-    }
-    Some(found)
-}
-
-/// An entry of a tree as git stores it: the mode, a space, the name, a zero byte and the id.
-#[derive(Clone, Copy, Default)]
-struct RawEntry<'t> {
-    raw: &'t [u8],
-    mode: &'t [u8],
-    name: &'t [u8],
-    id: &'t [u8],
-}
-
-impl<'t> RawEntry<'t> {
-    /// Returns the first entry of a tree, an empty one at its end, or `None` if it is malformed.
-    fn first(tree: &'t [u8]) -> Option<Self> {
-        if tree.is_empty() {
-            return Some(RawEntry::default());
-        }
-        let head = CStr::from_bytes_until_nul(tree).ok()?.to_bytes();
-        let space = head.iter().position(|byte| *byte == b' ')?;
-        let raw = tree.get(..head.len() + 21)?;
-        Some(RawEntry { raw, mode: &head[..space], name: &head[space + 1..], id: &raw[head.len() + 1..] })
-    }
-
-    /// Returns what git sorts the entries by.
-    fn key(&self) -> impl Iterator<Item = &u8> {
-        let slash: &[u8] = if self.mode.starts_with(b"4") { b"/" } else { b"" };
-        self.name.iter().chain(slash)
-    }
-
-    fn entry(self) -> Option<(EntryMode, ObjectId)> {
-        Some((EntryMode::from_bytes(self.mode)?, ObjectId::try_from(self.id).ok()?))
     }
 }
 

@@ -126,7 +126,7 @@ impl<'a> TreeWalk<'a> {
     }
 }
 
-fn entries(data: &[u8]) -> impl Iterator<Item = Result<EntryRef<'_>, gix::Error>> {
+pub(super) fn entries(data: &[u8]) -> impl Iterator<Item = Result<EntryRef<'_>, gix::Error>> {
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
