@@ -443,7 +443,8 @@ impl TextWithholder<'_> {
         self.list(command);
         self.texts(folder);
         if let Some(ProjectState { commit: _, changed, patch, untracked, behind: _ }) = project {
-            (changed.clear(), untracked.clear());
+            changed.clear();
+            untracked.clear();
             *patch = None;
         }
         if let Ended::NotRun(reason) = ended {
