@@ -49,7 +49,7 @@ Examples:
 /// The bottom line of a conclusion, the answers that it rests on, and what it does not cover.
 #[derive(Args)]
 pub(super) struct Binding {
-    /// What to do, or what is so, in one or two sentences, for somebody who reads nothing else
+    /// What to do, or what is so, in one or two sentences of at most 300 characters, for somebody who reads nothing else
     #[arg(long, value_name = "TEXT")]
     pub bottom_line: Option<String>,
     /// Answer that the conclusion rests on, if there are several; can be given several times, for a conclusion with

@@ -431,6 +431,7 @@ fn of_conclusion(
     let is_new = amendment.conclusion.is_some() || amendment.bottom_line.is_some();
     if let Some(text) = end.conclusion.as_ref().filter(|_| is_new) {
         diagnostics.warnings.extend(source_warnings(investigation, &end.bottom_line, text, known));
+        diagnostics.warnings.extend(sources::preview(rules, &end.bottom_line, text));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

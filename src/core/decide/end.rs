@@ -15,7 +15,7 @@ use crate::domain::{
     AmendedConclusion, Asked, BoundAnswer, BoundAs, Caller, Code, Conclusion, Diagnostic, Drafted, Event,
     Investigation, LookedUpPaths, NodeId, PersonsAnswer, StopReason, Stopped, Timestamp, Wording,
 };
-use crate::markdown::Parsed;
+use crate::markdown::{Parsed, without_links};
 use crate::ruleset::rules::{CallDiagnostics, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::one_line;
@@ -378,7 +378,8 @@ pub(super) fn bottom_line(
     diagnostics: &mut CallDiagnostics,
 ) -> String {
     let line = given.map(one_line).unwrap_or_default().trim().to_owned();
-    check_line("", "bottomLine", Some(&line), LINE_MAX, "the conclusion", diagnostics);
+    // What a link leads to is not read.
+    check_line("", "bottomLine", Some(&without_links(&line)), LINE_MAX, "the conclusion", diagnostics);
     check_texts(rules, "", [("bottomLine", line.as_str())], diagnostics);
     line
 }

@@ -8,6 +8,8 @@ use std::ops::Range;
 use super::{around, value_and_place};
 use crate::text::{first_bytes, last_bytes};
 
+/// The maximum number of numbers between a number and a whole beside it.
+const BESIDE: usize = 8;
 /// The maximum length of a passage that is read, in bytes.
 const PASSAGE: usize = 2_000;
 
@@ -49,7 +51,7 @@ struct Figure {
 pub struct Figures {
     /// The numbers, smallest first.
     all: Vec<Figure>,
-    /// Numbers with the whole that they are a part of: `19 of 29`, `19/29`.
+    /// Numbers with a whole on their line, which they may be a part of: `19 of 29`, `19/29`.
     parts: Vec<(f64, f64)>,
     text: String,
 }
@@ -57,9 +59,8 @@ pub struct Figures {
 impl Figures {
     /// Reads an output.
     pub fn of(output: &str) -> Figures {
-        let read = read(output);
-        let parts = parts(output, &read).map(|(part, whole)| (part.value, whole.value)).collect();
-        let mut all: Vec<Figure> = read.into_iter().filter_map(|(_, figure)| figure).collect();
+        let parts = output.lines().flat_map(beside_wholes).collect();
+        let mut all: Vec<Figure> = read(output).into_iter().filter_map(|(_, figure)| figure).collect();
         all.sort_by(|one, other| one.value.total_cmp(&other.value).then(one.step.total_cmp(&other.step)));
         all.dedup();
         Figures { all, parts, text: output.to_lowercase() }
@@ -87,11 +88,10 @@ impl Figures {
                 missing.push(range.clone());
             }
         }
-        for (part, whole) in parts(passage, &read) {
+        for (at, part, whole) in parts(passage, &read) {
             let mut of_whole = self.parts.iter().filter(|(_, of)| *of == whole.value).peekable();
             if of_whole.peek().is_some() && of_whole.all(|(shown, _)| *shown != part.value) {
-                let range = read.iter().find(|(_, figure)| figure.as_ref() == Some(&part));
-                missing.extend(range.map(|(range, _)| range.clone()));
+                missing.push(read[at].0.clone());
             }
         }
         missing.sort_by_key(|range| range.start);
@@ -234,16 +234,28 @@ fn is_text(word: &str) -> bool {
     is_date || is_hash || is_version || is_made_of(':', 1)
 }
 
-/// Returns the numbers that are a part of another, each with it.
+/// Returns the numbers that are a part of another, each with its index and the other.
 fn parts<'f>(
     text: &'f str,
     read: &'f [(Range<usize>, Option<Figure>)],
-) -> impl Iterator<Item = (Figure, Figure)> + 'f {
-    read.windows(2).filter_map(|two| {
+) -> impl Iterator<Item = (usize, Figure, Figure)> + 'f {
+    read.windows(2).enumerate().filter_map(|(at, two)| {
         let [(one, Some(part)), (other, Some(whole))] = two else { return None };
         let between = text.get(one.end..other.start)?.trim();
-        ["of", "out of", "/"].contains(&between).then_some((*part, *whole))
+        ["of", "out of", "/"].contains(&between).then_some((at, *part, *whole))
     })
+}
+
+/// Returns each number of a line with each whole that is beside it.
+fn beside_wholes(line: &str) -> Vec<(f64, f64)> {
+    let read = read(line);
+    let wholes = parts(line, &read).map(|(at, _, whole)| (at + 1, whole.value));
+    let beside = wholes.flat_map(|(whole_at, whole)| {
+        let others = read.iter().enumerate().skip(whole_at.saturating_sub(BESIDE)).take(2 * BESIDE);
+        let others = others.filter(move |(at, _)| *at != whole_at);
+        others.filter_map(move |(_, (_, figure))| Some((figure.as_ref()?.value, whole)))
+    });
+    beside.collect()
 }
 
 /// Writes powers of ten as exponents: `3×10⁵` as `3e5`.
@@ -309,6 +321,7 @@ mod tests {
             "0.123",
             "19 of 29",
             "7 of 60",
+            "12.34 of 29",
             "305,000",
             "3.05×10⁵",
             "3.1 x 10^5",

@@ -166,7 +166,7 @@ impl ProjectFiles {
         let is_changed = self.changes.contains_key(path);
         let here = || self.project.plain_file(path).filter(|_| is_changed);
         let read = || here().and_then(|path| bytes(&self.project.root().join(path)));
-        let mut content = content_of(stored.or_else(read).as_deref());
+        let mut content = content_of(repository, stored.or_else(read).as_deref());
         content.blobs.push(blob.clone());
         Some(content)
     }
@@ -299,7 +299,7 @@ fn differing(
         for (side, tree) in trees.iter().enumerate() {
             let Some(tree) = tree else { continue };
             let tree = repository.find_tree(*tree).ok()?;
-            for entry in TreeRefIter::from_bytes(&tree.data, gix::hash::Kind::Sha1) {
+            for entry in TreeRefIter::from_bytes(&tree.data, repository.object_hash()) {
                 let entry = entry.ok()?;
                 let name = std::str::from_utf8(entry.filename).map(str::to_owned);
                 let name = name.unwrap_or_else(|_| entry.filename.escape_ascii().to_string());

@@ -20,7 +20,7 @@
 //! - Files that have become too large are not compared, nor are files missing from both a sparse work tree and a
 //!   partial clone.
 //! - A local process that replaces a file with a symbolic link between two checks can cause the link's target to be read.
-//! - SHA-256 repositories and bare repositories are not supported.
+//! - Bare repositories are not supported.
 
 mod drift;
 mod forge;
@@ -285,7 +285,7 @@ impl Project {
             };
             return match committed(repository, commit, &candidates) {
                 Some((path, blob)) => {
-                    found(cited, &object(repository, blob)?, Some(commit), path, Some(blob))
+                    found(repository, cited, &object(repository, blob)?, Some(commit), path, Some(blob))
                 }
                 None => missing(format!("{} is not in commit {name}", cited.path)),
             };
@@ -297,11 +297,11 @@ impl Project {
                 return Some(LookedUp::Ignored(path));
             }
             let blob = in_head(std::slice::from_ref(&path)).map(|(_, blob)| blob);
-            return found(cited, &bytes(&self.root.join(&path))?, head, path, blob);
+            return found(repository, cited, &bytes(&self.root.join(&path))?, head, path, blob);
         }
         // Omitted from a sparse work tree, or deleted but still committed.
         if let Some((path, blob)) = in_head(&candidates) {
-            return found(cited, &object(repository, blob)?, head, path, Some(blob));
+            return found(repository, cited, &object(repository, blob)?, head, path, Some(blob));
         }
         // A folder, or a symbolic link that leads outside the project.
         if candidates.iter().any(|path| self.root.join(path).symlink_metadata().is_ok()) {
@@ -361,10 +361,10 @@ impl Project {
     /// tree, reads the content from the index.
     fn content(&self, repository: &gix::Repository, path: &str) -> Option<FileContent> {
         match self.plain_file(path) {
-            Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),
+            Some(path) => Some(content_of(repository, bytes(&self.root.join(path)).as_deref())),
             None => left_out(repository, path).map(|blob| FileContent {
                 blobs: vec![blob.to_string()],
-                ..content_of(object(repository, blob).as_deref())
+                ..content_of(repository, object(repository, blob).as_deref())
             }),
         }
     }
@@ -401,9 +401,9 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Returns the content of a file with these bytes, or content marked as unread if there are no bytes.
-fn content_of(bytes: Option<&[u8]>) -> FileContent {
+fn content_of(repository: &gix::Repository, bytes: Option<&[u8]>) -> FileContent {
     let Some(bytes) = bytes else { return FileContent { blobs: Vec::new(), text: None, is_read: false } };
-    let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
+    let blobs = [hash(repository, bytes), hash(repository, &without_cr(bytes))].into_iter().flatten();
     FileContent { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
 }
 
@@ -434,8 +434,8 @@ fn without_cr(bytes: &[u8]) -> Vec<u8> {
     kept.map(|(byte, _)| *byte).collect()
 }
 
-fn hash(bytes: &[u8]) -> Option<gix::ObjectId> {
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes).ok()
+fn hash(repository: &gix::Repository, bytes: &[u8]) -> Option<gix::ObjectId> {
+    gix::objs::compute_hash(repository.object_hash(), Kind::Blob, bytes).ok()
 }
 
 /// Resolves the name of a commit. Supports only plain names and ids, since other revision expressions can be slow.
@@ -471,6 +471,7 @@ fn object(repository: &gix::Repository, blob: gix::ObjectId) -> Option<Vec<u8>> 
 
 /// Returns the result for an existing file, including its cited lines. `committed` is the blob at this path in the commit.
 fn found(
+    repository: &gix::Repository,
     cited: &CitedPath,
     bytes: &[u8],
     commit: Option<gix::ObjectId>,
@@ -490,12 +491,14 @@ fn found(
     let misquoted = text.as_deref().zip(cited.quote.as_deref());
     let misquoted = misquoted.and_then(|(text, quote)| misquote(&path, text, cited.lines, quote));
     let text = text.and_then(|text| quoted(&text, cited.lines?));
-    let is_committed = |blob: &gix::ObjectId| [hash(bytes), hash(&without_cr(bytes))].contains(&Some(*blob));
+    let is_committed = |blob: &gix::ObjectId| {
+        [hash(repository, bytes), hash(repository, &without_cr(bytes))].contains(&Some(*blob))
+    };
     let same = committed.filter(is_committed);
     let pin = Pin {
         path,
         commit: commit.map(|commit| commit.to_string()),
-        blob: same.or_else(|| hash(bytes))?.to_string(),
+        blob: same.or_else(|| hash(repository, bytes))?.to_string(),
         uncommitted: same.is_none(),
         lines: cited.lines,
         text,

@@ -224,7 +224,7 @@ impl FromStr for ObjectName {
     type Err = ();
 
     fn from_str(text: &str) -> std::result::Result<Self, ()> {
-        let is_id = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_id = [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_id.then(|| ObjectName(text.to_owned())).ok_or(())
     }
 }
