@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::Assessment;
+use super::{Assessment, CapturedRun};
 use crate::decide::references::sources;
 use crate::domain::caller::program_of;
 use crate::domain::{Caller, Classification, Node};
@@ -42,6 +42,8 @@ pub struct Own {
     commands: usize,
     /// Captured by the author of the confirmation after its proposal.
     runs: usize,
+    /// Captured for the confirmation under another name after its proposal.
+    others_runs: usize,
 }
 
 impl Assessment<'_> {
@@ -52,7 +54,9 @@ impl Assessment<'_> {
         let (model, client) = between(result, &writers(self.investigation, answer, None));
         let (checker, given) = (author(result).0, result.last_given());
         let until = given.map_or(result.committed_at, |change| change.at);
-        let own_runs = self.runs_of(&node.id).filter(|captured| {
+        let is_later = |captured: &&CapturedRun<'_>| captured.run.at >= node.proposed_at;
+        let runs: Vec<_> = self.runs_of(&node.id).filter(is_later).collect();
+        let own_runs = runs.iter().filter(|captured| {
             let by = &captured.run.author;
             let by = ClaimedAuthor::of(by.agent_id.as_deref(), &by.caller);
             // An agent's shell may tell only its client.
@@ -61,9 +65,9 @@ impl Assessment<'_> {
             let is_same_client = !by.has_name()
                 && by.caller.session.is_none()
                 && program(&by).is_some_and(|own| program(&checker) == Some(own));
-            let is_own = by.is_same_as(&checker) || by.shares_session(&checker) || is_same_client;
-            captured.run.at >= node.proposed_at && is_own
+            by.is_same_as(&checker) || by.shares_session(&checker) || is_same_client
         });
+        let own_runs = own_runs.count();
         Some(Distance {
             model,
             client,
@@ -71,7 +75,8 @@ impl Assessment<'_> {
             own: Some(Own {
                 sources: sources(result),
                 commands: result.commands.len(),
-                runs: own_runs.count(),
+                runs: own_runs,
+                others_runs: runs.len() - own_runs,
             }),
             in_one_call: self.in_one_call(result),
         })
@@ -96,14 +101,17 @@ impl Distance {
 
     /// Returns what makes the confirmation weak, each as the end of a sentence about it.
     pub(super) fn weaknesses(&self, grade: Grade) -> Vec<String> {
-        let ran_nothing = self.own.is_some_and(|own| own.runs == 0);
+        let others_runs = self.own.filter(|own| own.runs == 0).map(|own| own.others_runs);
         let is_same_session = grade == Grade::SecondAgent;
         let is_same = |client: &&String| client.starts_with(SAME) && !is_same_session;
         let client = self.client.as_ref().filter(is_same);
         let weaknesses = [
             (self.seconds < QUICK).then(|| format!("took {}", in_words(self.seconds))),
             (self.in_one_call > 1).then(|| format!("is one of {} in one call", self.in_one_call)),
-            ran_nothing.then(|| "captured no run".to_owned()),
+            others_runs.map(|others| match others {
+                0 => "captured no run".to_owned(),
+                _ => "has runs under another name only".to_owned(),
+            }),
             is_same_session.then(|| "comes from the same session".to_owned()),
             client.map(|client| format!("comes from {client}")),
         ];
@@ -151,8 +159,10 @@ impl fmt::Display for Own {
             (self.runs, "captured", "run"),
         ];
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-        let parts: Vec<String> =
-            parts.map(|(number, verb, what)| format!("{verb} {}", counted(number, what))).collect();
+        let parts = parts.map(|(number, verb, what)| format!("{verb} {}", counted(number, what)));
+        let others = (self.others_runs > 0)
+            .then(|| format!("has {} under another name", counted(self.others_runs, "run")));
+        let parts: Vec<String> = parts.chain(others).collect();
         f.write_str(if parts.is_empty() { "cited and ran nothing" } else { "" })?;
         f.write_str(&parts.join(", "))
     }

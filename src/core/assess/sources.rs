@@ -152,7 +152,7 @@ impl<'a> Assessment<'a> {
                     Some((session, named)) if self.investigation.meta().id.matches(session) => node(named),
                     _ => {
                         let words = "in another investigation, not checked here".to_owned();
-                        state(("?", "quiet", words), path.to_owned(), SourceAt::Nowhere)
+                        state(("·", "quiet", words), path.to_owned(), SourceAt::Nowhere)
                     }
                 }
             }
@@ -165,8 +165,8 @@ impl<'a> Assessment<'a> {
                     Some("moved") => ("✓", "same", "read, and moved since"),
                     Some("changed") => ("!", "differs", "gone on since it was read"),
                     Some("gone") => ("!", "differs", "gone since it was read"),
-                    _ if pin.is_some() => ("?", "quiet", "read, not checked here"),
-                    _ => ("?", "quiet", "not checked here"),
+                    _ if pin.is_some() => ("·", "quiet", "read, not checked here"),
+                    _ => ("·", "quiet", "not checked here"),
                 };
                 let shown = (shown.0, shown.1, shown.2.to_owned());
                 state(shown, format!("{file}{lines}"), pin.map_or(SourceAt::Nowhere, SourceAt::Place))
@@ -268,7 +268,11 @@ fn first_state(ran: &Ran) -> Shown {
         ended if !is_met || ran.expected_exit.is_some_and(|status| *ended != Ended::Exit(status)) => {
             ("!", "differs", "ran, but not as expected".to_owned())
         }
+        Ended::Signal(_) => ("!", "differs", format!("did not finish ({})", ran.ended)),
         Ended::Exit(0) => ("✓", "same", "ran as expected".to_owned()),
-        ended => ("✓", "same", format!("ran as expected ({ended})")),
+        ended if ran.expected_exit.is_some() || !ran.expectations.is_empty() => {
+            ("✓", "same", format!("ran as expected ({ended})"))
+        }
+        ended => ("·", "quiet", format!("ran, nothing was expected of it ({ended})")),
     }
 }
