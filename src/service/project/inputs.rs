@@ -1,11 +1,12 @@
 //! The files of a project at one of its states, to compare runs with.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gix::objs::TreeRefIter;
 
-use super::{CANDIDATES, Drift, FileContent, Project, bytes, content_of, drift, object};
+use super::{CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, object};
 use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, may_cover, named_paths, path_from};
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{Ran, RunInput};
@@ -78,8 +79,7 @@ impl Project {
         let paths = declared.iter().map(|written| {
             let inside = written.strip_prefix(&format!("{}/", self.root().display())).unwrap_or(written);
             let from = if inside == written { folder.as_str() } else { "" };
-            let is_root =
-                std::path::Path::new(inside).components().all(|part| part == std::path::Component::CurDir);
+            let is_root = Path::new(inside).components().all(|part| part == std::path::Component::CurDir);
             match path_from(from, inside) {
                 None if is_root && from.is_empty() => Ok(".".to_owned()),
                 None if is_root => Ok(from.to_owned()),
@@ -130,9 +130,16 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode };
         ran.inputs = files.into_iter().map(input).collect();
-        // Python writes its bytecode anew for each change of the source.
+        // Python writes its bytecode anew for each change of the source. Investigations often lie in the project.
+        let is_investigation = |path: &Path| path.join(INVESTIGATION).is_file();
+        let holds_investigations = |path: &str| {
+            let entries = self.root().join(path).read_dir().into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).any(|path| is_investigation(&path))
+        };
         let is_read = |path: &String| {
             !path.split('/').any(|part| part == "__pycache__")
+                && !is_investigation(&self.root().join(path))
+                && !holds_investigations(path)
                 && ran.input_folders.iter().any(|folder| may_cover(folder, path))
         };
         let ignored = git.untracked(self.root(), true).map_err(|error| one_line(&causes(&error)))?;
