@@ -15,7 +15,7 @@ pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
 use super::transact::ATTEMPTS;
 use super::{Snapshot, Store, StoreError, StoreErrorKind, limits, read};
-use crate::format::layout;
+use crate::format::layout::{self, FileRole};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
 
@@ -164,11 +164,16 @@ impl Store {
         if matches!(in_progress, Some("bisect" | "revert")) {
             git.refuse_in_progress()?;
         }
-        let [mut tree, base, ours, theirs] = git.stages()?;
+        let [mut tree, base, mut ours, theirs] = git.stages()?;
         let mut paths: BTreeSet<String> =
             base.keys().chain(ours.keys()).chain(theirs.keys()).cloned().collect();
         if paths.is_empty() {
             return Ok(Resolution { in_progress, ..Resolution::default() });
+        }
+        // Git sees no conflict in attachments whose names differ only in letter case.
+        for path in alike(&tree) {
+            ours.extend(tree.remove(&path).map(|file| (path.clone(), file)));
+            paths.insert(path);
         }
         let merged = merge_flat(&git, &BlobContents::new(), &base, [&ours, &theirs])?;
         let (merged, mut contents, decisions) = merged.map_err(|conflicts| {
@@ -241,6 +246,17 @@ impl Store {
             after.into_iter().map(|(path, (_, kind))| (path, kind == FileKind::Executable)).collect();
         Ok(Some(MergePlan { changes, executables, unfit, decisions }))
     }
+}
+
+/// Returns the attachments whose names differ from another one's only in letter case.
+fn alike(tree: &Flat) -> Vec<String> {
+    let mut named: BTreeMap<_, Vec<&String>> = BTreeMap::new();
+    for path in tree.keys() {
+        if let FileRole::Attachment(node, name) = layout::file_role(path) {
+            named.entry((node, name.without_case())).or_default().push(path);
+        }
+    }
+    named.into_values().filter(|paths| paths.len() > 1).flatten().cloned().collect()
 }
 
 /// Fails if the total size of the commit's files exceeds the limit.
