@@ -298,7 +298,16 @@ pub fn ours(text: &str) -> Vec<Vec<String>> {
     let values = values(text);
     let found = values.iter().enumerate().filter_map(|(at, word)| {
         let name = file_name(word);
-        let is_fetched = || values[..at].iter().rev().take(3).any(|word| FETCHERS.contains(&file_name(word)));
+        // Between a fetcher and the name stand only options, or also the package's name. Otherwise, it fetches another server.
+        let is_fetched = || {
+            let from = values[..at].iter().rposition(|word| FETCHERS.contains(&file_name(word)));
+            let between = from.map(|from| &values[from + 1..at]);
+            !word.contains(['/', '\\'])
+                && between.is_some_and(|words| {
+                    words.iter().all(|word| word.starts_with('-'))
+                        || words.iter().any(|word| word.split('@').next() == Some("tot-mcp"))
+                })
+        };
         match name.split([':', '@', '=']).next()? {
             "tot-mcp" if name == "tot-mcp" && !is_fetched() => Some(vec![word.clone()]),
             "tot" if values.get(at + 1).is_some_and(|next| next == "mcp") => {

@@ -72,7 +72,7 @@ use print::say;
 use serde_json::json;
 
 use crate::service::remote::{GitProgram, RemoteError, is_address};
-use crate::text::{counted, made_visible, one_line, shorten};
+use crate::text::{counted, made_visible, one_line, shell_line, shorten};
 
 /// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]
@@ -446,20 +446,21 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     let site = dir.join("site");
     report::render_one(played.repository.clone(), None, &site, &progress)?;
     progress.clear();
-    let repository = played.repository.display();
+    let name = played.repository.file_name().unwrap_or_default().to_string_lossy();
+    let repository = format!("investigations/{name}");
     say(&format!(
         "An investigation of {} nodes, played by {} calls through tot-mcp and {} command runs: {} commits, and {} rejected.\n\
          (Its timestamps are fictional.)\n\n\
          The site            {}\n\
          The project         {}\n\
-         The investigation   {repository}\n\n\
+         The investigation   {}\n\n\
          Change one word of the project, and the answer falls (needs python3):\n\
          \x20 cd {}\n\
          \x20 # In src/queue/db.py, line 31, write BEGIN instead of BEGIN IMMEDIATE.\n\
          \x20 git commit --all --message 'Take the lock later'\n\
          \x20 tot impact HEAD~1..HEAD          names the answer, and what to recheck\n\
          \x20 tot rerun --changed R4.A1a1      runs its shortest command again\n\n\
-         Look at it with git:\n\
+         Look at the investigation with git, in the same folder:\n\
          \x20 git -C {repository} log --oneline              all commits\n\
          \x20 git -C {repository} log -p -- '{}'  one node, with all its changes\n\
          \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1-*' 'nodes/*/R*.A1[a-z]*'  one branch\n\
@@ -472,7 +473,8 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
         counted(played.rejected, "call"),
         site.join("index.html").display(),
         dir.display(),
-        dir.display(),
+        played.repository.display(),
+        shell_line(&[dir.display().to_string()]),
         played.a_node,
         played.tag,
     ))

@@ -303,7 +303,10 @@ pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
         ConfigFile::CodexHome(path) => (Some("CODEX_HOME"), ".codex", path),
         ConfigFile::Settings(path) => (platform::SETTINGS.0, platform::SETTINGS.1, path),
     };
-    let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    // The XDG specification ignores a relative path.
+    let is_usable =
+        |folder: &PathBuf| folder.is_absolute() || variable == Some("CODEX_HOME") && *folder != Path::new("");
+    let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(is_usable);
     let folder = if let Some(folder) = named { folder } else { home()?.join(in_home) };
     Ok(folder.join(path))
 }

@@ -158,10 +158,7 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     if dir.exists() && std::fs::read_dir(dir).map_err(io)?.next().is_some() {
         return Err(DemoError::NotEmpty(dir.to_owned()));
     }
-    if dir.exists() {
-        // The repository is made under another name, and moved here.
-        std::fs::remove_dir(dir).map_err(io)?;
-    }
+    std::fs::create_dir_all(dir).map_err(io)?;
     let clock = dir.join(".clock");
     let outcome = play_calls(dir, &clock, progress);
     // A leftover clock file does no harm.
@@ -244,8 +241,19 @@ fn create_project(dir: &Path, at: Timestamp) -> Result<Git, DemoError> {
         .map(|(path, content)| FileChange { path, content: Some(content.to_vec()) })
         .collect();
     let options = GitOptions { author: Some(AUTHOR), ..GitOptions::ISOLATED };
-    let (git, _) = Git::init(options, dir, "demo", &files, "A job queue in one SQLite file", at.seconds())?;
-    Ok(git)
+    // A repository is made in a new folder, but this one may be a mount point or the current folder.
+    let made = dir.join("demo");
+    let message = "A job queue in one SQLite file";
+    drop(Git::init(options, &made, "demo", &files, message, at.seconds())?);
+    let moved = || {
+        for entry in std::fs::read_dir(&made)? {
+            let entry = entry?;
+            std::fs::rename(entry.path(), dir.join(entry.file_name()))?;
+        }
+        std::fs::remove_dir(&made)
+    };
+    moved().map_err(|source| DemoError::Io { path: dir.to_owned(), source })?;
+    Ok(Git::open(dir, options)?)
 }
 
 /// Commits a change of the project from the story.

@@ -118,8 +118,11 @@ pub fn covers(declared: &str, path: &str) -> bool {
 
 /// Returns whether a declared folder or pattern may cover an untracked file, or something in a folder whose path ends with `/`.
 pub fn may_cover(declared: &str, untracked: &str) -> bool {
+    // What every file that the pattern covers begins with.
+    let start = declared.split(['*', '?']).next().unwrap_or_default();
     covers(declared, untracked.trim_end_matches('/'))
-        || untracked.ends_with('/') && (is_pattern(declared) || declared.starts_with(untracked))
+        || untracked.ends_with('/')
+            && (start.starts_with(untracked) || is_pattern(declared) && untracked.starts_with(start))
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -281,8 +284,11 @@ impl CapturedRun<'_> {
         let ran = self.ran;
         // A later run of the command with the same result, or one that was judged to hold, at a commit alone, is as good as
         // the first.
-        let is_alone =
-            |it: &&Repetition<'_>| it.ran.project.as_ref().is_some_and(|state| state.changed.is_empty());
+        let is_read = |path: &String| ran.input_folders.iter().any(|it| may_cover(it, path));
+        let is_alone = |it: &&Repetition<'_>| {
+            let state = it.ran.project.as_ref();
+            state.is_some_and(|it| it.changed.is_empty() && !it.untracked.iter().any(is_read))
+        };
         let is_settled = |it: &&Repetition<'_>| {
             it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)
         };

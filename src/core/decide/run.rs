@@ -83,7 +83,13 @@ pub fn record(
             let how = "Let somebody else judge it, or say that the evidence fails.";
             diagnostics.refuse(Code::InvalidArgument, "", message, how);
         }
-        if let RunKind::Expected { of, .. } = what {
+        if let RunKind::Expected { of, expectations } = &what {
+            let of = *of;
+            if let Some(unmet) = expectations.iter().find(|it| !it.held) {
+                let message = format!("The stored output does not meet {}.", quoted(&unmet.pattern));
+                let how = "Expect what it shows, or object to the node: what was never met can't tell a rerun that differs.";
+                diagnostics.refuse(Code::InvalidArgument, "", message, how);
+            }
             let differing = investigation.counted_runs().find(|run| run.of() == Some(of) && differs(run));
             if differing.is_some_and(|run| is_first_author(investigation, run.id, &author)) {
                 let message = "You captured the command, and a rerun of it differs.";
@@ -137,8 +143,8 @@ pub fn record(
     Ok(Decision { event, warnings: diagnostics.warnings })
 }
 
-/// Returns whether a repetition says anything new: another result than the last one in the same state of the project, the first
-/// *same* there by another person or machine, or the first *same* after a difference elsewhere.
+/// Returns whether a repetition says anything new: another result than the last one in the same state of the project, or judged by
+/// other expectations, the first such result there by another person or machine, or the first *same* after a difference elsewhere.
 fn is_news(
     investigation: &Investigation,
     first: RunId,
@@ -164,10 +170,14 @@ fn is_news(
             RunComparison::Differs => before.is_alike(ran),
             RunComparison::CouldNotRun => before.ended == ran.ended,
         };
-    if !is_as_before || now.seconds_since(last.at) >= STALE_SECONDS {
+    let expected = |ran: &Ran| {
+        ran.expectations.iter().map(|it| (it.pattern.clone(), it.range.clone())).collect::<Vec<_>>()
+    };
+    let is_judged_alike = expected(before) == expected(ran);
+    if !is_as_before || !is_judged_alike || now.seconds_since(last.at) >= STALE_SECONDS {
         return true;
     }
-    if verdict != RunComparison::Same {
+    if verdict == RunComparison::CouldNotRun {
         return false;
     }
     let captured = investigation.run(first).and_then(|run| Some((run, run.ran()?)));
@@ -179,9 +189,12 @@ fn is_news(
             && by.system.is_like(&ran.system)
             && (sessions[0] == sessions[1] || sessions[0] != session)
     };
-    let same = here().filter(|it| it.2 == RunComparison::Same).map(|(run, .., by)| (run, by));
+    let mut alike = here().filter(|it| it.2 == verdict).map(|(run, .., by)| (run, by));
+    if verdict == RunComparison::Differs {
+        return !alike.any(is_by_this_author);
+    }
     let is_settled = again().all(|it| it.0.id <= last.id || it.2 != RunComparison::Differs);
-    !is_settled || !same.chain(captured).any(is_by_this_author)
+    !is_settled || !alike.chain(captured).any(is_by_this_author)
 }
 
 /// Returns the record's node and kind, if the run that it refers to exists.
@@ -474,6 +487,7 @@ mod tests {
             ("", 29, "a", "1", false),
             ("", 31, "a", "1", true),
             ("Cid", 32, "a", "2", true),
+            ("", 33, "a", "2", true),
             ("", 33, "a", "2", false),
             ("", 33, "a", "3", true),
             ("", 33, "b", "1", true),

@@ -279,9 +279,17 @@ impl Investigation {
                 None => investigation.place(node),
             }
         }
-        let researched = investigation.last_research();
-        investigation.conclusion = conclusion.map(|end| Arc::new(end.ranked(researched)));
+        investigation.conclusion = conclusion.map(Arc::new);
+        investigation.rank_conclusions();
         (investigation, faults)
+    }
+
+    /// Puts the conclusion that counts first, if there are several.
+    fn rank_conclusions(&mut self) {
+        let researched = self.last_research();
+        if let Some(end) = self.conclusion.as_mut().filter(|end| !end.other_conclusions.is_empty()) {
+            *end = Arc::new(Conclusion::clone(end).ranked(researched));
+        }
     }
 
     /// Returns the facts fixed by `tot_start`.
@@ -514,6 +522,7 @@ impl Investigation {
                 }
             }
         }
+        next.rank_conclusions();
         let is_shared =
             |change: &Change| matches!(change, Change::Node(node) if next.is_shared(node.id.short()));
         if changes.iter().any(is_shared) { next.with_shown_ids() } else { next }
