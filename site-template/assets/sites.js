@@ -28,7 +28,8 @@
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   const orders = {
-    oldest: (a, b) => b.at - a.at,
+    started: (a, b) => compare(b.started, a.started),
+    oldest: (a, b) => compare(a.started, b.started),
     changed: (a, b) => compare(b.changed, a.changed),
     nodes: (a, b) => b.nodes - a.nodes,
     title: (a, b) => collator.compare(a.title, b.title),
@@ -44,7 +45,7 @@
     const choice = new URLSearchParams();
     if (q) choice.set("q", q);
     if (show !== "all") choice.set("show", show);
-    if (order !== "started") choice.set("order", order);
+    if (order !== "need") choice.set("order", order);
     const hash = choice.toString();
     try {
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
@@ -79,7 +80,7 @@
       ({ text, states }) =>
         (choice.show === "all" || states.includes(choice.show)) && parts.every((part) => text.includes(part)),
     );
-    if (choice.order !== "started") fitting.sort((a, b) => orders[choice.order](a, b) || a.at - b.at);
+    if (choice.order !== "need") fitting.sort((a, b) => orders[choice.order](a, b) || a.at - b.at);
     limit = STEP;
     show();
     remember(choice);

@@ -218,7 +218,7 @@
   const toggles = [...tools.querySelectorAll(".toggle")];
   const isPressed = (toggle) => toggle.getAttribute("aria-pressed") === "true";
   const press = (toggle, pressed) => toggle.setAttribute("aria-pressed", String(pressed));
-  const states = links.map((link) => link.querySelector(".chip").textContent);
+  const states = links.map((link) => link.querySelector(".chip").textContent.replace(/^refutes .*/, "Refutes"));
   let foldedBefore = null;
   const filter = () => {
     const wanted = new Set(toggles.filter((toggle) => isPressed(toggle)).map((toggle) => toggle.value));

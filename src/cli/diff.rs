@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::CommandResult;
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_fields};
-use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
+use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, section, styled};
 use crate::domain::{AttachmentName, Comment, Happening, NodeId};
 use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 use crate::json::CommentJson;
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
-use crate::report::difference::{DifferenceLine, difference};
+use crate::report::difference::{DifferenceLine, LinePart, difference};
 use crate::report::{self, Range, changes, verb_of};
 use crate::service::reply::Advised;
-use crate::text::{counted, made_visible, one_line};
+use crate::text::{columns as width, counted, made_visible, one_line};
 
 /// Compare two commits of an investigation: nodes, states, and text word by word.
 #[derive(Args)]
@@ -169,16 +169,16 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
             _ => (BOLD, "~", &diff.judged[1]),
         };
         let before = of.before.and_then(|node| node.state());
-        let was = match (before, of.after.and_then(|node| node.state())) {
-            (Some(before), Some(after)) if before != after => format!("{} → ", one_line(before.as_str())),
-            (None, Some(_)) if change == "changed" => "proposed → ".to_owned(),
-            _ => String::new(),
-        };
-        let line = NodeLine::new(side, node).text(screen, 2 + was.chars().count());
-        text.push_str(&format!("{} {}{line}\n", styled(style, sign), styled(QUIET, &was)));
+        let line = NodeLine::new(side, node).text(screen, 2);
+        text.push_str(&format!("{} {line}\n", styled(style, sign)));
+        let was = of.before.filter(|was| change == "changed" && was.state() != node.state());
+        let was = was.map(|was| one_line(&format!("was {}", diff.judged[0].mark(was).words())));
+        text.extend(was.map(|was| format!("    {}\n", styled(QUIET, &was))));
         text.extend(reason(of).map(|reason| screen.prose(reason, 4)));
         // `tot show` prints new results; the line already contains the state.
-        text.extend(told(of).filter(|it| before.is_some() || !it.before.is_empty()).map(shown_field));
+        text.extend(
+            told(of).filter(|it| before.is_some() || !it.before.is_empty()).map(|it| shown_field(it, screen)),
+        );
     }
     let said = |(comment, what): (&Comment, String)| {
         let about = comment.node.as_ref().map_or("the investigation", |node| node.as_str());
@@ -197,10 +197,13 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
     };
     text.push_str(&section("Answers", &diff.answers.iter().map(stands).collect::<String>()));
     if let Some(conclusion) = conclusion(diff) {
-        text.push_str(&section("Conclusion", &texts(&conclusion.before, &conclusion.after)));
+        text.push_str(&section("Conclusion", &texts(&conclusion.before, &conclusion.after, screen)));
     }
-    text.push_str(&section("The end", &end(diff).map(shown_field).collect::<String>()));
-    text.push_str(&section("Changed by hand", &diff.facts.iter().map(shown_field).collect::<String>()));
+    text.push_str(&section("The end", &end(diff).map(|it| shown_field(it, screen)).collect::<String>()));
+    text.push_str(&section(
+        "Changed by hand",
+        &diff.facts.iter().map(|it| shown_field(it, screen)).collect::<String>(),
+    ));
     if diff.ruleset.is_some() {
         text.push_str("\nThe ruleset differs.\n");
     }
@@ -220,15 +223,18 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
     format!("{}\n\n{text}", styled(QUIET, &format!("{from}..{to}  {counts}")))
 }
 
-fn shown_field(field: &FieldDiff) -> String {
-    format!("    {}\n{}", styled(QUIET, field.name), texts(&field.before, &field.after))
+fn shown_field(field: &FieldDiff, screen: Screen) -> String {
+    format!("    {}\n{}", styled(QUIET, field.name), texts(&field.before, &field.after, screen))
 }
 
 /// Compares two texts line by line, with changed words in brackets, as in git's word diff.
-fn texts(before: &str, after: &str) -> String {
+fn texts(before: &str, after: &str, screen: Screen) -> String {
     if before.is_empty() {
-        let line = |line: &str| format!("    {}\n", styled(GOOD, &format!("+ {line}")));
-        return plain_lines(after, 0).lines().map(line).collect();
+        let line = |line: &str| {
+            let parts = vec![LinePart { text: line.to_owned(), changed: false }];
+            line_of(&DifferenceLine { class: "added", sign: "+", parts }, screen)
+        };
+        return after.trim_end().lines().map(line).collect();
     }
     let difference = difference(before, after);
     let mut text = String::new();
@@ -236,26 +242,36 @@ fn texts(before: &str, after: &str) -> String {
         if at > 0 || passage.skipped > 0 {
             text.push_str(&styled(QUIET, "      …\n"));
         }
-        passage.lines.iter().for_each(|line| text.push_str(&line_of(line)));
+        passage.lines.iter().for_each(|line| text.push_str(&line_of(line, screen)));
     }
     text
 }
 
-fn line_of(line: &DifferenceLine) -> String {
+/// Formats a line, broken between words if it is longer than the screen.
+fn line_of(line: &DifferenceLine, screen: Screen) -> String {
     let (style, brackets) = match line.sign {
         "+" => (GOOD, ("{+", "+}")),
         "-" => (BAD, ("[-", "-]")),
         _ => (QUIET, ("", "")),
     };
-    let part = |part: &crate::report::difference::LinePart| {
+    let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(6).max(8));
+    let (mut text, mut used) = (format!("    {} ", styled(style, line.sign)), 0);
+    for part in &line.parts {
         let clean = made_visible(&part.text.replace('\t', "    "));
-        match part.changed {
-            true => styled(style.bold(), &format!("{}{clean}{}", brackets.0, brackets.1)),
-            false => styled(style, &clean),
+        let (style, clean) = match part.changed {
+            true => (style.bold(), format!("{}{clean}{}", brackets.0, brackets.1)),
+            false => (style, clean),
+        };
+        for word in clean.split_inclusive(' ') {
+            if used > 0 && used + width(word.trim_end()) > room {
+                text.push_str("\n      ");
+                used = 0;
+            }
+            used += width(word);
+            text.push_str(&styled(style, word));
         }
-    };
-    let parts: String = line.parts.iter().map(part).collect();
-    format!("    {} {parts}\n", styled(style, line.sign))
+    }
+    text + "\n"
 }
 
 #[cfg(test)]
@@ -265,7 +281,7 @@ mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        let both = texts(before, after);
+        let both = texts(before, after, Screen { columns: None });
         anstream::adapter::strip_str(&both).to_string()
     }
 

@@ -1,24 +1,25 @@
 //! `tot list`: lists investigations with their answers.
 
-use anstyle::Style;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::json;
 
 use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
-use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled, verdict_style};
+use super::screen::{BAD, BOLD, NodeLine, QUIET, Screen, assessed, styled, verdict_style};
 use super::{CommandError, CommandResult, is_person};
-use crate::assess::{self, CapturedRun, InputState, Verdict};
+use crate::assess::{self, CapturedRun, InputState, Verdict, in_words};
 use crate::base::parallel;
+use crate::base::world::World;
 use crate::decide::blockers;
+use crate::domain::Timestamp;
 use crate::ruleset::rules::objections;
 use crate::service::project::{Project, ProjectFiles};
 use crate::service::signoff;
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
 
-/// List investigations, newest first, each with its best answer or the first required step.
+/// List investigations, newest first, a row each: the title, the verdict, what needs somebody, and the age.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArguments {
@@ -94,6 +95,9 @@ struct ListedInvestigation {
     verdict: Option<String>,
     #[serde(skip)]
     class: Option<Verdict>,
+    /// The time of the last research, or of the end.
+    #[serde(skip)]
+    changed_at: Option<Timestamp>,
     /// The bottom line of the conclusion.
     bottom_line: Option<String>,
     /// The number of commands whose inputs changed since they were run.
@@ -148,7 +152,7 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
         };
         return page(&none);
     }
-    page(&shown(&investigations, Screen { columns: columns() }))
+    page(&shown(&investigations, World::here().now().ok(), Screen { columns: columns() }))
 }
 
 /// Reads an investigation for the list.
@@ -219,6 +223,7 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
         states,
         verdict: Some(assessment.in_short()),
         class: assessment.top().verdict,
+        changed_at: assessment.investigation.last_research().max(assessment.end().map(|end| end.ended_at)),
         bottom_line: assessment.bottom_line(),
         total_inputs_changed: Some(assessment.runs().filter(is_changed).count()).filter(|all| *all > 0),
         total_answers: answers.len(),
@@ -234,96 +239,58 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
     }
 }
 
-/// Formats each investigation in a few lines.
-fn shown(entries: &[ListedInvestigation], screen: Screen) -> String {
+/// Formats each investigation in a row: its id, sign and title, the verdict with what else is to be known, and its age.
+fn shown(entries: &[ListedInvestigation], now: Option<Timestamp>, screen: Screen) -> String {
+    /// The columns of the title and what precedes it, if there is more than fits.
+    const LEFT: usize = 44;
     let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.session_id.as_deref()).collect();
     let length = unique(&ids);
-    let one = |entry: &ListedInvestigation| {
+    let row = |entry: &ListedInvestigation| {
         let id = entry.session_id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
-        let title = screen.rest(entry.title.as_deref().unwrap_or(&entry.path), length + 2);
-        let mut text = format!("{}  {}\n", styled(QUIET, &format!("{id:<length$}")), styled(BOLD, &title));
-        let indent = " ".repeat(length.min(8) + 2);
-        let mut line = |line: String| text.push_str(&format!("{indent}{line}\n"));
-        if let Some(verdict) = &entry.verdict {
-            let style = entry.class.map_or(QUIET, verdict_style);
-            line(styled(style, &screen.rest(verdict, indent.len())));
-        }
-        if let Some(bottom_line) = &entry.bottom_line {
-            screen.wrapped(bottom_line, indent.len()).into_iter().for_each(&mut line);
-        } else if let Some(answer) = &entry.answer {
-            let more = match entry.total_answers {
-                0 | 1 => String::new(),
-                several => format!(" (+{})", several - 1),
-            };
-            let taken = indent.len() + width(&more);
-            line(format!("{}{}", answer.text(screen, taken), styled(QUIET, &more)));
-        }
-        if let Some(owed) = &entry.owed {
-            line(styled(QUIET, &screen.rest(&format!("required: {owed}"), indent.len())));
-        }
-        if let Some(fault) = &entry.fault {
-            line(styled(BAD, &screen.rest(fault, indent.len())));
-        }
-        in_lines(&marks(entry), screen, indent.len()).into_iter().for_each(line);
-        text
+        let style = entry.class.map_or(QUIET, verdict_style);
+        let sign = entry.class.map_or("·", Verdict::sign);
+        let age = entry.changed_at.zip(now).map(|(at, now)| {
+            format!(" · {} ago", in_words(now.seconds().saturating_sub(at.seconds()).max(0)))
+        });
+        let age = age.unwrap_or_default();
+        let notes = screen.rest(&notes(entry).join(" · "), LEFT + width(&age));
+        let taken = length + 4;
+        let title = one_line(entry.title.as_deref().unwrap_or(&entry.path));
+        let title = screen.rest(&title, taken + 2 + width(&notes) + width(&age));
+        let room =
+            screen.columns.map_or(0, |all| all.saturating_sub(taken + 2 + width(&notes) + width(&age)));
+        let gap = " ".repeat(room.saturating_sub(width(&title)) + 2);
+        let fault =
+            entry.fault.as_ref().map(|fault| format!("    {}\n", styled(BAD, &screen.rest(fault, 4))));
+        format!(
+            "{}  {} {}{gap}{}{}\n{}",
+            styled(QUIET, &format!("{id:<length$}")),
+            styled(style, sign),
+            styled(BOLD, &title),
+            styled(style, &notes),
+            styled(QUIET, &age),
+            fault.unwrap_or_default()
+        )
     };
-    entries.iter().map(one).collect::<Vec<_>>().join("\n")
+    entries.iter().map(row).collect()
 }
 
-/// Returns the states and counts to show, with their styles.
-fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
-    let mut marks: Vec<(Style, String)> = Vec::new();
-    for state in &entry.states {
-        let (style, word) = match state {
-            InvestigationState::Open => (QUIET, "open"),
-            InvestigationState::Ended => (QUIET, "ended"),
-            InvestigationState::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
-            InvestigationState::Contested => (DOUBT, "contested"),
-            InvestigationState::Approved => (GOOD, "approved"),
-            InvestigationState::Unreadable => (BAD, "can't be read"),
-            // The verdict says it.
-            _ => continue,
-        };
-        marks.push((style, word.to_owned()));
-    }
-    marks.extend(
-        entry
-            .total_inputs_changed
-            .map(|number| (DOUBT, format!("inputs of {} changed", counted(number, "command")))),
-    );
-    marks.extend(entry.open.as_ref().map(|open| (DOUBT, open.clone())));
-    if let Some(sign_off) =
-        entry.sign_off.as_ref().filter(|_| !entry.states.contains(&InvestigationState::Approved))
-    {
-        marks.push((Style::new(), one_line(sign_off)));
-    }
+/// Returns the verdict, and what else is to be known.
+fn notes(entry: &ListedInvestigation) -> Vec<String> {
+    let is = |state| entry.states.contains(&state);
+    let mut notes: Vec<String> = entry.verdict.iter().cloned().collect();
+    notes.extend(is(InvestigationState::Unreadable).then(|| "can't be read".to_owned()));
+    notes.extend(is(InvestigationState::Continued).then(|| "continued since".to_owned()));
+    notes.extend(is(InvestigationState::Approved).then(|| "approved".to_owned()));
+    notes.extend(entry.open.clone());
+    let inputs = |number| format!("inputs of {} changed", counted(number, "command"));
+    notes.extend(entry.total_inputs_changed.map(inputs));
+    let sign_off = entry.sign_off.as_ref().filter(|_| !is(InvestigationState::Approved));
+    notes.extend(sign_off.map(|sign_off| one_line(sign_off)));
     for (number, word) in [(entry.ahead, "ahead"), (entry.behind, "behind")] {
-        let number = number.filter(|number| *number > 0);
-        marks.extend(number.map(|number| (Style::new(), format!("{number} {word}"))));
+        notes.extend(number.filter(|number| *number > 0).map(|number| format!("{number} {word}")));
     }
-    marks.extend((entry.total_nodes > 0).then(|| (QUIET, counted(entry.total_nodes, "node"))));
-    marks
-}
-
-/// Joins the marks with dots, and starts a new line when the current one is full. The indent takes up `taken` columns.
-fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
-    let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
-    let mut lines: Vec<String> = Vec::new();
-    let mut used = 0;
-    for (style, mark) in marks {
-        let mark_width = width(mark);
-        match lines.last_mut().filter(|_| used + 3 + mark_width <= room) {
-            Some(line) => {
-                line.push_str(&format!(" · {}", styled(*style, mark)));
-                used += 3 + mark_width;
-            }
-            None => {
-                lines.push(styled(*style, mark));
-                used = mark_width;
-            }
-        }
-    }
-    lines
+    notes
 }
 
 /// Returns the prefix length at which these ids are distinguishable, at least eight.

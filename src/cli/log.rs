@@ -8,9 +8,12 @@ use super::place::{Common, node as named_node};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use super::{CommandError, CommandResult};
+use crate::assess::NodeMark;
 use crate::domain::caller::program_of;
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::states::as_words;
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::one_line;
 
@@ -56,6 +59,9 @@ struct LogCommit {
     gaps: Vec<String>,
     #[serde(skip)]
     minute: String,
+    /// The commit in one line: the subject, or the nodes with what they became and their names.
+    #[serde(skip)]
+    line: String,
 }
 
 /// The part of the history to show.
@@ -92,7 +98,8 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
         _ => {}
     }
     let commits = history.iter().filter(|entry| fits(entry, &of));
-    let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of)).collect();
+    let rules = snapshot.rules();
+    let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of, rules.as_ref())).collect();
     match arguments.common.json {
         true => say_fields(&json!({"sessionId": investigation.meta().id, "commits": commits})),
         false => page(&shown(&commits, Screen { columns: columns() })),
@@ -137,7 +144,7 @@ fn is_about(happening: &Happening, of: &LogSubject) -> bool {
     }
 }
 
-fn commit(entry: &HistoryEntry, of: &LogSubject) -> LogCommit {
+fn commit(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'_>>) -> LogCommit {
     let trailers = entry.trailers();
     let all = |key: &str| -> Vec<String> {
         trailers.iter().filter(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned()).collect()
@@ -162,6 +169,36 @@ fn commit(entry: &HistoryEntry, of: &LogSubject) -> LogCommit {
         warnings: all("Warning"),
         gaps: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
         minute: entry.at.to_minute(),
+        line: line(entry, of, rules),
+    }
+}
+
+/// Describes a commit: each proposal and result by its node, what that became, and its name; anything else by the subject.
+fn line(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'_>>) -> String {
+    let subject = match entry.subject().trim() {
+        "" => "(no subject)",
+        subject => subject,
+    };
+    let result = |happening: &Happening| {
+        let (node, from) = match happening {
+            Happening::Proposed(node) | Happening::Committed(node) => (node, None),
+            Happening::Reclassified(node, change) => (node, Some(&change.from)),
+            _ => return None,
+        };
+        let mark = NodeMark::new(rules, node);
+        let label = |state| rules.map_or_else(|| as_words(state), |rules| rules.ruleset().label_of(state));
+        let from = from.map(|from| format!("{} → ", label(from))).unwrap_or_default();
+        let sign = if mark.refutes.is_some() { "✗ " } else { "" };
+        Some(format!("{} {from}{sign}{}: {}", node.id, mark.label, node.name()))
+    };
+    let told = || entry.happenings.iter().filter(|it| is_about(it, of));
+    let results: Vec<String> = told().filter_map(result).collect();
+    let nodes: Vec<_> = told().filter_map(Happening::node).collect();
+    match nodes.as_slice() {
+        _ if entry.parents.len() > 1 => subject.to_owned(),
+        _ if !results.is_empty() => results.join("; "),
+        [only] => format!("{subject}: {}", only.name()),
+        _ => subject.to_owned(),
     }
 }
 
@@ -173,14 +210,10 @@ fn shown(commits: &[LogCommit], screen: Screen) -> String {
         let who = one_line(commit.agent_id.as_deref().or(program).unwrap_or(&commit.author));
         let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
         let used = id.len() + commit.minute.len() + tags.chars().count() + 4;
-        let subject = match commit.subject.trim() {
-            "" => "(no subject)",
-            subject => subject,
-        };
-        // The author follows the subject if both fit.
-        let line = screen.rest(&format!("{subject} · {who}"), used);
+        // The author follows if there is room.
+        let line = screen.rest(&format!("{} · {who}", commit.line), used);
         let line = match line.strip_suffix(&who) {
-            Some(subject) if !who.is_empty() => format!("{subject}{}", styled(QUIET, &who)),
+            Some(told) if !who.is_empty() => format!("{told}{}", styled(QUIET, &who)),
             _ => line,
         };
         let mut text = format!(

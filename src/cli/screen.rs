@@ -5,7 +5,7 @@
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::assess::{Assessment, Doubt, Verdict, differs};
+use crate::assess::{Assessment, Doubt, NodeMark, Verdict, differs};
 use crate::domain::{Node, NodeId, Pin};
 use crate::markdown::{Source, to_terminal};
 use crate::ruleset::Role;
@@ -97,17 +97,14 @@ pub(super) fn doubts(doubts: &[Doubt], named: Option<&str>, screen: Screen) -> S
     text
 }
 
-/// Returns the style for a state's role. Proposals have no role and get a quiet style.
-pub(super) fn role_style(role: Option<Role>) -> Style {
-    match role {
-        None => QUIET,
-        Some(Role::Open) => AnsiColor::Blue.on_default(),
-        Some(Role::AwaitingConfirmation) => NAME,
-        Some(Role::Solution) => GOOD.bold(),
-        Some(Role::Confirmation) => GOOD,
-        Some(Role::Theory) => AnsiColor::Magenta.on_default(),
-        Some(Role::Exhausted) => QUIET,
-        Some(Role::DeadEnd) => BAD,
+/// Returns the style of a node's label: that of its verdict, if it has one. A proposal is quiet.
+fn mark_style(mark: &NodeMark<'_>) -> Style {
+    match (mark.refutes, mark.shade(), mark.role) {
+        (Some(_), ..) => BAD,
+        (None, Some(verdict), _) => verdict_style(verdict),
+        (None, None, Some(Role::AwaitingConfirmation | Role::Theory)) => NAME,
+        (None, None, Some(Role::Open | Role::Solution | Role::Confirmation)) => Style::new(),
+        (None, None, None | Some(Role::Exhausted | Role::DeadEnd)) => QUIET,
     }
 }
 
@@ -123,10 +120,11 @@ pub(super) struct NodeLine {
     pub sure: Option<&'static str>,
     /// True if the node's results differ, or the node is a contested answer.
     pub contested: bool,
+    /// The sign and the label, with their style.
     #[serde(skip)]
-    pub role: Option<Role>,
+    mark: (String, Style),
     #[serde(skip)]
-    pub verdict: Option<Verdict>,
+    is_quiet: bool,
 }
 
 /// Assesses a snapshot.
@@ -136,39 +134,34 @@ pub(super) fn assessed(snapshot: &Snapshot) -> Assessment<'_> {
 
 impl NodeLine {
     pub(super) fn new(assessment: &Assessment<'_>, node: &Node) -> NodeLine {
-        let verdict = assessment.verdict_of(&node.id);
+        let mark = assessment.mark(node);
+        let verdict = mark.verdict;
+        let differs = differs(node);
+        let words = match differs && verdict != Some(Verdict::Contested) {
+            true => format!("{}, contested", mark.words()),
+            false => mark.words(),
+        };
+        let sign = match mark.sign() {
+            "" => String::new(),
+            sign => format!("{sign} "),
+        };
         NodeLine {
             node_id: node.id.to_string(),
             state: node.state().map(ToString::to_string),
             title: node.name().to_owned(),
             sure: verdict.map(Verdict::class),
-            contested: differs(node) || verdict == Some(Verdict::Contested),
-            role: assessment.rules.zip(node.state()).map(|(rules, state)| rules.role(state)),
-            verdict,
+            contested: differs || verdict == Some(Verdict::Contested),
+            mark: (format!("{sign}{}", one_line(&words)), if differs { DOUBT } else { mark_style(&mark) }),
+            is_quiet: node.state().is_none() || mark.role == Some(Role::DeadEnd) && mark.refutes.is_none(),
         }
     }
 
     /// Formats the node on one line, after `taken` columns.
     pub(super) fn text(&self, screen: Screen, taken: usize) -> String {
-        let state = self.state.as_deref().map_or_else(|| "proposed".to_owned(), one_line);
-        let mark = self.verdict.map(|verdict| format!("{} ", verdict.sign())).unwrap_or_default();
-        let contested = if self.contested { "contested " } else { "" };
-        let used = taken + columns(&self.node_id) + columns(&mark) + columns(&state) + columns(contested) + 2;
-        let style = role_style(self.role.filter(|_| self.state.is_some()));
-        let mark_style = self.verdict.map_or(QUIET, verdict_style);
-        let title = screen.rest(&self.title, used);
-        let title = if self.state.is_none() || self.role == Some(Role::DeadEnd) {
-            styled(QUIET, &title)
-        } else {
-            title
-        };
-        format!(
-            "{} {}{} {}{title}",
-            styled(BOLD, &self.node_id),
-            styled(mark_style, &mark),
-            styled(style, &state),
-            styled(DOUBT, contested),
-        )
+        let (mark, style) = &self.mark;
+        let title = screen.rest(&self.title, taken + columns(&self.node_id) + columns(mark) + 3);
+        let title = if self.is_quiet { styled(QUIET, &title) } else { title };
+        format!("{} {}: {title}", styled(BOLD, &self.node_id), styled(*style, mark))
     }
 }
 

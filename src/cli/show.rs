@@ -16,10 +16,9 @@ use super::screen::{
     BAD, BOLD, DOUBT, NAME, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
 };
 use super::{CommandResult, is_person};
-use crate::assess::{Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Signed, VerdictSubject};
+use crate::assess::{Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Signed, VerdictSubject, reactions};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
-use crate::domain::wording::command;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
@@ -187,9 +186,10 @@ pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
-/// Formats the rows of the first page. Of the checks of an answer, those that are missing or failed.
+/// Formats the rows of the first page. Of the checks of an answer, those that are missing or failed; what all answers of a group
+/// lack, once.
 fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
-    let row = |row: &Row| {
+    let row = |row: &Row, is_alone: bool, shared: &[&str]| {
         let verdict = row.node.as_ref().and_then(|id| assessment.verdict_of(id));
         let style = verdict.map_or(QUIET, verdict_style);
         let is_branch = row.class == "branch";
@@ -207,14 +207,24 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
         let text = if is_branch { styled(QUIET, &text) } else { text };
         let mut lines = format!("{:indent$}{}{}{text}\n", "", styled(style, &sign), styled(BOLD, &id));
         if is_whole {
-            let open = row.checks.iter().filter(|check| check.class != "done");
+            let open = row.checks.iter().filter(|it| it.class != "done" && !shared.contains(&&*it.text));
+            // The verdict says that only its author tried it.
+            let is_said = ["self-checked", "unconfirmed"].contains(&row.class);
+            let open = open.filter(|it| {
+                !is_said || !["tried only", "nobody has tried"].iter().any(|is| it.text.starts_with(is))
+            });
             let checks = open.map(|check| format!("{} {}", check.sign, check.text));
             let checks: Vec<String> = std::iter::once(row.words.clone()).chain(checks).collect();
-            let checks = screen.wrapped(&checks.join(" · "), 4);
+            // Several answers have a line each, so that all of them fit on a screen.
+            let checks = match is_alone {
+                true => screen.wrapped(&checks.join(" · "), 4),
+                false => vec![screen.rest(&checks.join(" · "), 4)],
+            };
             lines.extend(checks.iter().map(|line| format!("    {}\n", styled(style, line))));
             // Otherwise, a missing check says how many commands there are.
-            let evidence =
-                Some(&row.evidence).filter(|words| !words.is_empty() && !words.ends_with("not rerun yet"));
+            let evidence = Some(&row.evidence).filter(|_| {
+                row.checks.iter().any(|it| it.text.ends_with(" rerun by another") && it.class == "done")
+            });
             let told = row.attacks.iter().chain(evidence).map(|line| styled(QUIET, &screen.rest(line, 4)));
             lines.extend(told.map(|line| format!("    {line}\n")));
         }
@@ -223,7 +233,17 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
     let group = |group: &RowGroup| {
         let count = group.count.map(|count| format!(" ({count})")).unwrap_or_default();
         let more = (group.more > 0).then(|| format!("  and {} more\n", group.more));
-        let lines: String = group.rows.iter().map(row).chain(more).collect();
+        let missing =
+            |row: &&Row, text: &str| row.checks.iter().any(|it| it.class == "missing" && it.text == text);
+        let whole: Vec<&Row> = group.rows.iter().filter(|row| !row.checks.is_empty()).collect();
+        let first = whole.first().filter(|_| whole.len() > 1).map_or(&[][..], |row| &row.checks);
+        let shared: Vec<&str> = first.iter().map(|it| &*it.text).collect();
+        let shared: Vec<&str> =
+            shared.into_iter().filter(|text| whole.iter().all(|row| missing(row, text))).collect();
+        let all = format!("○ all of them: {}", shared.join(" · "));
+        let all = (!shared.is_empty()).then(|| format!("  {}\n", styled(DOUBT, &screen.rest(&all, 2))));
+        let lines: String =
+            group.rows.iter().map(|it| row(it, whole.len() == 1, &shared)).chain(all).chain(more).collect();
         section(&format!("{}{count}", group.heading), &lines)
     };
     rows.groups.iter().map(group).collect()
@@ -237,12 +257,9 @@ fn verdict(assessment: &Assessment<'_>, signed: &[Signed], named: Option<&str>, 
     for open in assessment.open.iter().take(LISTED) {
         let said = screen.wrapped(&format!("{}.", open.message()), 2);
         lines.extend(said.iter().map(|line| format!("  {}", styled(BAD, line))));
-        let id = open.comment.id;
-        let answer = match open.is_correction() {
-            true => command("tot amend", named, &format!("--accept {id}")),
-            false => command("tot resolve", named, &id.to_string()),
-        };
-        lines.push(format!("    {}", styled(NAME, &answer)));
+        for (what, command) in reactions(open, named) {
+            lines.push(format!("    {what:<7}  {}", styled(NAME, &command)));
+        }
     }
     let more = assessment.open.len().saturating_sub(LISTED);
     lines.extend((more > 0).then(|| format!("  and {more} more")));
@@ -283,15 +300,18 @@ fn shown(
     let prose = |text: &str, indent| {
         screen.prose_known(text, indent, &|source| Some(known(assessment, None, evidence, source)))
     };
-    let bottom_line = end.map(|end| prose(&end.bottom_line, 0)).unwrap_or_default();
+    // As on the first page, the name of the best answer stands for a bottom line.
+    let bottom_line = match end.map(|end| prose(&end.bottom_line, 0)).filter(|line| !line.is_empty()) {
+        Some(line) => line,
+        None => assessment.first().map(|first| screen.rest(first.node.name(), 0)).unwrap_or_default(),
+    };
     let mut text: String = bottom_line.lines().map(|line| styled(BOLD, line) + "\n").collect();
     let signed = sign_offs.signed();
     text += &verdict(assessment, &signed, named, screen);
     text += &format!(
-        "{}\n{}\n{}\n",
-        styled(BOLD, &screen.rest(&meta.title, 0)),
-        styled(QUIET, &meta.id.to_string()),
-        styled(QUIET, &screen.rest(&facts.join(" · "), 0)),
+        "{}\n{}\n",
+        screen.rest(&meta.title, 0),
+        styled(QUIET, &screen.wrapped(&format!("{} · {}", meta.id, facts.join(" · ")), 0).join("\n")),
     );
     for fault in snapshot.all_faults() {
         text.push_str(&format!("{}\n", styled(BAD, &screen.rest(&fault.to_string(), 0))));

@@ -24,6 +24,7 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("review", include_str!("help/review.md")),
     ("publishing", include_str!("help/publishing.md")),
     ("scripts", include_str!("help/scripts.md")),
+    ("words", include_str!("help/words.md")),
 ];
 
 /// Explain a topic or a command. Without an argument, lists all topics and commands.
@@ -88,6 +89,9 @@ fn help_of(words: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::{Outcome, RunStanding, Verdict};
+    use crate::ruleset::builtin;
+    use crate::service::project::Drift;
 
     /// Splits a line into words as a shell does. Pipes, redirections and comments are cut off.
     fn words(line: &str) -> Vec<String> {
@@ -119,7 +123,7 @@ mod tests {
     fn every_command_in_a_topic_is_one() {
         for (name, text) in TOPICS {
             let commands = commands(text);
-            assert!(commands.len() > 4, "{name} shows none");
+            assert!(commands.len() > 4 || *name == "words", "{name} shows none");
             for line in commands {
                 // A command's name alone need not be a complete call.
                 let words = words(line);
@@ -131,6 +135,46 @@ mod tests {
                     assert!(is_help, "{name}: {line}: {error}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_word_for_a_state_is_explained_on_one_screen_and_there_are_at_most_twenty() {
+        let text = include_str!("help/words.md");
+        let words: Vec<&str> =
+            text.split("- **").skip(1).filter_map(|line| line.split("**").next()).collect();
+        assert!(words.len() <= 20 && text.lines().count() <= 24, "{words:?}");
+        let is_told = |label: &str| {
+            let label = label.to_lowercase();
+            words.iter().any(|word| label.starts_with(word)) || text.contains(&format!("*{label}*"))
+        };
+        let verdicts = [
+            Verdict::Refuted,
+            Verdict::Undermined,
+            Verdict::Contested,
+            Verdict::StoppedEarly,
+            Verdict::RulesUnmet,
+            Verdict::NotChecked,
+            Verdict::AuthorOnly,
+            Verdict::SecondAgent,
+            Verdict::Corrected,
+            Verdict::OtherSession,
+            Verdict::Person,
+        ];
+        let (running, ended) = ([Outcome::Running, Outcome::Reopened], [Outcome::Ended, Outcome::Continued]);
+        let runs =
+            [RunStanding::NeverRepeated, RunStanding::CouldNotRun, RunStanding::Same, RunStanding::Holds];
+        let drifts = [Drift::Unchanged, Drift::Changed, Drift::Gone, Drift::Unchecked];
+        let labels = verdicts.map(Verdict::label).into_iter();
+        let labels = labels.chain(running.into_iter().chain(ended).map(Outcome::label));
+        let labels = labels.chain(runs.map(RunStanding::label)).chain(drifts.iter().map(Drift::as_str));
+        labels.for_each(|label| assert!(is_told(label), "{label}"));
+        for built_in in builtin::all() {
+            let states = &built_in.ruleset.states;
+            // Where several states have a role, each has a name of its own.
+            let is_alone = |role| states.iter().filter(|other| other.role == role).count() == 1;
+            let states = states.iter().filter(|state| !state.refutes && is_alone(state.role));
+            states.for_each(|it| assert!(is_told(&built_in.ruleset.label_of(&it.name)), "{}", it.name));
         }
     }
 

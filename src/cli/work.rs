@@ -118,7 +118,12 @@ impl LocalTools {
         }
         let said = match &body {
             _ if self.json => say_json(&shared.whole(&body)?),
-            Some(body) => say(&wrapped(&(lines(body) + &outcome(&shared, named)), columns())),
+            Some(body) => {
+                let (told, outcome) = (lines(body), outcome(&shared, named));
+                // A call that only reads begins with what to do next.
+                let text = if shared.commit.is_some() { told + &outcome } else { outcome + &told };
+                say(&wrapped(&text, columns()))
+            }
             None => {
                 tell(&format!("{}: rejected, nothing was written\n{}", self.name, reasons(&shared, "  ")));
                 Ok(())

@@ -24,6 +24,7 @@
 mod distance;
 mod evidence;
 pub mod inputs;
+mod mark;
 mod overturn;
 mod report;
 mod rows;
@@ -50,14 +51,15 @@ use crate::ruleset::support::{Premise, PremiseKind};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
 
-pub use distance::{Distance, Own};
+pub use distance::{Distance, Own, in_words};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use inputs::{InputState, ProjectInputs, ProjectView, Touched};
+pub use mark::NodeMark;
 pub use overturn::{Doubt, DoubtJson, DoubtKind, LostCitation};
 pub use report::{ReportStanding, ReportState};
 pub use rows::{Row, RowCheck, RowGroup, Rows, TimeAxis, Track, given_evidence, reason};
 pub use sources::{SourceAt, SourceIn, SourceState, SourceUse};
-pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
+pub use summary::{Sign, Signed, VerdictLine, VerdictSubject, reactions};
 
 /// The label for an answer that was edited outside tool calls and has not been checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
@@ -618,6 +620,17 @@ impl<'a> Assessment<'a> {
         self.answer(id).map(|answer| answer.verdict)
     }
 
+    /// Returns the refuted nodes that are or were answers.
+    pub fn refuted_answers(&self) -> impl Iterator<Item = &Answer<'a>> {
+        let is_answer = |state: &StateName| self.rules.is_some_and(|it| it.role(state) == Role::Solution);
+        self.refuted.iter().filter(move |it| {
+            let result = it.node.classification.as_ref();
+            result.is_some_and(|it| {
+                it.reclassified.iter().map(|change| &change.to).chain([&it.state]).any(is_answer)
+            })
+        })
+    }
+
     /// Returns true if another node refutes this one.
     pub fn is_refuted(&self, id: &NodeId) -> bool {
         self.verdict_of(id) == Some(Verdict::Refuted)
@@ -780,7 +793,7 @@ impl<'a> Assessment<'a> {
                 }
             }
         };
-        match self.refuted.len() {
+        match self.refuted_answers().count() {
             0 => found,
             refuted => format!("{found} {refuted} refuted."),
         }

@@ -135,8 +135,7 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
         ResourceAddress::GraphDot(session) => (DOT, graph::dot(&service.read(session)?.assessment())),
         ResourceAddress::GraphSvg(session) => {
             let loaded = service.read(session)?;
-            let rules = loaded.rules();
-            let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
+            let options = SvgOptions { standalone: true, ..SvgOptions::default() };
             (SVG, graph::svg(&DrawnTree::new(&loaded.assessment()), &options).markup)
         }
     };

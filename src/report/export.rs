@@ -44,6 +44,6 @@ pub fn mermaid(input: &ReportInput) -> String {
 /// Returns the tree as a standalone SVG picture.
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
-    let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };
+    let options = SvgOptions { standalone: true, ..SvgOptions::default() };
     graph::svg(&DrawnTree::new(&assessed(investigation, &ruleset)), &options).markup
 }

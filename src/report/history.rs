@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::ReportInput;
 use super::difference::{Difference, difference};
-use super::model::{Card, Cards, StateView, Time};
+use super::model::{Card, Cards, REFUTATION, StateView, Time};
 use super::pager::{self, Pager, page_file};
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
@@ -279,13 +279,19 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistorySta
     files.truncate(MOST_FILES);
     let trailer = |(key, value): (&str, &str)| Trailer { key: key.to_owned(), value: value.to_owned() };
     let trailers = entry.trailers().into_iter().filter(|(key, _)| *key != CHECKSUM);
+    let mut subject = match entry.subject().trim() {
+        "" => "(no subject)".to_owned(),
+        subject => subject.to_owned(),
+    };
+    for (node, to) in happenings.iter().filter_map(|it| Some((it.node.as_deref()?, it.to.as_ref()?))) {
+        if to.class == REFUTATION {
+            subject = subject.replace(&format!("{node} {}", to.name), &format!("{node} ✗ {}", to.word));
+        }
+    }
     CommitEntry {
         short: commit.chars().take(SHORT).collect(),
         commit,
-        subject: match entry.subject().trim() {
-            "" => "(no subject)".to_owned(),
-            subject => subject.to_owned(),
-        },
+        subject,
         body: entry.body().trim().to_owned(),
         trailers: trailers.map(trailer).collect(),
         at: Time::of(entry.at),
@@ -384,7 +390,10 @@ fn view_of(
                 _ => first,
             };
             if let Some(result) = result {
-                view.to = state(&result.state);
+                view.to = match happening {
+                    Happening::Committed(node) => Some(cards.state_then(node)),
+                    _ => state(&result.state),
+                };
                 view.requested = result.requested_state.as_ref().and_then(state);
                 view.by = result.who();
             }
@@ -392,9 +401,14 @@ fn view_of(
         Happening::Claimed(node) => {
             view.by = node.claim.as_ref().map(|claim| claim.agent_id.clone());
         }
-        Happening::Reclassified(_, change) => {
-            view.from = state(&change.from);
-            view.to = state(&change.to);
+        Happening::Reclassified(node, change) => {
+            // One commit may change a state several times, and keeps only the last.
+            let then = |node: &Node, is: &StateName| match node.state() == Some(is) {
+                true => cards.state_then(node),
+                false => cards.state(is),
+            };
+            view.from = Some(before.map_or_else(|| cards.state(&change.from), |it| then(it, &change.from)));
+            view.to = Some(then(node, &change.to));
             view.reason.clone_from(&change.reason);
             view.by = change.who();
         }

@@ -12,7 +12,6 @@ use super::templates::{SafeHtml, SharedValue};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
 use crate::graph::{self, DrawnTree, SvgOptions, Way};
-use crate::ruleset::Ruleset;
 
 /// The maximum number of other answers linked below the picture.
 const MOST_ANSWERS: usize = 6;
@@ -71,11 +70,11 @@ pub(super) struct Pictures<'i> {
 }
 
 impl<'i> Pictures<'i> {
-    pub(super) fn of(report: &Report, assessment: &Assessment<'i>, ruleset: &Ruleset) -> Pictures<'i> {
+    pub(super) fn of(report: &Report, assessment: &Assessment<'i>) -> Pictures<'i> {
         let href = |id: &NodeId| report.href(id);
         let tree = DrawnTree::new(assessment);
-        let links = SvgOptions { href: Some(&href), has_ids: true, standalone: None };
-        let file = graph::svg(&tree, &SvgOptions { standalone: Some(ruleset), ..links }).markup.into_bytes();
+        let links = SvgOptions { href: Some(&href), has_ids: true, standalone: false };
+        let file = graph::svg(&tree, &SvgOptions { standalone: true, ..links }).markup.into_bytes();
         let mut pictures = Pictures { page: None, file, tree };
         if !assessment.investigation.is_empty() {
             pictures.page = Some(pictures.page(report, assessment, &links));

@@ -99,7 +99,8 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
             texts,
         ));
     }
-    let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
+    let states =
+        states.into_iter().map(|s| (s.word.as_str(), s.class.as_str(), s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     // The page composes what people type, too.

@@ -13,8 +13,8 @@ use super::ends::{self, BetweenEnds};
 use super::export::SingleFile;
 use super::history::{CommitEntry, HistoryPage};
 use super::model::{
-    AmendedConclusionHtml, AnswerPage, Card, Header, Judged, NodePage, OutlineRow, Overview, References,
-    ReferencesPage, Report, SignOffsView, StateCount, WayLink,
+    AmendedConclusionHtml, BlockerView, Card, Header, Judged, NodePage, OutlineRow, Overview, References,
+    ReferencesPage, Report, RowView, SignOffsView, StateCount,
 };
 use super::page_head::PageHead;
 use super::pictures::{PicturePage, Pictures};
@@ -147,7 +147,7 @@ pub(super) struct Tab {
 
 /// The tabs of an investigation, in order.
 const TABS: &[Tab] = &[
-    Tab { file: "index.html", label: "Answer", kinds: &["overview", "argument"] },
+    Tab { file: "index.html", label: "Answer", kinds: &["overview"] },
     Tab { file: "tree.html", label: "Steps", kinds: &["tree", "graph", "node"] },
     Tab { file: "references.html", label: "Evidence", kinds: &["references"] },
     Tab { file: "history.html", label: "History", kinds: &["history", "ends"] },
@@ -211,9 +211,6 @@ enum PageContent<'a> {
         /// The prepared objections to the best answer.
         challenge: Option<Challenge>,
     },
-    Argument {
-        argument: &'a AnswerPage,
-    },
     Graph {
         graph: Option<&'a PicturePage>,
         states: &'a [StateCount],
@@ -227,8 +224,8 @@ enum PageContent<'a> {
         node: &'a NodePage,
         /// The address of the node's card on the graph.
         on_graph: Option<String>,
-        /// The link to the node's answer page, if the node is an answer.
-        way: Option<&'a WayLink>,
+        /// The row of an answer on the first page, with its checks.
+        standing: Option<&'a RowView>,
         /// The prepared objections, or `None` for a proposal.
         challenge: Option<Challenge>,
     },
@@ -277,6 +274,15 @@ struct DocumentContent<'a> {
 struct EarlierConclusions<'a> {
     amended: &'a [AmendedConclusionHtml],
     ends: &'a [BetweenEnds],
+    /// The required steps that were skipped.
+    skipped: &'a [BlockerView],
+}
+
+impl<'a> EarlierConclusions<'a> {
+    fn new(report: &'a Report, ends: &'a [BetweenEnds]) -> Self {
+        let skipped = if report.header.facts.ended { &*report.overview.blockers } else { &[] };
+        EarlierConclusions { amended: &report.overview.conclusion_amended, ends, skipped }
+    }
 }
 
 /// Embedded files, as data URLs.
@@ -310,7 +316,7 @@ fn pages(
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
     let assessment = assessed(investigation, ruleset);
-    let pictures = Pictures::of(&report, &assessment, ruleset);
+    let pictures = Pictures::of(&report, &assessment);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
     let title = report.header.facts.title.as_str();
@@ -340,7 +346,7 @@ fn pages(
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
     let between = ends::links(input);
-    let conclusions = EarlierConclusions { amended: &report.overview.conclusion_amended, ends: &between };
+    let conclusions = EarlierConclusions::new(&report, &between);
     let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
     let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
     let challenge = |card: &Card| challenge(&report.header, card, base.map(|base| (base, folder)), issues);
@@ -384,16 +390,10 @@ fn pages(
         let content = PageContent::Node {
             node,
             on_graph,
-            way: report.arguments.iter().find(|it| it.card.id == node.card.id).map(|it| &it.way),
+            standing: node.card.sure.and_then(|_| report.overview.rows.whole(&node.card.id)),
             challenge: is_result.then(|| challenge(&node.card)),
         };
         add(&node.card.href, "node.html", page, content)?;
-    }
-    for argument in &report.arguments {
-        let title = format!("Path to {}", argument.card.id);
-        let description = &argument.card.excerpt;
-        let page = PageInfo { kind: "argument", title: &title, description, ..deep };
-        add(&argument.way.href, "argument.html", page, PageContent::Argument { argument })?;
     }
     let print = PageContent::Print(print(&report, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
@@ -457,7 +457,7 @@ fn print(report: &Report, most: usize) -> PrintContent<'_> {
     PrintContent {
         overview: &report.overview,
         sign_offs: &report.sign_offs,
-        conclusions: EarlierConclusions { amended: &report.overview.conclusion_amended, ends: &[] },
+        conclusions: EarlierConclusions::new(report, &[]),
         commits: report.history.newest(MOST_COMMITS),
         commit_count: report.history.len(),
         outline: &report.outline,

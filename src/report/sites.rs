@@ -1,11 +1,13 @@
 //! The index of several investigations, with an entry for each, including unreadable ones.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
-use super::model::{HeaderFacts, Report, SignOffMark, Time, TopView};
+use super::model::{HeaderFacts, Report, SignOffMark, Time, TopView, words};
+use super::templates::SafeHtml;
 use crate::service::signoff::SignOffs;
 
 /// An unreadable investigation.
@@ -22,10 +24,13 @@ pub struct UnreadableInvestigation {
 /// The index.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SitesView<'a> {
-    /// The entries, newest first.
+    /// The entries: first what needs somebody, then the newest.
     pub investigations: &'a [SiteEntry],
     pub unreadable: &'a [UnreadableInvestigation],
-    pub counts: Counts,
+    /// The filters in use: their values, their labels, and the number of entries.
+    pub filters: Vec<(&'static str, &'static str, usize)>,
+    /// The words for states, with their meaning.
+    pub words: SafeHtml,
 }
 
 /// A summary of an investigation. It is stored for the next run, which may reuse it without rereading the investigation.
@@ -71,21 +76,34 @@ pub(super) struct SignOffCount {
     pub count: usize,
 }
 
-/// The number of entries for each filter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Counts {
-    pub open: usize,
-    pub ended: usize,
-    pub answered: usize,
-    pub confirmed: usize,
-    pub self_checked: usize,
-    pub unanswered: usize,
-}
+/// The filters of the index: each verdict, and whether it has ended. What comes first needs somebody most.
+const FILTERS: [(&str, &str); 11] = [
+    ("refuted", "Refuted"),
+    ("undermined", "Resting on a refuted answer"),
+    ("contested", "Contested"),
+    ("unknown", "Unreadable rules"),
+    ("open", "Unfinished"),
+    ("early", "Stopped early"),
+    ("unconfirmed", "Not checked"),
+    ("self-checked", "Checked only by its author"),
+    ("unanswered", "Without an answer"),
+    ("confirmed", "Confirmed"),
+    ("ended", "Ended"),
+];
 
 impl SiteEntry {
     /// Returns the id of the investigation.
     pub fn id(&self) -> &str {
         &self.facts.id
+    }
+
+    /// Returns true if the entry passes the filter with this value.
+    fn passes(&self, filter: &str) -> bool {
+        match filter {
+            "open" => !self.facts.ended,
+            "ended" => self.facts.ended,
+            sure => self.sure == sure,
+        }
     }
 
     /// Returns the entry for a report. `folder` is the folder of the report's pages. It is empty or ends in `/`.
@@ -138,19 +156,15 @@ impl<'a> SitesView<'a> {
         unreadable: &'a [UnreadableInvestigation],
     ) -> SitesView<'a> {
         // Ids sort by time only if this program created them.
-        entries.sort_by(|a, b| {
-            let place = |entry: &SiteEntry| (entry.facts.started_at.iso.clone(), entry.facts.id.clone());
-            place(b).cmp(&place(a))
+        entries.sort_by_cached_key(|entry| {
+            let need = FILTERS.iter().position(|(value, _)| entry.passes(value));
+            let need = if entry.facts.objections > 0 { Some(0) } else { need };
+            (need, Reverse((entry.facts.started_at.iso.clone(), entry.facts.id.clone())))
         });
-        let mut counts = Counts::default();
-        for entry in entries.iter() {
-            counts.ended += usize::from(entry.facts.ended);
-            counts.open += usize::from(!entry.facts.ended);
-            counts.answered += usize::from(entry.facts.answers > 0);
-            counts.confirmed += usize::from(entry.sure == "confirmed");
-            counts.self_checked += usize::from(entry.sure == "self-checked");
-            counts.unanswered += usize::from(entry.sure == "unanswered");
-        }
-        SitesView { investigations: entries, unreadable, counts }
+        let filter = |(value, label): (&'static str, &'static str)| {
+            (value, label, entries.iter().filter(|entry| entry.passes(value)).count())
+        };
+        let filters = FILTERS.into_iter().map(filter).filter(|(.., count)| *count > 0).collect();
+        SitesView { investigations: entries, unreadable, filters, words: words() }
     }
 }

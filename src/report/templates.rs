@@ -244,11 +244,6 @@ impl SafeHtml {
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
     }
 
-    /// Returns the markup.
-    pub(super) fn as_str(&self) -> &str {
-        self.0.as_str().unwrap_or_default()
-    }
-
     /// Returns the markup of a drawing.
     pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
         SafeHtml(Value::from_safe_string(svg.markup.clone()))

@@ -1,7 +1,6 @@
 //! Sites of hand-made investigations: what holds for every page, and the samples. Each module has the tests of one page.
 
 mod agree;
-mod argument;
 mod compare;
 mod evidence;
 mod first_page;
@@ -141,12 +140,11 @@ fn one_stands_at_the_root_and_several_in_folders() {
         "Why did checkout latency double",
         "Unfinished",
         "Ended",
-        "single-root",
         "2 answers: 1 confirmed by another agent, same session, 1 not checked.",
     ] {
         assert!(index.contains(text), "{text}");
     }
-    // Newest first.
+    // What is unfinished needs somebody.
     assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
 }
 

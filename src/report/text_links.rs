@@ -42,11 +42,6 @@ pub(super) struct SourceLinks<'r> {
     pub runs: &'r RunViews,
 }
 
-/// Returns the nodes marked in rendered text, in order.
-pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
-    html.split(NODE).skip(1).filter_map(|piece| piece.split('"').next())
-}
-
 /// The page that contains the links.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {
@@ -286,7 +281,7 @@ mod tests {
             state: StateView {
                 name: "FOUND".into(),
                 word: "Answer".into(),
-                class: "role-solution",
+                class: "role-solution".into(),
                 label: "",
                 meaning: String::new(),
                 pending: false,

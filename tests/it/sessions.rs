@@ -16,6 +16,7 @@ use crate::support::{Sandbox, TOT};
 const CLOCKED: &str = r#"#!/bin/sh
 case "$1" in
 start | next | propose | commit | amend | end | run | rerun) ;;
+list) exec env TOT_CLOCK="$CLOCK" "$TOT" "$@" ;;
 *) exec "$TOT" "$@" ;;
 esac
 command=$1

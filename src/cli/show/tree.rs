@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::assess::{Assessment, differs};
 use crate::cli::screen::{NodeLine, QUIET, Screen, styled};
 use crate::domain::{Node, NodeId};
-use crate::text::columns;
+use crate::text::{columns, one_line};
 
 /// The part of the tree to show.
 #[derive(Clone, Copy)]
@@ -122,8 +122,10 @@ fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut stack: Vec<&Node> = nodes.to_vec();
     while let Some(node) = stack.pop() {
-        let state = node.state().map_or_else(|| "proposed".to_owned(), ToString::to_string);
-        *counts.entry(state).or_default() += 1;
+        let mark = assessment.mark(node);
+        let label =
+            mark.refutes.map_or_else(|| one_line(&mark.label).to_lowercase(), |_| "refuting".to_owned());
+        *counts.entry(label).or_default() += 1;
         stack.extend(assessment.investigation.children(&node.id).map(AsRef::as_ref));
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();

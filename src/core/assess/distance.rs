@@ -180,7 +180,7 @@ impl fmt::Display for Distance {
 }
 
 /// Formats a duration, for example `42 s`, `5 min`, `3 h` or `4 days`.
-pub(super) fn in_words(seconds: i64) -> String {
+pub fn in_words(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),

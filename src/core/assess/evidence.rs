@@ -531,7 +531,11 @@ impl<'a> Assessment<'a> {
             return format!("{}, not rerun yet{inputs}", counted(runs.len(), "command"));
         };
         let count = |standing| runs.iter().filter(|run| run.standing() == standing).count();
-        let same = format!("{} of {} same", count(RunStanding::Same), runs.len());
+        let reproduced = match runs.iter().filter(|run| run.is_reproduced()).count() {
+            0 => String::new(),
+            number => format!(" ({number} reproduced)"),
+        };
+        let same = format!("{} of {} same{reproduced}", count(RunStanding::Same), runs.len());
         let rest = [
             (RunStanding::Differs, "differs", "differ"),
             (RunStanding::Fails, "differs (judged to fail)", "differ (judged to fail)"),
@@ -543,9 +547,7 @@ impl<'a> Assessment<'a> {
         let rest = rest.filter(|(number, ..)| *number > 0);
         let rest =
             rest.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
-        let reproduced = Some(runs.iter().filter(|run| run.is_reproduced()).count());
-        let reproduced = reproduced.filter(|number| *number > 0).map(|number| format!("{number} reproduced"));
-        let parts: Vec<String> = std::iter::once(same).chain(reproduced).chain(rest).collect();
+        let parts: Vec<String> = std::iter::once(same).chain(rest).collect();
         format!("rerun by {}: {}{inputs}", last.by(), parts.join(", "))
     }
 }
@@ -654,7 +656,7 @@ mod tests {
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
         assert_eq!(with(vec![]), ("1 command, not rerun yet".into(), false));
         let by_ci = "rerun by CI (a person) on 21 Nov 2026 at 3f2a91c";
-        let reproduced = format!("{by_ci}: 1 of 1 same, 1 reproduced");
+        let reproduced = format!("{by_ci}: 1 of 1 same (1 reproduced)");
         assert_eq!(with(vec![again(3, 1, "CI", RunComparison::Same)]), (reproduced, false));
         let differs = || again(3, 1, "CI", RunComparison::Differs);
         assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
@@ -691,7 +693,7 @@ mod tests {
         let (same, differs) =
             (again(3, 1, "CI", RunComparison::Same), again(2, 1, "CI", RunComparison::Differs));
         let (words, is_contested) = all(vec![differs.clone(), same]);
-        assert!(!is_contested && words.ends_with("1 of 1 same, 1 reproduced"), "{words}");
+        assert!(!is_contested && words.ends_with("1 of 1 same (1 reproduced)"), "{words}");
         assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
         assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");

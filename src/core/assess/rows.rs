@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::distance::in_words;
+use super::summary::sign_off;
 use super::{Answer, Assessment, Bound, Signed, Verdict, VerdictLimit};
 use crate::domain::{BoundAs, Classification, Node, NodeId, Timestamp};
 use crate::markdown;
@@ -223,6 +224,7 @@ impl<'a> Assessment<'a> {
             groups.push(reader.others());
             groups.extend(reader.pending());
             groups.push(reader.branches());
+            groups.extend(reader.exhausted());
         }
         groups.push(reader.not_covered());
         groups.retain(|group| !group.rows.is_empty());
@@ -259,12 +261,22 @@ impl<'a> Assessment<'a> {
         // The label of the end needs room.
         let last = period.until - (period.until - period.from) / 8;
         let times = times.take_while(|time| *time <= last).filter_map(Timestamp::from_milliseconds);
-        let label = |at: Timestamp| match step < 86_400_000 {
-            true => at.to_minute().get(11..16).unwrap_or_default().to_owned(),
-            false => at.to_day(),
+        let mut day = Timestamp::from_milliseconds(period.from).map(Timestamp::to_day).unwrap_or_default();
+        let mut is_first = Timestamp::from_milliseconds(period.until).is_none_or(|end| end.to_day() != day);
+        // A time stands alone only if the label before it is of the same day.
+        let mut label = |at: Timestamp| {
+            let time = at.to_minute().get(11..16).unwrap_or_default().to_owned();
+            let is_same = at.to_day() == day && !std::mem::take(&mut is_first);
+            day = at.to_day();
+            match step < 86_400_000 {
+                true if is_same => time,
+                true => format!("{} {time}", day.rsplit_once(' ').map_or(&*day, |(day, _)| day)),
+                false => day.clone(),
+            }
         };
+        let ticks = times.map(|at| (period.place(at), label(at))).collect();
         let end = Timestamp::from_milliseconds(period.until).map(label).unwrap_or_default();
-        TimeAxis { ticks: times.map(|at| (period.place(at), label(at))).collect(), end }
+        TimeAxis { ticks, end }
     }
 }
 
@@ -449,13 +461,10 @@ impl<'a> RowReader<'_, 'a> {
     }
 
     fn signature(&self) -> RowCheck {
-        match (self.signed.iter().find(|it| it.is_valid), self.signed.first()) {
-            (Some(by), _) if by.is_approval => RowCheck::new(true, by.label.clone()),
-            (Some(by), _) => RowCheck::failed(by.label.clone()),
-            (None, Some(by)) => {
-                RowCheck::new(false, format!("{}, which does not cover this state", by.label))
-            }
-            (None, None) => RowCheck::new(false, "nobody has signed it off"),
+        match sign_off(self.signed) {
+            Some((by, words)) if by.is_valid && !by.is_approval => RowCheck::failed(words),
+            Some((by, words)) => RowCheck::new(by.is_valid, words),
+            None => RowCheck::new(false, "nobody has signed it off"),
         }
     }
 
@@ -465,13 +474,14 @@ impl<'a> RowReader<'_, 'a> {
         let mut shown: HashSet<&NodeId> = assessment.bound().map(|bound| bound.id).collect();
         shown.extend(assessment.first().map(|first| &first.node.id));
         let is_unbound = assessment.end().is_some() && assessment.bound().next().is_none();
-        let answers = assessment.answers.iter().filter(|_| !is_unbound).chain(&assessment.refuted);
+        let answers = assessment.answers.iter().filter(|_| !is_unbound);
+        let answers = answers.chain(assessment.refuted_answers());
         let answers = answers.filter(|answer| !shown.contains(&answer.node.id));
         let mut rows: Vec<Row> = answers.map(|answer| self.answer(answer, false)).collect();
         for (nodes, words) in
-            [(&assessment.awaiting, "awaits confirmation"), (&assessment.theories, "a theory, not tested")]
+            [(&assessment.awaiting, "not checked"), (&assessment.theories, "theory, not checked")]
         {
-            rows.extend(nodes.iter().map(|node| {
+            rows.extend(nodes.iter().filter(|node| !shown.contains(&node.id)).map(|node| {
                 let row = self.node(node, Verdict::NotChecked.class(), Verdict::NotChecked.sign());
                 Row { words: words.to_owned(), ..row }
             }));
@@ -526,11 +536,7 @@ impl<'a> RowReader<'_, 'a> {
         let is_small = assessment.is_small();
         let is_ended = assessment.outcome.is_ended();
         let branches = self.split();
-        let ruled_out: HashMap<&NodeId, (&'static str, &'static str)> = assessment
-            .ruled_out()
-            .map(|node| (&node.id, ("ruled-out", "✕")))
-            .chain(assessment.exhausted.iter().map(|node| (&node.id, ("exhausted", "–"))))
-            .collect();
+        let ruled_out: HashSet<&NodeId> = assessment.ruled_out().map(|node| &node.id).collect();
         let peak = branches
             .iter()
             .map(|branch| self.open_ends(branch).iter().map(|it| it.1).max().unwrap_or(0))
@@ -544,43 +550,57 @@ impl<'a> RowReader<'_, 'a> {
             .collect();
         let mut rows = Vec::new();
         for (branch, parts) in branches.iter().zip(self.parts(&branches)) {
-            let leaves = branch.iter().filter_map(|node| Some((*node, *ruled_out.get(&node.id)?)));
-            let leaves: Vec<_> = leaves.filter(|_| is_small).collect();
+            let leaves: Vec<_> =
+                branch.iter().filter(|node| is_small && ruled_out.contains(&node.id)).collect();
             // Otherwise, its nodes have rows of their own.
             let has_open = !is_small || branch.iter().any(|node| self.is_open(node));
             if has_open && !(is_small && is_ended && leaves.is_empty()) {
                 rows.push(self.branch(branch, parts, peak.unwrap_or(0)));
             }
-            rows.extend(leaves.into_iter().map(|(node, (class, sign))| {
-                let words = overturned.get(&node.id).cloned();
-                let words = words.or((class == "exhausted").then(|| "nothing left to try".to_owned()));
-                Row { words: words.unwrap_or_default(), ..self.node(node, class, sign) }
+            rows.extend(leaves.into_iter().map(|node| {
+                let words = overturned.get(&node.id).cloned().unwrap_or_default();
+                Row { words, ..self.node(node, "ruled-out", "✕") }
             }));
         }
         let count = assessment.ruled_out().count();
-        let heading = match (is_small && is_ended, count) {
-            (false, _) => "What was tried, by branch",
-            (true, 0) => "Nothing left to try",
-            (true, _) => "Ruled out",
-        };
-        let count = (is_small && is_ended && count > 0).then_some(count);
-        RowGroup { id: "ruled-out", heading, count, rows, more: 0 }
+        let is_list = is_small && is_ended;
+        let heading = if is_list { "Ruled out" } else { "What was tried, by branch" };
+        RowGroup { id: "ruled-out", heading, count: is_list.then_some(count), rows, more: 0 }
     }
 
-    /// Splits the tree where it first branches.
+    /// Returns the steps that left nothing to try, and the refuted ones that were never answers.
+    fn exhausted(&self) -> Option<RowGroup> {
+        let assessment = self.assessment;
+        let answers: HashSet<&NodeId> = assessment.refuted_answers().map(|it| &it.node.id).collect();
+        // What the conclusion names has a row above.
+        let bound: HashSet<&NodeId> = assessment.bound().map(|bound| bound.id).collect();
+        let is_left = |node: &Node| !answers.contains(&node.id) && !bound.contains(&node.id);
+        let refuted = assessment.refuted.iter().filter(|it| is_left(it.node));
+        let mut rows: Vec<Row> = refuted.map(|answer| self.answer(answer, false)).collect();
+        let exhausted =
+            |node: &Arc<Node>| Row { words: "exhausted".to_owned(), ..self.node(node, "exhausted", "–") };
+        rows.extend(assessment.exhausted.iter().filter(|node| is_left(node)).map(|node| exhausted(node)));
+        let count = Some(rows.len());
+        let heading = "Came to nothing";
+        assessment.is_small().then_some(RowGroup { id: "exhausted", heading, count, rows, more: 0 })
+    }
+
+    /// Splits the tree where it first branches. If something above that was ruled out, it is a branch, too; and so is a tree that
+    /// does not branch.
     fn split(&self) -> Vec<Vec<&'a Arc<Node>>> {
         let investigation = self.assessment.investigation;
         let mut heads: Vec<&NodeId> = investigation.roots().map(|node| &node.id).collect();
         while let [only] = heads.as_slice() {
-            let children: Vec<&NodeId> = investigation.children(only).map(|node| &node.id).collect();
-            if children.is_empty() {
-                break;
-            }
-            heads = children;
+            heads = investigation.children(only).map(|node| &node.id).collect();
         }
         let mut branches: Vec<Vec<&'a Arc<Node>>> = Vec::new();
-        let round = heads.first().map_or(0, |head| head.round());
-        for node in investigation.preorder().into_iter().filter(|node| node.round() >= round) {
+        let round = heads.first().map_or(1, |head| head.round());
+        let (stem, rest): (Vec<_>, Vec<_>) =
+            investigation.preorder().into_iter().partition(|node| node.round() < round);
+        if self.assessment.ruled_out().any(|node| node.round() < round) {
+            branches.push(stem);
+        }
+        for node in rest {
             match branches.last_mut().filter(|_| node.round() > round) {
                 Some(branch) => branch.push(node),
                 None => branches.push(vec![node]),
@@ -631,7 +651,7 @@ impl<'a> RowReader<'_, 'a> {
         for answer in &assessment.answers {
             place(&answer.node.id).into_iter().for_each(|at| parts[at].answers.push(answer));
         }
-        let refuted = assessment.refuted.iter();
+        let refuted = assessment.refuted_answers();
         refuted.filter_map(|answer| place(&answer.node.id)).for_each(|at| parts[at].refuted += 1);
         for node in assessment.ruled_out() {
             place(&node.id).into_iter().for_each(|at| parts[at].ruled_out.push(node));

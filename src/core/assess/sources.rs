@@ -242,8 +242,11 @@ impl<'a> Assessment<'a> {
             };
             return (verdict.sign(), class, answer.words().into_owned());
         }
-        let label = self.rules.zip(node.state()).map(|(rules, state)| rules.ruleset().label_of(state));
-        ("·", "quiet", label.map_or_else(|| "not researched yet".to_owned(), |label| label.to_lowercase()))
+        let mark = self.mark(node);
+        match mark.refutes {
+            Some(_) => (mark.sign(), "differs", mark.label),
+            None => ("·", "quiet", mark.label.to_lowercase()),
+        }
     }
 
     /// Returns what was recorded of a place: for the node that names it, or else for any node.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::report::NOT_ATTACKED;
 use super::{Answer, Assessment, BY_HAND, CapturedRun, InputState, Outcome, RunStanding, Verdict};
+use crate::domain::wording::command;
 use crate::domain::{BoundAs, Classification, CommentId, NodeId};
 use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
@@ -112,6 +113,26 @@ impl VerdictLine {
     }
 }
 
+/// Returns what can be done about an open objection, with the commands. `named` is the id for the commands, if they need one.
+pub fn reactions(open: &Objection, named: Option<&str>) -> [(&'static str, String); 2] {
+    let id = open.comment.id;
+    let settle = match open.is_correction() {
+        true => ("Accept", command("tot amend", named, &format!("--accept {id}"))),
+        false => ("Resolve", command("tot resolve", named, &id.to_string())),
+    };
+    [("Answer", command("tot comment", named, &format!("--reply-to {id}"))), settle]
+}
+
+/// Returns the sign-off that counts, with its words: the first that covers this state or, without one, the first.
+pub(super) fn sign_off(signed: &[Signed]) -> Option<(&Signed, String)> {
+    let by = signed.iter().find(|it| it.is_valid).or(signed.first())?;
+    let words = match by.is_valid {
+        true => by.label.clone(),
+        false => format!("{}, which does not cover this state", by.label),
+    };
+    Some((by, words))
+}
+
 impl<'a> Assessment<'a> {
     /// Returns the overall verdict in up to three sentences: the confirmations with the strength of the evidence, the state of
     /// the report, and the sign-off.
@@ -119,8 +140,8 @@ impl<'a> Assessment<'a> {
         let verdict = self.top().verdict;
         let evidence = verdict.and_then(|verdict| self.evidence_clause(verdict)).unwrap_or_default();
         let mut more: Vec<String> = self.report().map(|report| report.words).into_iter().collect();
-        match (signed.iter().find(|it| it.is_valid), more.last_mut()) {
-            (Some(by), _) => more.push(by.label.clone()),
+        match (sign_off(signed), more.last_mut()) {
+            (Some((_, words)), _) => more.push(words),
             (None, _) if !self.outcome.is_ended() => {}
             (None, Some(nobody)) if nobody == NOT_ATTACKED => nobody.push_str(" or signed it off"),
             (None, _) => more.push("Nobody has signed it off".to_owned()),
@@ -164,8 +185,11 @@ impl<'a> Assessment<'a> {
 
     /// Returns the grounds for the verdict and its open points in up to six lines.
     pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
-        let lines =
-            [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
+        let mut lines =
+            vec![self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
+        if !self.open.is_empty() {
+            lines.rotate_right(1);
+        }
         lines.into_iter().chain([self.limits_line(), Some(self.names_line(signed))]).flatten().collect()
     }
 

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::text::one_line;
 use crate::assess::Assessment;
 use crate::domain::{Investigation, Link, Node, NodeId};
-use crate::ruleset::Ruleset;
 
 /// Returns the investigation as a `digraph` that Graphviz draws from top to bottom.
 ///
@@ -22,7 +21,7 @@ pub fn dot(assessment: &Assessment<'_>) -> String {
         dot.push('\n');
     }
     for node in &order {
-        dot.push_str(&node_line(node, ruleset, &verdict_suffix(assessment, node)));
+        dot.push_str(&node_line(assessment, node));
     }
     let edges = order.iter().filter_map(|node| Some((node.parent.as_ref()?, *node)));
     for (at, (parent, node)) in edges.enumerate() {
@@ -70,9 +69,15 @@ pub(super) fn verdict_suffix(assessment: &Assessment<'_>, node: &Node) -> String
     assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
 }
 
-fn node_line(node: &Node, ruleset: Option<&Ruleset>, verdict_suffix: &str) -> String {
+fn node_line(assessment: &Assessment<'_>, node: &Node) -> String {
     let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
+    let ruleset = assessment.rules.map(|rules| rules.ruleset());
+    let (mark, verdict_suffix) = (assessment.mark(node), verdict_suffix(assessment, node));
     match node.state() {
+        Some(_) if mark.refutes.is_some() => {
+            let what = mark.label;
+            format!("  {name} [fillcolor=red, label=\"R{round} | {title}\\n({what}{verdict_suffix})\"];\n")
+        }
         Some(state) => {
             // A state that the ruleset does not define can only come from a manual edit.
             let known = ruleset.and_then(|ruleset| ruleset.state(state));

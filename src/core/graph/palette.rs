@@ -114,6 +114,13 @@ const CARDS_OF_ROLE: &str = "\
 .graph .ROLE .card-bar{fill:--ROLE}
 .graph .sign.ROLE{stroke:--ROLE}";
 const PATHS: &str = "\
+.graph .role-solution .card-bar,.graph .role-confirmation .card-bar{fill:--graph-quiet}
+.graph .confirmed .card-bar{fill:--role-solution}
+.graph .sign.doubt{stroke:--graph-doubt}
+.graph .unconfirmed .card-bar,.graph .self-checked .card-bar,.graph .contested .card-bar{fill:--graph-doubt}
+.graph .refuted .card-bar,.graph .undermined .card-bar,.graph .refutes .card-bar{fill:--role-deadEnd}
+.graph .refuted .card-note,.graph .undermined .card-note,.graph .refutes .card-note{fill:--role-deadEnd}
+.graph .refutes .card-box{stroke:--role-deadEnd}
 .graph .confirmed .card-note{fill:--role-solution}
 .graph .edge.on-path,.graph .on-path .card-box{stroke:--role-solution}
 .graph .edge.doubted,.graph .doubted .card-box{stroke:--graph-doubt}

@@ -7,7 +7,7 @@ use crate::domain::{Classification, Investigation, Meta, Node, SessionId, Timest
 use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
 /// Returns the default ruleset.
-pub(super) fn ruleset() -> &'static Ruleset {
+fn ruleset() -> &'static Ruleset {
     &builtin::all()[0].ruleset
 }
 

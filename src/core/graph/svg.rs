@@ -3,9 +3,8 @@
 //! 1. [`SvgCard::new`] decides the content of each card, which determines its height.
 //! 2. [`place`](super::place) positions the cards.
 //! 3. [`SvgWriter`] writes the markup of edges and cards.
-//! 4. A standalone picture starts with a title and a [`legend`].
+//! 4. A standalone picture starts with a title.
 
-pub(super) mod legend;
 pub(super) mod sign;
 
 use std::fmt::Write as _;
@@ -17,7 +16,7 @@ use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use super::tree::{DrawnTree, TreeItem, Way};
 use crate::assess::Verdict;
 use crate::domain::{Investigation, NodeId};
-use crate::ruleset::{Role, Ruleset};
+use crate::ruleset::Role;
 use crate::text::{counted, escape};
 
 pub use sign::sign;
@@ -27,11 +26,10 @@ pub use sign::sign;
 pub struct SvgOptions<'a> {
     /// A function that returns the link target of a card. If `None`, cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// If set, the picture is a complete file with a namespace, styles (light and dark), a background, a title and a
-    /// legend for this ruleset.
+    /// True if the picture is a complete file with a namespace, styles (light and dark), a background and a title.
     ///
     /// Otherwise, the page's stylesheet colours the picture, which contains neither `<style>` nor `style` attributes.
-    pub standalone: Option<&'a Ruleset>,
+    pub standalone: bool,
     /// True if each card has its node id as its `id`.
     pub has_ids: bool,
 }
@@ -69,16 +67,21 @@ pub fn svg(tree: &DrawnTree<'_>, options: &SvgOptions<'_>) -> Svg {
         return nothing(&title, options);
     }
     let all = counted(tree.items.len(), "node");
-    let number = match tree.shown.len() {
+    let nodes = match tree.shown.len() {
         shown if shown < tree.items.len() => format!("{shown} of {all}"),
         _ => all,
     };
-    let label = format!("Graph of {title}, left to right: {number}");
+    let label = format!("Graph of {title}, left to right: {nodes}");
     let scene = Scene::new(tree, options);
     let mut writer = SvgWriter { out: String::with_capacity(scene.cards.len() * 1000), options };
     open_file(&mut writer.out, "graph", options, &label, scene.width, scene.height);
-    if let Some(ruleset) = options.standalone {
-        legend::write(&mut writer.out, &one_line(&tree.investigation.meta().title), ruleset, scene.width);
+    if options.standalone {
+        let bold = format!(" font-size=\"{}\" font-weight=\"700\"", number(HEADING_SIZE));
+        let all = (scene.width - 2.0 * MARGIN) / HEADING_SIZE / BOLD;
+        let text = clamp_lines(&one_line(&tree.investigation.meta().title), all, 1);
+        let text = text.first().map_or("", String::as_str);
+        markup::text(&mut writer.out, "", [&number(MARGIN), &number(HEADING_BASE)], &bold, text);
+        writer.out.push('\n');
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // Draw paths to answers last, so that no other edge covers them.
@@ -113,6 +116,10 @@ const HEAD: f64 = 18.0;
 const LINE: f64 = 15.0;
 /// The distance from the last line to a card's bottom edge.
 const FOOT: f64 = 10.5;
+/// The size, the baseline and the least width of the title of a standalone picture.
+const HEADING_SIZE: f64 = 16.0;
+const HEADING_BASE: f64 = 24.0;
+const LEAST_WIDTH: f64 = 480.0;
 const TITLE_LINES: usize = 2;
 const TITLE_SIZE: f64 = 12.5;
 const SMALL_SIZE: f64 = 10.5;
@@ -156,9 +163,9 @@ impl<'i> Scene<'i> {
         let mut places = place::places(&parents, WIDTH, &heights, GAPS);
         let mut width = places.iter().map(|place| MARGIN + place.x + WIDTH + MARGIN).fold(0.0, f64::max);
         let mut head = 0.0;
-        if let Some(ruleset) = options.standalone {
-            width = width.max(legend::LEAST_WIDTH);
-            head = legend::height(ruleset, width);
+        if options.standalone {
+            width = width.max(LEAST_WIDTH);
+            head = HEADING_BASE + 10.0;
         }
         for place in &mut places {
             place.x += MARGIN;
@@ -181,7 +188,9 @@ impl<'i> SvgCard<'i> {
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the first line. The id gets the rest.
-        let state = clamp_middle(&item.state, inner / 2.0 / SMALL_SIZE);
+        // What a node refutes needs a line of its own.
+        let label = if item.mark.refutes.is_some() { "" } else { &item.mark.label };
+        let state = clamp_middle(label, inner / 2.0 / SMALL_SIZE);
         let left = inner - measure(&state) * SMALL_SIZE - sign::SIZE - 10.0;
         let mut title = clamp_lines(&one_line(node.name()), inner / TITLE_SIZE, TITLE_LINES);
         if title.is_empty() {
@@ -210,9 +219,12 @@ impl<'i> SvgCard<'i> {
 
     /// Returns the last line of the card: the verdict, and the number of hidden descendants.
     fn note(&self) -> Option<String> {
-        let verdict = self.item.verdict.map(|it| format!("{} {}", it.sign(), it.short_label()));
+        let most = (WIDTH - LEFT - RIGHT) / SMALL_SIZE / BOLD;
+        let refutes =
+            self.item.mark.refutes.map(|_| clamp_middle(&format!("✗ {}", self.item.mark.label), most));
+        let verdict = self.item.mark.verdict.map(|it| format!("{} {}", it.sign(), it.short_label()));
         let hidden = (self.hidden > 0).then(|| format!("{} more below", self.hidden));
-        let notes: Vec<String> = verdict.into_iter().chain(hidden).collect();
+        let notes: Vec<String> = refutes.into_iter().chain(verdict).chain(hidden).collect();
         (!notes.is_empty()).then(|| notes.join(" · "))
     }
 }
@@ -232,7 +244,7 @@ impl SvgWriter<'_> {
         let class = match item.role {
             _ if item.way.is_some() => Way::class(item.way),
             None => " to-proposed",
-            Some(Role::DeadEnd) => " to-dead",
+            Some(Role::DeadEnd) if item.mark.refutes.is_none() => " to-dead",
             Some(_) => "",
         };
         let _ = write!(self.out, "<path class=\"edge{class}\" d=\"M{} {}", number(from.0), number(from.1));
@@ -248,7 +260,7 @@ impl SvgWriter<'_> {
         }
         if item.way == Some(Way::Doubted) {
             self.out.push_str(" stroke-dasharray=\"9 4\"");
-        } else if matches!(item.role, None | Some(Role::DeadEnd)) {
+        } else if class == " to-dead" || class == " to-proposed" {
             self.out.push_str(" stroke-dasharray=\"4 3\"");
         }
         self.out.push_str("/>\n");
@@ -280,9 +292,17 @@ impl SvgWriter<'_> {
         let state_end = number(right - sign::SIZE - 4.0);
         let end = format!("{small} text-anchor=\"end\"");
         markup::text(out, "card-state", [&state_end, &head], &end, &card.state);
-        let is_refuted = item.verdict == Some(Verdict::Refuted);
-        let role = if is_refuted { Some(Role::DeadEnd) } else { item.role };
-        sign::write(out, role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
+        let (role, class) = match (item.mark.refutes, item.mark.shade()) {
+            (Some(_), _) | (None, Some(Verdict::Refuted | Verdict::Undermined)) => {
+                (Some(Role::DeadEnd), "role-deadEnd")
+            }
+            (None, Some(verdict)) if verdict.is_confirmed() => {
+                (Some(Role::Confirmation), "role-solution confirmed")
+            }
+            (None, Some(_)) => (item.role, "doubt"),
+            (None, None) => (item.role, sign::class(item.role)),
+        };
+        sign::write(out, role, class, right - sign::SIZE / 2.0, y + HEAD - 4.0);
         let mut line = y + HEAD;
         for text in &card.title {
             line += LINE;
@@ -322,7 +342,7 @@ pub(super) fn open_file(
     height: f64,
 ) {
     let (width, height) = (number(width.ceil()), number(height.ceil()));
-    let standalone = options.standalone.is_some();
+    let standalone = options.standalone;
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
     // The role `img` hides the content from assistive technology, so it is only used if there are no links.
     let role = if options.href.is_some() { "group" } else { "img" };

@@ -7,13 +7,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::palette;
-use crate::assess::{Assessment, Verdict};
+use crate::assess::{Assessment, NodeMark, Verdict};
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::Role;
-use crate::ruleset::rules::states::as_words;
-
-/// The label for a node that refutes its parent and whose state is otherwise used for confirmations.
-pub const REFUTATION: &str = "Refutation";
 
 /// The maximum number of nodes in a picture. More could not be read, and layout-rs would need long.
 pub(super) const MOST_CARDS: usize = 80;
@@ -39,11 +35,9 @@ pub(super) struct TreeItem<'i> {
     pub depth: u32,
     /// The number of descendants.
     pub below: usize,
+    /// The role of the node's state. `None` for a proposal.
     pub role: Option<Role>,
-    /// The label of the node's state.
-    pub state: String,
-    /// The verdict on an answer or a refuted node. `None` for any other node.
-    pub verdict: Option<Verdict>,
+    pub mark: NodeMark<'i>,
     /// The kind of the best checked answer at or below this node.
     pub way: Option<Way>,
 }
@@ -71,24 +65,13 @@ impl Way {
 impl<'i> TreeItem<'i> {
     /// Returns a node without its position in the tree.
     pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> TreeItem<'i> {
-        let rules = assessment.rules;
-        let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
-        let role = match node.state() {
-            // A refutation looks like the end of the answer above it.
-            Some(_) if refutes => Some(Role::DeadEnd),
-            state => state.map(|state| rules.map_or(Role::Open, |rules| rules.role(state))),
-        };
-        let state = match node.state() {
-            Some(_) if refutes => REFUTATION.to_owned(),
-            Some(state) => rules.map_or_else(|| as_words(state), |rules| rules.ruleset().label_of(state)),
-            None => "Proposed".to_owned(),
-        };
-        let verdict = assessment.verdict_of(&node.id);
-        TreeItem { node, parent: None, depth: 0, below: 0, role, state, verdict, way: None }
+        let mark = assessment.mark(node);
+        let role = node.state().map(|_| mark.role.unwrap_or(Role::Open));
+        TreeItem { node, parent: None, depth: 0, below: 0, role, mark, way: None }
     }
 
     fn own_way(&self) -> Option<Way> {
-        match self.verdict? {
+        match self.mark.verdict? {
             verdict if verdict.is_confirmed() => Some(Way::Confirmed),
             Verdict::AuthorOnly | Verdict::Contested | Verdict::Undermined => Some(Way::Doubted),
             _ => None,
@@ -97,8 +80,8 @@ impl<'i> TreeItem<'i> {
 
     /// Returns the id, state and verdict for tooltips and screen readers. A colon and the title usually follow.
     pub fn in_words(&self) -> String {
-        let mut words = format!("{} ({}", self.node.id, self.state);
-        if let Some(verdict) = self.verdict {
+        let mut words = format!("{} ({}", self.node.id, self.mark.label);
+        if let Some(verdict) = self.mark.verdict {
             words.push_str(", ");
             words.push_str(verdict.label());
         }
@@ -108,8 +91,11 @@ impl<'i> TreeItem<'i> {
 
     /// Returns the CSS classes for the role, verdict and path.
     pub fn classes(&self) -> String {
-        let mut classes = self.role.map_or("proposed", palette::class).to_owned();
-        if let Some(verdict) = self.verdict {
+        let mut classes = match self.mark.refutes {
+            Some(_) => "refutes".to_owned(),
+            None => self.role.map_or("proposed", palette::class).to_owned(),
+        };
+        if let Some(verdict) = self.mark.shade() {
             classes.push(' ');
             classes.push_str(verdict.class());
         }
@@ -163,7 +149,7 @@ impl<'i> DrawnTree<'i> {
     /// lowest id.
     pub(super) fn highlighted(&self) -> Option<usize> {
         let answers = self.shown.iter().filter_map(|at| {
-            let (id, verdict) = (&self.items[*at].node.id, self.items[*at].verdict?);
+            let (id, verdict) = (&self.items[*at].node.id, self.items[*at].mark.verdict?);
             let is_refuted = verdict == Verdict::Refuted;
             (!is_refuted).then_some((self.best != Some(id), Reverse(verdict), id, *at))
         });

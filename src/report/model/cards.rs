@@ -4,15 +4,19 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::assess::{Assessment, ProjectInputs, Verdict};
+use crate::assess::{Assessment, NodeMark, ProjectInputs, Verdict};
 use crate::decide::references::{CitedSource, CitingLines};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::{REFUTATION, role_class};
+use crate::graph::role_class;
 use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::telling_sentence;
+
+/// The label and the CSS class of states whose nodes refute their parents.
+const REFUTES: &str = "Refutes";
+pub(in crate::report) const REFUTATION: &str = "role-refutation";
 
 /// A short form of a node, shown as a link to its page.
 #[derive(Clone, Debug, Serialize)]
@@ -38,8 +42,6 @@ pub(in crate::report) struct ConfirmedBy {
     pub sure: Verdict,
     /// The distance between the node and the answer, in one line.
     pub distance: String,
-    /// The caveats about the confirmation: alternatives that were not tried.
-    pub caveats: Vec<String>,
 }
 
 /// A state for display.
@@ -47,10 +49,11 @@ pub(in crate::report) struct ConfirmedBy {
 pub(in crate::report) struct StateView {
     /// The name: `EXPLORE`, or `proposed` while the node is pending.
     pub name: String,
-    /// Its label: `Explored`.
+    /// Its label: `Explored`, or `refutes R1.A` for a node that refutes its parent.
     pub word: String,
-    /// The CSS class: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or, without a ruleset, `role-unknown`.
-    pub class: &'static str,
+    /// The CSS classes: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or, without a ruleset, `role-unknown`;
+    /// and that of the node's verdict, if it has one.
+    pub class: String,
     /// The name of the state's role, or empty without a ruleset.
     pub label: &'static str,
     /// The state's description in the ruleset, possibly empty.
@@ -125,31 +128,43 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Returns the state of a node, now or at an earlier commit.
-    pub(in crate::report) fn state_of(&self, node: &Node) -> StateView {
-        match node.state() {
-            // This state normally confirms, but this node refutes its parent.
-            Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
-                word: REFUTATION.to_owned(),
-                class: "role-refutation",
-                label: "a refutation",
-                meaning: "Shows that the answer above is wrong".to_owned(),
-                ..self.state(state)
-            },
+    /// Returns the state of a node at an earlier commit.
+    pub(in crate::report) fn state_then(&self, node: &Node) -> StateView {
+        self.state_of(node, NodeMark::new(self.rules.as_ref(), node))
+    }
+
+    fn state_of(&self, node: &Node, mark: NodeMark<'_>) -> StateView {
+        let verdict = mark.shade().map(|verdict| format!(" {}", verdict.class())).unwrap_or_default();
+        let view = match node.state() {
+            Some(state) if mark.refutes.is_some() => StateView { word: mark.label, ..self.refutation(state) },
             Some(state) => self.state(state),
             None => StateView {
                 name: "proposed".to_owned(),
-                word: "Proposed".to_owned(),
-                class: "role-pending",
+                word: mark.label,
+                class: "role-pending".to_owned(),
                 label: "not yet explored",
                 meaning: "Proposed, not yet explored".to_owned(),
                 pending: true,
             },
+        };
+        StateView { class: view.class + &verdict, ..view }
+    }
+
+    /// Returns the state of nodes that refute their parents.
+    pub(super) fn refutation(&self, name: &StateName) -> StateView {
+        StateView {
+            name: name.to_string(),
+            word: REFUTES.to_owned(),
+            class: REFUTATION.to_owned(),
+            label: "a refutation",
+            meaning: "Shows that the answer above is wrong".to_owned(),
+            pending: false,
         }
     }
 
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
-        let sure = self.assessment.verdict_of(&node.id);
+        let mark = self.assessment.mark(node);
+        let sure = mark.verdict;
         // In a withheld node, the title and the findings both name the person who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
@@ -157,7 +172,7 @@ impl<'a> Cards<'a> {
             title: node.name().to_owned(),
             href,
             round: node.round(),
-            state: self.state_of(node),
+            state: self.state_of(node, mark),
             first: telling_sentence(&excerpt).to_owned(),
             excerpt,
             sure,
@@ -173,11 +188,14 @@ impl<'a> Cards<'a> {
     /// Returns a state with its role in the ruleset.
     pub(in crate::report) fn state(&self, name: &StateName) -> StateView {
         let known = self.rules.and_then(|rules| rules.ruleset().state(name));
+        if known.is_some_and(|state| state.refutes) {
+            return self.refutation(name);
+        }
         let role = self.rules.map(|rules| rules.role(name));
         StateView {
             name: name.to_string(),
             word: self.rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name)),
-            class: role.map_or("role-unknown", role_class),
+            class: role.map_or("role-unknown", role_class).to_owned(),
             label: role.map_or("", Role::label),
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),
             pending: false,
@@ -223,7 +241,6 @@ impl<'a> Cards<'a> {
     pub(super) fn confirmed_by(&self, node: &Node) -> Vec<ConfirmedBy> {
         let confirming = self.assessment.answer(&node.id).map_or(&[][..], |answer| &answer.confirming);
         let by = |it: &Confirming| {
-            let result = self.investigation.node(&it.node)?.classification.as_ref()?;
             Some(ConfirmedBy {
                 card: self.get(&it.node)?.clone(),
                 sure: it.verdict(),
@@ -231,7 +248,6 @@ impl<'a> Cards<'a> {
                     distance.own.take_if(|_| self.withheld.contains(&it.node));
                     distance.to_string()
                 }),
-                caveats: result.caveats.clone(),
             })
         };
         confirming.iter().filter_map(by).collect()

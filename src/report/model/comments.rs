@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::cards::{Cards, Time};
 use super::node::client;
-use crate::assess::Answer;
 use crate::domain::{Comment, CommentId, CommentKind, NodeId};
 use crate::report::templates::SafeHtml;
 use crate::ruleset::rules::objections::{may_resolve, objection_of, thread};
@@ -73,12 +72,6 @@ impl Cards<'_> {
             }
         }
         comments
-    }
-
-    /// Returns the open objections that contest an answer.
-    pub(super) fn objections_to(&self, answer: &Answer<'_>) -> impl Iterator<Item = &Comment> {
-        let open = self.assessment.open.iter().map(|objection| objection.comment.as_ref());
-        open.filter(|comment| answer.against.contains(&comment.id))
     }
 
     /// Returns the address of a comment.

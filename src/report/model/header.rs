@@ -184,7 +184,7 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
         sure: assessment.overall(),
-        refuted: assessment.refuted.len(),
+        refuted: assessment.refuted_answers().count(),
         commits: input.history.len(),
         head_short: head.chars().take(history::SHORT).collect(),
         head,

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::cards::{Card, Cards, StateView};
+use super::cards::{Card, Cards, REFUTATION, StateView};
 use super::node::StateChange;
 use super::rules::Rules;
 use crate::domain::{Code, Node, StateName};
-use crate::graph::REFUTATION;
-use crate::report::templates::SharedValue;
+use crate::report::templates::{SafeHtml, SharedValue};
 
 /// The rules page.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +22,13 @@ pub(in crate::report) struct Judged {
     pub allow_early: bool,
     /// The number of nodes in each state.
     pub states: Vec<StateCount>,
+    /// The words for states, with their meaning.
+    pub words: SafeHtml,
+}
+
+/// Returns the words for states, with their meaning. `tot help words` shows the same text.
+pub(in crate::report) fn words() -> SafeHtml {
+    SafeHtml::markdown(include_str!("../../cli/help/words.md"), "words", 2)
 }
 
 /// The number of nodes in a state.
@@ -44,15 +50,15 @@ impl<'a> Cards<'a> {
     /// Returns the node counts for the ruleset's states in order, followed by the counts for any other states in use.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
-        // The state of a refuting node normally confirms, so refuting nodes are counted separately.
+        // Nodes whose state normally confirms, but which refute, are counted separately.
         let mut refutations: BTreeMap<&StateName, StateCount> = BTreeMap::new();
         for (node, state) in self.investigation.committed() {
-            match self.get(&node.id).filter(|card| card.state.word == REFUTATION) {
-                Some(card) => {
-                    let new = || StateCount { state: card.state.clone(), count: 0 };
-                    refutations.entry(state).or_insert_with(new).count += 1;
-                }
-                None => *counts.entry(state).or_default() += 1,
+            let refutes = self.get(&node.id).is_some_and(|card| card.state.class.starts_with(REFUTATION));
+            if refutes && self.state(state).class != REFUTATION {
+                let new = || StateCount { state: self.refutation(state), count: 0 };
+                refutations.entry(state).or_insert_with(new).count += 1;
+            } else {
+                *counts.entry(state).or_default() += 1;
             }
         }
         let known = self.rules.map_or(&[][..], |rules| &rules.ruleset().states);

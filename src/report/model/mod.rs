@@ -7,7 +7,6 @@
 //! their own. `cards` contains the shared parts: display forms of
 //! nodes and states, and lookups.
 
-mod argument;
 mod cards;
 mod comments;
 mod header;
@@ -22,12 +21,11 @@ mod tree;
 
 use std::collections::HashMap;
 
-pub(super) use argument::{AnswerPage, WayLink};
-pub(super) use cards::{Card, Cards, StateView, Time};
+pub(super) use cards::{Card, Cards, REFUTATION, StateView, Time};
 pub(super) use header::{Header, HeaderFacts};
-pub(super) use judged::{Judged, StateCount};
+pub(super) use judged::{Judged, StateCount, words};
 pub(super) use node::{NodePage, StateChange};
-pub(super) use overview::{AmendedConclusionHtml, Overview, TopView};
+pub(super) use overview::{AmendedConclusionHtml, BlockerView, Overview, RowView, TopView};
 pub(super) use references::{References, ReferencesPage, of_run};
 pub(super) use runs::RunViews;
 pub(super) use sign_offs::{SignOffMark, SignOffsView};
@@ -47,8 +45,6 @@ pub(super) struct Report {
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
-    /// The answer pages.
-    pub arguments: Vec<AnswerPage>,
     /// The node pages, depth first.
     pub nodes: Vec<NodePage>,
     /// The tree as the rows of a nested list.
@@ -99,9 +95,7 @@ impl Report {
         let overview = cards.overview(&comments, &runs, &history, input);
         cited_page.runs = cards.listed_runs(&runs);
         cited_page.more_runs = runs.len() - cited_page.runs.len();
-        let arguments = cards.arguments(&nodes, (&references, &places));
         Report {
-            arguments,
             header: SharedValue::of(header::header(input, &cards.assessment, &overview)),
             nodes,
             outline: cards.outline(&history),
@@ -114,6 +108,7 @@ impl Report {
                 min_roots: investigation.meta().min_roots,
                 allow_early: investigation.meta().allow_early_terminal,
                 states: cards.state_counts(),
+                words: words(),
             },
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,

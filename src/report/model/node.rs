@@ -310,7 +310,7 @@ impl<'a> Cards<'a> {
                     reclassified: self.changes_of(node),
                     confirmed_by: self.confirmed_by(node),
                     refuted_by: self.in_order(self.refuted_by(node)),
-                    refutes: classification.is_some_and(|c| c.refutes),
+                    refutes: self.assessment.mark(node).refutes.is_some(),
                     links: linked.get(&node.id).cloned().unwrap_or_default(),
                     commands: classification.map_or_else(Vec::new, |c| c.commands.clone()),
                     sources: sources(classification, evidence, false),

@@ -6,24 +6,28 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use super::argument::WayLink;
 use super::cards::{Card, Cards};
 use super::comments::{CommentThreads, Thread};
 use super::node::client;
 use super::runs::{RunView, RunViews};
 use crate::assess::{
-    Doubt, Row, RowGroup, Rows, TimeAxis, Verdict, VerdictLine, VerdictSubject, newest_runs,
+    Doubt, Row, RowGroup, Rows, TimeAxis, Verdict, VerdictLine, VerdictSubject, newest_runs, reactions,
 };
-use crate::domain::{NodeId, Pin};
+use crate::domain::{CommentId, NodeId, Pin};
 use crate::markdown;
 use crate::report::ReportInput;
 use crate::report::history::History;
 use crate::report::templates::{SafeHtml, SharedValue};
+use crate::ruleset::rules::objections::Objection;
 use crate::service::project::Drift;
-use crate::text::counted;
+use crate::text::{counted, one_line};
 
 /// The maximum length of the lead, in characters.
 const LEAD: usize = 480;
+/// The maximum number of open objections shown in full.
+const MOST_OPEN: usize = 5;
+/// The length below which the line about objections quotes a text in full, in characters.
+const QUOTED: usize = 150;
 /// The maximum number of commands shown on the first page.
 const SHOWN: usize = 6;
 /// The first page.
@@ -74,6 +78,20 @@ pub(in crate::report) struct VerdictLineView {
     pub said_at: Option<String>,
     /// The distance of a confirmation from the answer, or empty for other lines.
     pub distance: String,
+    /// The open objections, if the line is about them.
+    pub open: Vec<OpenView>,
+}
+
+/// An open objection.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct OpenView {
+    pub by: String,
+    /// The address of the objection.
+    pub href: String,
+    /// The whole text, if the line shows only a part of it.
+    pub text: Option<SafeHtml>,
+    /// What can be done about it, with the commands.
+    pub commands: [(&'static str, String); 2],
 }
 
 /// One thing that would overturn the outcome.
@@ -96,6 +114,14 @@ pub(in crate::report) struct RowsView {
     pub groups: Vec<RowGroupView>,
     /// The ids of the groups.
     pub ids: Vec<&'static str>,
+}
+
+impl RowsView {
+    /// Returns the row of an answer that has its checks in it.
+    pub(in crate::report) fn whole(&self, id: &NodeId) -> Option<&RowView> {
+        let mut rows = self.groups.iter().flat_map(|group| &group.rows);
+        rows.find(|view| view.row.node.as_ref() == Some(id) && !view.row.checks.is_empty())
+    }
 }
 
 /// A group of rows, with links.
@@ -149,8 +175,8 @@ pub(in crate::report) struct PlaceCount {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BestLink {
     pub card: SharedValue<Card>,
-    /// The link to the answer's page, or `None` beyond the maximum number of answer pages.
-    pub way: Option<WayLink>,
+    /// The number of steps to the answer, including the answer.
+    pub steps: usize,
 }
 
 /// The heading of the first page, and the verdict.
@@ -302,8 +328,34 @@ impl<'a> Cards<'a> {
                 .and_then(|id| self.investigation.comments().find(|comment| comment.id == id))
                 .map(|comment| self.place(comment)),
             distance: distance.unwrap_or_default(),
+            open: match line.subject {
+                VerdictSubject::Objections => self.open_objections(line.comment),
+                _ => Vec::new(),
+            },
             line,
         }
+    }
+
+    /// Returns the first open objections, that which the line quotes first.
+    fn open_objections(&self, quoted: Option<CommentId>) -> Vec<OpenView> {
+        let id = self.investigation.meta().id.to_string();
+        let mut open: Vec<&Objection> = self.assessment.open.iter().collect();
+        open.sort_by_key(|it| Some(it.comment.id) != quoted);
+        let view = |it: &&Objection| {
+            let text = &it.comment.text;
+            let is_quoted = Some(it.comment.id) == quoted && text.chars().count() < QUOTED;
+            OpenView {
+                by: one_line(&it.comment.author.label()),
+                href: self.place(&it.comment),
+                text: SafeHtml::some_markdown(
+                    (!is_quoted).then_some(text),
+                    &format!("open-{}", it.comment.id),
+                    4,
+                ),
+                commands: reactions(it, Some(&id)),
+            }
+        };
+        open.iter().take(MOST_OPEN).map(view).collect()
     }
 
     pub(super) fn overview(
@@ -315,10 +367,9 @@ impl<'a> Cards<'a> {
     ) -> Overview {
         let assessment = &self.assessment;
         let first = assessment.first();
-        let place = |id: &NodeId| assessment.answers.iter().position(|answer| answer.node.id == *id);
         let best = first.and_then(|first| {
-            let card = self.get(&first.node.id)?.clone();
-            Some(BestLink { way: place(&card.id).and_then(|at| self.way(&card, at)), card })
+            let steps = self.investigation.path(&first.node.id).len();
+            Some(BestLink { steps, card: self.get(&first.node.id)?.clone() })
         });
         let signed = input.sign_offs.signed();
         let lines = assessment.verdict_lines(&signed).into_iter();

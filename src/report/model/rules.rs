@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::cards::{Cards, StateView};
+use super::cards::{Card, Cards, StateView};
+use crate::report::templates::SharedValue;
 use crate::ruleset::{EffectiveRules, rules};
 
 /// A ruleset in human-readable form.
@@ -14,10 +15,20 @@ pub(in crate::report) struct Rules {
     pub states: Vec<StateRule>,
     /// The requirements that span several states, in sentences.
     pub sentences: Vec<String>,
-    /// The requirements for ending the investigation, in sentences.
-    pub end: Vec<String>,
+    /// The requirements for ending the investigation.
+    pub end: Vec<EndRule>,
     /// The ruleset file as stored in the investigation.
     pub text: String,
+}
+
+/// A requirement for ending the investigation.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct EndRule {
+    /// The requirement, in a sentence.
+    pub sentence: String,
+    pub is_met: bool,
+    /// The nodes that do not meet it.
+    pub failing: Vec<SharedValue<Card>>,
 }
 
 /// One state of a ruleset.
@@ -46,7 +57,14 @@ impl<'a> Cards<'a> {
                 })
                 .collect(),
             sentences: rules::sentences(&effective),
-            end: rules::end(&effective),
+            end: rules::end_checked(&effective, self.investigation)
+                .into_iter()
+                .map(|(sentence, missing)| EndRule {
+                    sentence,
+                    is_met: missing.is_empty(),
+                    failing: self.in_order(missing.iter().flatten()),
+                })
+                .collect(),
             text: text.to_owned(),
         }
     }

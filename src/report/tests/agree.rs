@@ -353,13 +353,15 @@ const SURFACES: &[(&str, Option<Reader>)] = &[
     ("graph.dot", Some(|case| graph_text(case, &page(case.files, "graph.dot")))),
     ("graph.mmd", Some(|case| graph_text(case, &page(case.files, "graph.mmd")))),
     ("nodes/*.html", Some(node_pages)),
-    ("answers/*.html", Some(ways)),
     ("compare.html", Some(compared)),
     ("ended-*-*.html", None), // compare.html of two ends
     ("investigation.json", Some(data)),
     ("investigation.schema.json", None), // only the form of the data
     ("search-data.js", Some(search_data)),
     ("references.html", Some(sources)),
+    ("history.html", Some(|case| linked(case, "history.html"))),
+    ("history-*.html", None), // the other commits, listed as in history.html
+    ("judged.html", Some(|case| linked(case, "judged.html"))),
     ("references-*.html", None), // the other sources, listed as in references.html
     ("attachments/*", None),     // the files of agents, as they are
     ("assets/*", None),          // the same in every site
@@ -593,7 +595,9 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
             && answers
                 .iter()
                 .all(|it| it.grade.is_confirmed() && it.verdict != Verdict::Refuted && it.weakest.is_none());
-        prop_assert_eq!(lines[0].0 == "for", is_checked, "{}", lines[0].1);
+        // An open objection comes before what checked it.
+        let checked = lines[usize::from(!case.assessment.open.is_empty())];
+        prop_assert_eq!(checked.0 == "for", is_checked, "{}", checked.1);
     }
     let objection = lines
         .iter()
@@ -656,6 +660,18 @@ fn sources(case: &Case<'_>) -> Read {
     Ok(())
 }
 
+/// Reads a page whose links to nodes have the colours of their verdicts.
+fn linked(case: &Case<'_>, path: &str) -> Read {
+    for link in page(case.files, path).split("<a class=\"node-link ").skip(1) {
+        let classes = link.split('"').next().unwrap_or_default();
+        let id = between(link, "<span class=\"node-id\">", "<").parse().ok();
+        if let Some(verdict) = id.and_then(|id| case.assessment.verdict_of(&id)) {
+            prop_assert!(classes.split(' ').any(|it| it == verdict.class()), "{}: {}", path, link);
+        }
+    }
+    Ok(())
+}
+
 fn tree(case: &Case<'_>) -> Read {
     let tree = page(case.files, "tree.html");
     for node in case.investigation().nodes() {
@@ -702,26 +718,12 @@ fn node_pages(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-fn ways(case: &Case<'_>) -> Read {
-    for answer in &case.assessment.answers {
-        let way = page(case.files, &format!("answers/{}.html", answer.node.id));
-        prop_assert!(way.contains(&format!("argument-head {}\"", answer.verdict.class())), "{way}");
-        if let Some(run) = contesting(case, answer) {
-            prop_assert!(between(&way, "<h2 id=\"against\">", "</section>").contains(&run), "{run}: {way}");
-        }
-        for by in &answer.confirming {
-            let distance = case.assessment.distance(answer.node, by).unwrap().to_string();
-            prop_assert!(way.contains(&distance), "{distance}: {way}");
-        }
-    }
-    Ok(())
-}
-
 fn compared(case: &Case<'_>) -> Read {
     let page = page(case.files, "compare.html");
     let section = between(&page, "<h2 id=\"verdict\">", "</section>");
     for answer in case.answers() {
-        let line = between(section, &format!("nodes/{}.html\"", answer.node.id), "</li>");
+        let answers = between(&page, "<h2 id=\"answers\">", "</section>");
+        let line = between(answers, &format!("nodes/{}.html\"", answer.node.id), "</li>");
         let words = match answer.verdict {
             Verdict::Refuted => "<b>refuted by".to_owned(),
             _ => format!("<b>{}</b>", answer.words().replace('\'', "&#39;")),

@@ -89,6 +89,7 @@ fn what_was_added_committed_and_withdrawn_is_said() {
         verdict.contains("2 answers: 1 confirmed by another agent, same session, 1 not checked.")
             && verdict.contains("2 answers: all not checked.")
     );
+    let verdict = section(&page, "answers");
     assert!(
         verdict.contains("</a>: confirmed by another agent, same session <")
             && verdict.contains("<b>not checked</b>"),

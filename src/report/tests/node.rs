@@ -74,19 +74,19 @@ fn what_refutes_is_not_called_a_confirmation() {
     for path in ["nodes/R5.A1a1v.html", "tree.html", "graph.html"] {
         let page = page(&files, path);
         assert!(page.contains("<span class=\"chip role-refutation\""), "{path}: {page}");
-        assert!(page.contains(">Refutation<"), "{path}: {page}");
+        assert!(page.contains(">refutes R4.A1a1<"), "{path}: {page}");
     }
     // It is not counted as a confirmation: the legend and the tree list refutations separately.
     let (tree, graph) = (page(&files, "tree.html"), page(&files, "graph.html"));
-    assert!(tree.contains("value=\"Refutation\">Refutation <span class=\"count\">1</span>"), "{tree}");
+    assert!(tree.contains("value=\"Refutes\">Refutes <span class=\"count\">1</span>"), "{tree}");
     assert!(!tree.contains("value=\"Confirmation\""), "{tree}");
-    assert!(graph.contains("<b>Refutation</b> <span class=\"count\">1</span>"), "{graph}");
+    assert!(graph.contains("<b>Refutes</b> <span class=\"count\">1</span>"), "{graph}");
     let card = graph.lines().find(|line| line.contains("<title>R5.A1a1v ")).unwrap();
     assert!(
-        card.starts_with("<a class=\"card role-deadEnd\"") && card.contains("class=\"sign role-deadEnd\""),
+        card.starts_with("<a class=\"card refutes\"") && card.contains("class=\"sign role-deadEnd\""),
         "{card}"
     );
-    assert!(card.contains(">Refutation</text>") && !card.contains("Confirmation"), "{card}");
+    assert!(card.contains(">✗ refutes R4.A1a1</text>") && !card.contains("Confirmation"), "{card}");
 }
 
 #[test]

@@ -18,17 +18,19 @@ fn published(inputs: Vec<ReportInput>) -> Files {
 fn an_entry_says_what_was_asked_found_and_how_sure() {
     let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
     for text in [
-        "3 investigations, newest first: 1 ended, 2 open; 1 with an answer, 1 confirmed, 0 checked only by their authors.",
-        "data-state=\"ended confirmed answered\"",
+        "3 investigations; what needs somebody comes first.",
+        "data-state=\"ended confirmed\"",
         "data-state=\"open unanswered\"",
         "2 answers: 1 confirmed by another agent, same session, 1 not checked. 9 ruled out.",
         "No answer yet.",
-        "2 nodes in 2 rounds, 1 proposed · single-root",
+        "2 steps, 1 proposed",
         "What is there?",
         "/nodes/R4.A1a1.html\"><bdi>Statistics were not rebuilt after the upgrade",
         "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by another agent, same session</span>",
         "<form class=\"finder\" role=\"search\" hidden>",
         "Without an answer <span class=\"count\">2</span>",
+        "Unfinished <span class=\"count\">2</span>",
+        "<strong>checked only by its author</strong>",
         "assets/sites.js",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
@@ -51,7 +53,7 @@ fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
     input.snapshot.investigation = Arc::new(changed);
     let files = render(&[input]);
     assert!(page(&files, "index.html").contains("<h2 id=\"trust\">Contested."));
-    assert!(page(&files, "answers/R4.A1a1.html").contains("Its results differ"));
+    assert!(page(&files, "nodes/R4.A1a1.html").contains("Results of R4.A1a1 differ"));
 }
 
 #[test]

@@ -37,7 +37,6 @@ fn strangers_repositories_give_sound_sites() {
     );
     let contents = SiteContents { inputs, ..SiteContents::default() };
     let files = site(&contents, &Templates::load(&SiteOptions::default()).unwrap()).unwrap();
-    assert!(files.keys().any(|path| path.contains("/answers/")), "an answer has a page");
     let faulty: Vec<String> = faults(&files)
         .into_iter()
         .map(|fault| match fault.split_once('/').and_then(|(id, _)| names.get(id)) {

@@ -153,7 +153,7 @@ fn the_commands_for_several_investigations_work_as_they_stand() {
     install(&sandbox);
     run(&sandbox, &work, block, &[("BASE_URL", "https://example.org/")]);
     let index = page(&work, "_site/index.html");
-    assert!(index.contains("2 investigations, newest first"), "{index}");
+    assert!(index.contains("2 investigations; what needs"), "{index}");
 }
 
 #[test]

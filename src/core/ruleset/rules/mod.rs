@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use super::effective::EffectiveRules;
 use super::schema::VERSION;
-use crate::domain::{Code, Investigation, Node};
+use crate::domain::{Code, Investigation, Node, NodeId};
 use agents::{Checks, Enforcement};
 use alternatives::Alternatives;
 use breadth::Breadth;
@@ -195,8 +195,29 @@ pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
     KINDS.iter().flat_map(|kind| (kind.sentences)(rules)).collect()
 }
 
+/// The requirement for ending that no kind has.
+const NO_PROPOSAL: &str = "No proposal is pending.";
+
 /// Describes the requirements for ending, in sentences.
 pub fn end(rules: &EffectiveRules) -> Vec<String> {
     let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
-    of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
+    of_kinds.chain([NO_PROPOSAL.to_owned()]).collect()
+}
+
+/// Returns the requirements for ending, each with the nodes that do not meet it. `None` stands for the investigation.
+pub fn end_checked(
+    rules: &EffectiveRules,
+    investigation: &Investigation,
+) -> Vec<(String, Vec<Option<NodeId>>)> {
+    let of_kind = |kind: &RuleKind| {
+        let missing = (kind.blockers)(investigation, rules, usize::MAX);
+        let missing = missing.into_iter().chain((kind.end_checks)(investigation, rules, Enforcement::Reject));
+        let nodes = missing.map(|it| it.node.and_then(|id| Some(investigation.find(&id).ok()?.id.clone())));
+        let nodes: Vec<Option<NodeId>> = nodes.collect();
+        // Kinds that say elsewhere what they require are named only where it is not met.
+        let unmet = || (kind.sentences)(rules).into_iter().next().filter(|_| !nodes.is_empty());
+        Some(((kind.end)(rules).or_else(unmet)?, nodes))
+    };
+    let pending = investigation.pending().map(|node| Some(node.id.clone())).collect();
+    KINDS.iter().filter_map(of_kind).chain([(NO_PROPOSAL.to_owned(), pending)]).collect()
 }

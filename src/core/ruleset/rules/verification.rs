@@ -261,9 +261,9 @@ impl EffectiveRules<'_> {
         self.ruleset().state(state).is_some_and(|state| state.role == Role::DeadEnd && !state.refutes)
     }
 
-    /// Returns whether the node is in a confirming state but refutes its parent.
-    pub fn is_refutation(&self, node: &Node) -> bool {
-        node.state().is_some_and(|state| self.role(state) == Role::Confirmation) && self.refutes(node)
+    /// Returns the parent that the node refutes, with or without a reason.
+    pub fn refuting<'n>(&self, node: &'n Node) -> Option<&'n NodeId> {
+        node.parent.as_ref().filter(|_| self.refutes(node))
     }
 
     /// Returns whether the node refutes its parent and gives reasons.
