@@ -101,7 +101,10 @@ fn each_rule_is_told_alike_to_agents_at_a_terminal_and_in_the_report() {
         let snapshot = Snapshot::without_repository(investigation.unwrap().investigation, file.clone());
         let input = ReportInput::new(snapshot, Vec::new());
         let pages: BTreeMap<String, Vec<u8>> = site(&SiteContents::from(&[input][..]), &templates).unwrap();
-        let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
+        let page = |name: &str| {
+            let page = String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
+            page.replace("<code>", "`").replace("</code>", "`")
+        };
         for sentence in words(&rules) {
             for text in [&instructions(&rules), &terminal, &page("judged.html"), &page("print.html")] {
                 assert!(text.contains(&sentence), "`{sentence}` is not in\n{text}");

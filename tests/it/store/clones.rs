@@ -40,7 +40,8 @@ fn three_or_four_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     if let Some(seed) = std::env::var("TOT_SEED").ok().and_then(|seed| seed.parse().ok()) {
         return Team::new(seed).play(&mut told);
     }
-    let first = if tries_all() { u64::from(std::process::id()) << 16 } else { 0 };
+    // The ten cases from here on have each kind of merge.
+    let first = if tries_all() { u64::from(std::process::id()) << 16 } else { 60 };
     for seed in first..first + u64::from(cases_or(200, 10)) {
         Team::new(seed).play(&mut told);
     }
