@@ -242,11 +242,10 @@ impl<'a> Assessment<'a> {
             };
             return (verdict.sign(), class, answer.words().into_owned());
         }
+        // What refutes another node stands itself.
         let mark = self.mark(node);
-        match mark.refutes {
-            Some(_) => (mark.sign(), "differs", mark.label),
-            None => ("·", "quiet", mark.label.to_lowercase()),
-        }
+        let label = if mark.refutes.is_some() { mark.label } else { mark.label.to_lowercase() };
+        ("·", "quiet", label)
     }
 
     /// Returns what was recorded of a place: for the node that names it, or else for any node.
