@@ -315,7 +315,8 @@ fn pages(
     let mut report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
-    let assessment = assessed(investigation, ruleset);
+    let inputs = input.inputs();
+    let assessment = assessed(investigation, ruleset).with_inputs(inputs.as_ref());
     let pictures = Pictures::of(&report, &assessment);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
@@ -472,7 +473,8 @@ fn print(report: &Report, most: usize) -> PrintContent<'_> {
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<SingleFile, ReportError> {
     let report = Report::of(input);
     let ruleset = ruleset_of(input);
-    let assessment = assessed(&input.snapshot.investigation, &ruleset);
+    let inputs = input.inputs();
+    let assessment = assessed(&input.snapshot.investigation, &ruleset).with_inputs(inputs.as_ref());
     let asset = |path: &str, media_type: &str| {
         data_url(media_type, templates.assets().get(path).map(Vec::as_slice).unwrap_or_default())
     };

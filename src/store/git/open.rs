@@ -82,7 +82,7 @@ impl Git {
         let mut repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
-            .map_err(|source| open_error(dir, &git_dir, source))?
+            .map_err(|source| not_a_repository(StoreErrorKind::Unopenable, dir).caused_by(source))?
             .to_thread_local()
             // This in-memory store contains the objects written since the repository was opened.
             .with_object_memory();
@@ -207,17 +207,6 @@ pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
         None => Err(not_a_repository(StoreErrorKind::NotARepository, dir)),
     }
-}
-
-pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> StoreError {
-    // Most repositories open successfully, so the object format is looked up only after a failure.
-    let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
-    let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
-    if formats.into_iter().any(|value| value.contains("sha256")) {
-        let hint = "Make a repository with `git init --object-format=sha1` and copy the files";
-        return StoreError::unsupported(dir, "its object ids are SHA-256", hint);
-    }
-    not_a_repository(StoreErrorKind::Unopenable, dir).caused_by(source)
 }
 
 fn not_a_repository(kind: StoreErrorKind, dir: &Path) -> StoreError {

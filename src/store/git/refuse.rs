@@ -57,8 +57,12 @@ pub(super) fn refuse_strange_entries(folder: &Path) -> StoreResult<()> {
     Ok(())
 }
 
-/// Refuses unknown format extensions, as git does.
+/// Refuses unknown format extensions, as git does, and ids that are not SHA-1.
 pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> StoreResult<()> {
+    if repository.object_hash() != gix::hash::Kind::Sha1 {
+        let hint = "Make a repository with `git init --object-format=sha1` and copy the files";
+        return Err(StoreError::unsupported(git_dir, "its object ids are SHA-256", hint));
+    }
     let config = repository.config_snapshot();
     let sections =
         config.plumbing().sections_by_name_and_filter("extensions", |meta| meta.source == Source::Local);
