@@ -36,24 +36,39 @@ impl Interrupt {
     }
 }
 
-/// Signals to pass on to another program. While they are watched, they do not end this program.
+/// Signals to pass on to another program. While it runs, they do not end this program.
 #[derive(Debug)]
-pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
+pub(super) struct Passed {
+    asked: Vec<(i32, Arc<AtomicBool>)>,
+    /// True while this program waits for a person, who may close the terminal.
+    is_waiting: Arc<AtomicBool>,
+}
 
 impl Passed {
     /// Starts watching for signals.
     pub(super) fn watch() -> io::Result<Passed> {
+        let is_waiting = Arc::new(AtomicBool::new(false));
         let signals = [SIGINT, SIGTERM].iter().chain(TERMINAL_SIGNALS).copied();
         let watched = signals.map(|signal| {
             let asked = Arc::new(AtomicBool::new(false));
+            flag::register_conditional_default(signal, Arc::clone(&is_waiting))?;
             flag::register(signal, Arc::clone(&asked)).map(|_| (signal, asked))
         });
-        watched.collect::<io::Result<_>>().map(Passed)
+        let asked = watched.collect::<io::Result<_>>()?;
+        Ok(Passed { asked, is_waiting })
+    }
+
+    /// Waits for a person. Meanwhile, a signal ends this program.
+    pub(super) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.is_waiting.store(true, Ordering::Relaxed);
+        let outcome = wait();
+        self.is_waiting.store(false, Ordering::Relaxed);
+        outcome
     }
 
     /// Returns a signal that arrived since the last call, if any.
     pub(super) fn take(&self) -> Option<i32> {
-        self.0.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
+        self.asked.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 }
 

@@ -457,7 +457,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
          Change one word of the project, and the answer falls (needs python3):\n\
          \x20 cd {}\n\
          \x20 # In src/queue/db.py, line 31, write BEGIN instead of BEGIN IMMEDIATE.\n\
-         \x20 git commit --all --message 'Take the lock later'\n\
+         \x20 git -c user.name=You -c user.email=you@localhost commit --all --message 'Take the lock later'\n\
          \x20 tot impact HEAD~1..HEAD          names the answer, and what to recheck\n\
          \x20 tot rerun --changed R4.A1a1      runs its shortest command again\n\n\
          Look at the investigation with git, in the same folder:\n\

@@ -442,7 +442,8 @@ impl<'a> Again<'a> {
     fn key(&self) -> CommandResult<char> {
         say("[r]un [s]kip [a]ll [q]uit? ")?;
         loop {
-            let key = pressed()?;
+            let key = self.signals.waiting(pressed)?;
+            let key = if key == 'y' { 'r' } else { key };
             if "rsaq".contains(key) {
                 say(&format!("{}\n", visible(key)))?;
                 return Ok(key);

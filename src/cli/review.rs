@@ -292,14 +292,14 @@ fn agrees(question: &str) -> CommandResult<bool> {
     Ok(key == 'y')
 }
 
-/// Waits for a key. Ctrl-C and Escape count as `q`.
+/// Waits for a key. Ctrl-C, Ctrl-D and Escape count as `q`.
 pub(super) fn pressed() -> io::Result<char> {
     io::stdout().flush()?;
     terminal::enable_raw_mode()?;
     let key = loop {
         match read() {
             Ok(Event::Key(key)) if key.kind == KeyEventKind::Press => match key.code {
-                KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => break Ok('q'),
+                KeyCode::Char('c' | 'd') if key.modifiers.contains(KeyModifiers::CONTROL) => break Ok('q'),
                 KeyCode::Char(key) => break Ok(key),
                 KeyCode::Enter | KeyCode::Right | KeyCode::Down => break Ok('n'),
                 KeyCode::Left | KeyCode::Up => break Ok('p'),
