@@ -13,7 +13,7 @@ use crate::domain::caller::program_of;
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::states::as_words;
+use crate::ruleset::rules::states::label;
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::one_line;
 
@@ -186,8 +186,7 @@ fn line(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'_>
             _ => return None,
         };
         let mark = NodeMark::new(rules, node);
-        let label = |state| rules.map_or_else(|| as_words(state), |rules| rules.ruleset().label_of(state));
-        let from = from.map(|from| format!("{} → ", label(from))).unwrap_or_default();
+        let from = from.map(|from| format!("{} → ", label(rules, from))).unwrap_or_default();
         let sign = if mark.refutes.is_some() { "✗ " } else { "" };
         Some(format!("{} {from}{sign}{}: {}", node.id, mark.label, node.name()))
     };

@@ -315,8 +315,7 @@ fn pages(
     let mut report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
-    let inputs = input.inputs();
-    let assessment = assessed(investigation, ruleset).with_inputs(inputs.as_ref());
+    let assessment = assessed(investigation, ruleset).with_inputs(input.inputs().as_ref());
     let pictures = Pictures::of(&report, &assessment);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
@@ -473,8 +472,7 @@ fn print(report: &Report, most: usize) -> PrintContent<'_> {
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<SingleFile, ReportError> {
     let report = Report::of(input);
     let ruleset = ruleset_of(input);
-    let inputs = input.inputs();
-    let assessment = assessed(&input.snapshot.investigation, &ruleset).with_inputs(inputs.as_ref());
+    let assessment = assessed(&input.snapshot.investigation, &ruleset).with_inputs(input.inputs().as_ref());
     let asset = |path: &str, media_type: &str| {
         data_url(media_type, templates.assets().get(path).map(Vec::as_slice).unwrap_or_default())
     };

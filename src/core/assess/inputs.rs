@@ -117,12 +117,14 @@ pub fn covers(declared: &str, path: &str) -> bool {
 }
 
 /// Returns whether a declared folder or pattern may cover an untracked file, or something in a folder whose path ends with `/`.
-pub fn may_cover(declared: &str, untracked: &str) -> bool {
-    // What every file that the pattern covers begins with.
-    let start = declared.split(['*', '?']).next().unwrap_or_default();
-    covers(declared, untracked.trim_end_matches('/'))
-        || untracked.ends_with('/')
-            && (start.starts_with(untracked) || is_pattern(declared) && untracked.starts_with(start))
+pub fn may_cover(declared: &[String], untracked: &str) -> bool {
+    declared.iter().any(|declared| {
+        // What every file that the pattern covers begins with.
+        let start = declared.split(['*', '?']).next().unwrap_or_default();
+        covers(declared, untracked.trim_end_matches('/'))
+            || untracked.ends_with('/')
+                && (start.starts_with(untracked) || is_pattern(declared) && untracked.starts_with(start))
+    })
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -246,7 +248,7 @@ fn touched_since_capture(
         return Some(TouchedInputs { files, is_in_doubt });
     }
     // What the command read of an untracked or ignored file is not known.
-    is_in_doubt |= state.untracked.iter().any(|path| ran.input_folders.iter().any(|it| may_cover(it, path)));
+    is_in_doubt |= state.untracked.iter().any(|path| may_cover(&ran.input_folders, path));
     let now = view.files()?;
     let is_same = |it: &RunInput| {
         !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))
@@ -284,7 +286,7 @@ impl CapturedRun<'_> {
         let ran = self.ran;
         // A later run of the command with the same result, or one that was judged to hold, at a commit alone, is as good as
         // the first.
-        let is_read = |path: &String| ran.input_folders.iter().any(|it| may_cover(it, path));
+        let is_read = |path: &String| may_cover(&ran.input_folders, path);
         let is_alone = |it: &&Repetition<'_>| {
             let state = it.ran.project.as_ref();
             state.is_some_and(|it| it.changed.is_empty() && !it.untracked.iter().any(is_read))

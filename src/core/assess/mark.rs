@@ -2,7 +2,7 @@
 
 use super::{Assessment, Verdict};
 use crate::domain::{Node, NodeId};
-use crate::ruleset::rules::states::as_words;
+use crate::ruleset::rules::states;
 use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 
@@ -31,9 +31,7 @@ impl<'n> NodeMark<'n> {
     fn of(rules: Option<&EffectiveRules<'_>>, node: &'n Node, refutes: Option<&'n NodeId>) -> NodeMark<'n> {
         let label = match (refutes, node.state()) {
             (Some(refuted), _) => format!("refutes {refuted}"),
-            (None, Some(state)) => {
-                rules.map_or_else(|| as_words(state), |rules| rules.ruleset().label_of(state))
-            }
+            (None, Some(state)) => states::label(rules, state),
             (None, None) => "Proposed".to_owned(),
         };
         let role = rules.zip(node.state()).map(|(rules, state)| rules.role(state));

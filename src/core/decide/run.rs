@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
 use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
-use crate::domain::run::{ProjectState, Ran, RunComparison};
+use crate::domain::run::{Expectation, ProjectState, Ran, RunComparison};
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
@@ -84,13 +84,12 @@ pub fn record(
             diagnostics.refuse(Code::InvalidArgument, "", message, how);
         }
         if let RunKind::Expected { of, expectations } = &what {
-            let of = *of;
             if let Some(unmet) = expectations.iter().find(|it| !it.held) {
                 let message = format!("The stored output does not meet {}.", quoted(&unmet.pattern));
                 let how = "Expect what it shows, or object to the node: what was never met can't tell a rerun that differs.";
                 diagnostics.refuse(Code::InvalidArgument, "", message, how);
             }
-            let differing = investigation.counted_runs().find(|run| run.of() == Some(of) && differs(run));
+            let differing = investigation.counted_runs().find(|run| run.of() == Some(*of) && differs(run));
             if differing.is_some_and(|run| is_first_author(investigation, run.id, &author)) {
                 let message = "You captured the command, and a rerun of it differs.";
                 let how = "Let somebody else say what matters, or judge the difference.";
@@ -170,10 +169,8 @@ fn is_news(
             RunComparison::Differs => before.is_alike(ran),
             RunComparison::CouldNotRun => before.ended == ran.ended,
         };
-    let expected = |ran: &Ran| {
-        ran.expectations.iter().map(|it| (it.pattern.clone(), it.range.clone())).collect::<Vec<_>>()
-    };
-    let is_judged_alike = expected(before) == expected(ran);
+    let [asked, asks] = [before, ran].map(|ran| ran.expectations.iter().map(Expectation::asked));
+    let is_judged_alike = asked.eq(asks);
     if !is_as_before || !is_judged_alike || now.seconds_since(last.at) >= STALE_SECONDS {
         return true;
     }

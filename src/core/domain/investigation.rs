@@ -286,9 +286,8 @@ impl Investigation {
 
     /// Puts the conclusion that counts first, if there are several.
     fn rank_conclusions(&mut self) {
-        let researched = self.last_research();
-        if let Some(end) = self.conclusion.as_mut().filter(|end| !end.other_conclusions.is_empty()) {
-            *end = Arc::new(Conclusion::clone(end).ranked(researched));
+        if let Some(end) = self.conclusion.as_ref().filter(|end| !end.other_conclusions.is_empty()) {
+            self.conclusion = Some(Arc::new(Conclusion::clone(end).ranked(self.last_research())));
         }
     }
 

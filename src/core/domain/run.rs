@@ -445,7 +445,7 @@ impl Ran {
         }
         // What was not met at first can't break.
         let was_unmet = |it: &Expectation| {
-            let is_same = |other: &&Expectation| (&other.pattern, &other.range) == (&it.pattern, &it.range);
+            let is_same = |other: &&Expectation| other.asked() == it.asked();
             let had_exited = matches!(first.ended, Ended::Exit(_));
             let mut expected = first.expectations.iter().chain(later.iter().map(|it| it.1));
             expected.find(is_same).is_some_and(|first| !(first.held && had_exited))
@@ -500,6 +500,13 @@ impl RunComparison {
             RunComparison::Differs => "differs",
             RunComparison::CouldNotRun => "could not run",
         }
+    }
+}
+
+impl Expectation {
+    /// Returns what is asked of the output, whatever was found.
+    pub fn asked(&self) -> (&str, Option<&str>) {
+        (&self.pattern, self.range.as_deref())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::decide::references::{CitedSource, CitingLines};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::role_class;
 use crate::report::templates::SharedValue;
-use crate::ruleset::rules::states::as_words;
+use crate::ruleset::rules::states::label;
 use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::telling_sentence;
@@ -194,7 +194,7 @@ impl<'a> Cards<'a> {
         let role = self.rules.map(|rules| rules.role(name));
         StateView {
             name: name.to_string(),
-            word: self.rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name)),
+            word: label(self.rules.as_ref(), name),
             class: role.map_or("role-unknown", role_class).to_owned(),
             label: role.map_or("", Role::label),
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),

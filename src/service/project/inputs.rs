@@ -140,7 +140,7 @@ impl Project {
             !path.split('/').any(|part| part == "__pycache__")
                 && !is_investigation(&self.root().join(path))
                 && !holds_investigations(path)
-                && ran.input_folders.iter().any(|folder| may_cover(folder, path))
+                && may_cover(&ran.input_folders, path)
         };
         let ignored = git.untracked(self.root(), true).map_err(|error| one_line(&causes(&error)))?;
         let ignored = ignored.into_iter().filter(is_read).take(IGNORED_MAX);

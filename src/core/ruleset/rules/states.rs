@@ -124,6 +124,11 @@ pub fn as_words(name: &StateName) -> String {
     format!("{first}{}", rest.to_ascii_lowercase().replace('_', " "))
 }
 
+/// Returns the label of a state or, without rules, its name in words.
+pub fn label(rules: Option<&EffectiveRules<'_>>, name: &StateName) -> String {
+    rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name))
+}
+
 /// Reports `UNKNOWN_STATE`, `TERMINAL_PARENT` and `HAS_CHILDREN`.
 pub(super) const KIND: RuleKind = RuleKind {
     key: "states",
