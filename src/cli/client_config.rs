@@ -329,12 +329,14 @@ pub fn fetcher(path: &Path) -> Option<&'static str> {
     caches.into_iter().find_map(|(cache, by)| path.iter().any(|folder| folder == cache).then_some(by))
 }
 
-/// Returns the words with which such a program starts this server.
-pub fn fetched_by(program: &str) -> &'static [&'static str] {
+/// Returns the words with which such a program starts this server. On Windows, `npx` is a script of the shell, which most
+/// clients can't start by its name.
+pub fn fetched_by(program: &str, on_windows: bool) -> &'static [&'static str] {
     match program {
         // It would ask before the first download.
-        "npx" => &["-y", "tot-mcp"],
-        _ => &["tot-mcp"],
+        "npx" if on_windows => &["cmd", "/c", "npx", "-y", "tot-mcp"],
+        "npx" => &["npx", "-y", "tot-mcp"],
+        _ => &["uvx", "tot-mcp"],
     }
 }
 
@@ -482,6 +484,7 @@ mod tests {
             ("[mcp_servers.x]\ncommand = 'C:\\tot.exe'\nargs = ['mcp']\n", vec![vec![r"C:\tot.exe", "mcp"]]),
             (r#"{"command": ["docker", "run", "-i", "ghcr.io/x/tree-of-thoughts:1"],"#, vec![vec![]]),
             (r#"{"command": "npx.cmd", "args": ["-y", "tot-mcp"]}"#, vec![vec![]]),
+            (&json!(fetched_by("npx", true)).to_string(), vec![vec![]]),
             ("[mcp_servers.x]\ncommand = 'uvx'\nargs = ['tot-mcp@latest', '--sync']\n", vec![vec![]]),
             ("{\n  // \"tot-mcp\"\n  /* 'tot-mcp' */ \"tot-mcp\": {\"command\": \"x\"}\n}", vec![]),
             ("# command = \"tot-mcp\"\n\"tot-mcp\" = 1", vec![]),

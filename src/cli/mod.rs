@@ -459,7 +459,8 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
          \x20 # In src/queue/db.py, line 31, write BEGIN instead of BEGIN IMMEDIATE.\n\
          \x20 git -c user.name=You -c user.email=you@localhost commit --all --message 'Take the lock later'\n\
          \x20 tot impact HEAD~1..HEAD          names the answer, and what to recheck\n\
-         \x20 tot rerun --changed R4.A1a1      runs its shortest command again\n\n\
+         \x20 tot rerun --changed R4.A1a1      runs its shortest command again\n\
+         \x20 tot report --out site            writes the page again\n\n\
          Look at the investigation with git, in the same folder:\n\
          \x20 git -C {repository} log --oneline              all commits\n\
          \x20 git -C {repository} log -p -- '{}'  one node, with all its changes\n\

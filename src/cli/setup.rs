@@ -316,7 +316,10 @@ pub(super) fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
 fn entry(arguments: &SetupArguments, is_shared: bool, is_at_home: bool) -> CommandResult<ServerEntry> {
     let own_fetcher = || fetcher(&std::env::current_exe().ok()?);
     let (command, words) = match arguments.by.as_deref().or_else(own_fetcher) {
-        Some(program) => (program.to_owned(), fetched_by(program)),
+        Some(program) => {
+            let words = fetched_by(program, cfg!(windows));
+            (words[0].to_owned(), &words[1..])
+        }
         None if is_shared && on_path("tot-mcp").is_some() => ("tot-mcp".to_owned(), &[][..]),
         None => own_server().and_then(|(program, words)| Ok((text(&program)?, words)))?,
     };

@@ -117,7 +117,6 @@ class Place:
         assert (self.project / "tot-demo" / "site" / "index.html").exists()
         # Who fetched the program to set it up gets the same.
         assert f'"command": "{fetcher}"' in self.run(fetcher, *fetch, "tot", "setup", "gemini"), fetch
-        assert seconds < 60, seconds
         print(f"{' '.join(map(str, install[-1][:2]))}, demo, handshake: {seconds:.0f} s; by {fetcher}: answers")
 
     def connected(self, server):
