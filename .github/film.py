@@ -63,15 +63,15 @@ def scenes(demo, tot):
         comment = ran(tot, "impact", "HEAD~1..HEAD", "--markdown")
         rerun = ran(tot, "rerun", "--changed", "R4.A1a1", "--yes", "--no-store")
     said = [line.split(" (exit")[0] for line in rerun if line.startswith(("differs", "0 of", "The conclusion"))]
-    short = [line for line in impact if "tot rerun" not in line]
+    impact, comment = ([line for line in lines if "tot rerun" not in line] for lines in (impact, comment))
     return [
         ("An agent's answer. Each important sentence leads to what shows it.", text([bottom]) + [("", "")]
          + text([verdict], "green")),
         ("The source of “" + source["text"] + "”: a captured command, and its output", shown),
         ("Next month, somebody changes one word", [(line, "red" if line[0] == "-" else "green") for line in diff]),
-        ("What rests on it? Nothing is run to know this.", [("$ tot impact HEAD~1..HEAD", "quiet")] + text(short)),
+        ("What rests on it? Nothing is run to know this.", [("$ tot impact HEAD~1..HEAD", "quiet")] + text(impact)),
         ("Does it still hold?", [("$ tot rerun --changed R4.A1a1", "quiet")] + text(said, "red")),
-        ("The comment on the pull request", text([line.split(": `tot rerun")[0] for line in comment])),
+        ("The comment on the pull request", text(comment)),
     ]
 
 

@@ -1,5 +1,7 @@
 //! `tot impact`: names the conclusions that rest on what a change of the project touches. Runs nothing.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -8,7 +10,6 @@ use super::place::Common;
 use super::print::{columns, say, say_fields, tell};
 use super::screen::{BOLD, DOUBT, NAME, QUIET, Screen, assessed, styled};
 use super::{CommandError, CommandResult, ExitResult, is_person, passed, project_commit};
-use crate::assess::inputs::named;
 use crate::assess::{Assessment, CapturedRun, InputState, ProjectView as _, Touched};
 use crate::base::parallel;
 use crate::domain::Pin;
@@ -59,6 +60,8 @@ Examples:
 
 /// The maximum number of commands and citations of an answer in a comment.
 const ROWS: usize = 10;
+/// The maximum number of files that a line names.
+const FILES: usize = 3;
 /// The maximum length of a comment, in bytes. GitHub takes 65,536 characters.
 const COMMENT: usize = 60_000;
 
@@ -230,27 +233,73 @@ fn summary(all: &Impact, what: &str) -> Vec<String> {
     [first].into_iter().chain(unchecked).collect()
 }
 
+/// Says what an answer rests on: changed files, and below each the commands that read it and the nodes that cite it, at most
+/// `rows` of them. Then, how to recheck them. Each file is named once, and what is in `said` not again. `code` formats paths and
+/// commands.
+fn lines(
+    answer: &AffectedAnswer,
+    rows: usize,
+    said: &mut BTreeSet<String>,
+    code: &dyn Fn(&str) -> String,
+) -> (Vec<(bool, String)>, Vec<String>) {
+    let nodes = |of: &[&AffectedThrough]| {
+        let mut nodes: Vec<&str> = of.iter().map(|it| it.node_id.as_str()).collect();
+        nodes.dedup();
+        nodes.join(", ")
+    };
+    let through = answer.through.iter();
+    let (mut new, again): (Vec<_>, Vec<_>) =
+        through.partition(|it| said.insert(format!("{} {}", it.node_id, it.recheck)));
+    let more = new.split_off(rows.min(new.len())).len();
+    let ids: Vec<&str> = new.iter().filter_map(|it| it.run_id.as_ref()?.rsplit('-').next()).collect();
+    let rerun = (!ids.is_empty())
+        .then(|| command("tot rerun", Some(&answer.session_id), &format!("{} --at HEAD", ids.join(" "))));
+    let check = new.iter().find(|it| it.run_id.is_none()).map(|it| it.recheck.clone());
+    new.sort_by_key(|it| (it.files.len(), &it.files, &it.command));
+    let (mut lines, mut named) = (Vec::new(), BTreeSet::new());
+    for of_files in new.chunk_by(|one, other| one.files == other.files) {
+        let (first, before): (Vec<_>, Vec<_>) =
+            of_files[0].files.iter().partition(|file| named.insert(*file));
+        let number = |number, what| (number > 0).then(|| format!("{} {what}", counted(number, "file")));
+        let names = first.iter().take(FILES).map(|file| code(file));
+        let numbers =
+            [number(first.len().saturating_sub(FILES), "more"), number(before.len(), "named above")];
+        let names: Vec<String> = names.chain(numbers.into_iter().flatten()).collect();
+        let unknown = names.is_empty().then(|| "inputs not recorded".to_owned());
+        lines.push((true, unknown.unwrap_or_else(|| names.join(", "))));
+        for alike in of_files.chunk_by(|one, other| one.command == other.command) {
+            let milliseconds = alike.iter().filter_map(|it| it.seconds).map(|it| it.milliseconds).sum();
+            let runs = if alike.len() > 1 { format!("{} runs, ", alike.len()) } else { String::new() };
+            lines.push((
+                false,
+                match &alike[0].command {
+                    Some(line) => {
+                        format!("{}: {} ({runs}{})", nodes(alike), code(line), Seconds { milliseconds })
+                    }
+                    None => format!("cited by {}", nodes(alike)),
+                },
+            ));
+        }
+    }
+    lines.extend((!again.is_empty()).then(|| (true, format!("{}: as above", nodes(&again)))));
+    lines.extend((more > 0).then(|| (true, format!("and {more} more"))));
+    (lines, rerun.into_iter().chain(check).collect())
+}
+
 /// Formats the answers for the terminal.
 fn shown(all: &Impact, what: &str, screen: Screen) -> String {
-    let through = |it: &AffectedThrough| {
-        let how = match &it.command {
-            Some(command) => format!("{}: {command}", it.node_id),
-            None => format!("{} cites it", it.node_id),
-        };
-        let files = if it.files.is_empty() { "inputs not recorded".to_owned() } else { named(&it.files) };
-        let cost = it.seconds.map(|seconds| format!("  ({seconds})")).unwrap_or_default();
-        format!(
-            "    {}\n    {}\n      {}{cost}\n",
-            styled(DOUBT, &screen.rest(&files, 4)),
-            screen.rest(&how, 4),
-            styled(NAME, &it.recheck)
-        )
-    };
+    let mut said = BTreeSet::new();
     let answer = |it: &AffectedAnswer| {
-        let title = format!("{} {}", it.node_id, it.answer);
-        let head = styled(BOLD, &screen.rest(&title, 0));
-        let of = styled(QUIET, &screen.rest(&it.title, 2));
-        format!("{head}\n  {of}\n{}\n", it.through.iter().map(through).collect::<String>())
+        let AffectedAnswer { node_id, answer, title, .. } = it;
+        let (lines, rechecks) = lines(it, usize::MAX, &mut said, &str::to_owned);
+        let line = |(is_file, text): &(bool, String)| match is_file {
+            true => format!("    {}\n", styled(DOUBT, &screen.rest(text, 4))),
+            false => format!("      {}\n", screen.rest(text, 6)),
+        };
+        let lines: String = lines.iter().map(line).collect();
+        let rechecks: String = rechecks.iter().map(|it| format!("    {}\n", styled(NAME, it))).collect();
+        let head = styled(BOLD, &screen.rest(&format!("{node_id} {answer}"), 0));
+        format!("{head}\n  {}\n{lines}{rechecks}\n", styled(QUIET, &screen.rest(title, 2)))
     };
     let found: String = all.affected.iter().chain(&all.not_recorded).map(answer).collect();
     let lines = summary(all, what).iter().flat_map(|line| screen.wrapped(line, 0)).collect::<Vec<_>>();
@@ -260,19 +309,15 @@ fn shown(all: &Impact, what: &str, screen: Screen) -> String {
 /// Formats the answers as a comment on a pull request. Text of an investigation has no effect in it.
 fn comment(all: &Impact, what: &str) -> String {
     let plain = |text: &str| literal(text, 200, Reader::Comment).replace('|', "\\|");
-    let through = |it: &AffectedThrough| {
-        let files: Vec<String> = it.files.iter().take(3).map(|file| code_span(file)).collect();
-        let more = if it.files.len() > 3 { " and more" } else { "" };
-        let cost = it.seconds.map(|seconds| format!(" ({seconds})")).unwrap_or_default();
-        format!("- {}{more}: {}{cost}\n", files.join(", "), code_span(&it.recheck))
-    };
+    let mut said = BTreeSet::new();
     let answer = |it: &AffectedAnswer| {
-        let title = format!("**{}** {} ({})\n\n", it.node_id, plain(&it.answer), plain(&it.title));
-        let more = match it.through.len().saturating_sub(ROWS) {
-            0 => String::new(),
-            more => format!("- and {more} more\n"),
-        };
-        format!("{title}{}{more}\n", it.through.iter().take(ROWS).map(through).collect::<String>())
+        let AffectedAnswer { node_id, answer, title, .. } = it;
+        let (lines, rechecks) = lines(it, ROWS, &mut said, &code_span);
+        let line =
+            |(is_file, text): &(bool, String)| format!("{}- {text}\n", if *is_file { "" } else { "  " });
+        let lines: String = lines.iter().map(line).collect();
+        let rechecks: String = rechecks.iter().map(|it| format!("\n{}\n", code_span(it))).collect();
+        format!("**{node_id}** {} ({})\n\n{lines}{rechecks}\n", plain(answer), plain(title))
     };
     let (mut found, mut more) = (String::new(), all.affected.len());
     for text in all.affected.iter().map(answer) {

@@ -55,7 +55,7 @@ const MASKED: &str = "replaced by ID, COMMIT and TIME";
 /// Replaces everything that differs between runs: ids, commits and times.
 pub fn masked(text: &str) -> String {
     let masks = [
-        (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID"),
+        (r"\b([0-9a-f]{8}(-[0-9a-f]{4}){3}-)?[0-9a-f]{12}\b", "ID"),
         (r"\b[0-9a-f]{40}\b", "COMMIT"),
         (r"\b[0-9a-f]{12}\b", "NUMBER"),
         (r"\b[0-9a-f]{10}\b", "COMMIT"),
