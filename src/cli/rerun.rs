@@ -233,8 +233,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let mut repeated = Vec::new();
     // What has run is stored, even if the terminal is gone.
     let outcome = again.repeat(&chosen, asks, arguments.common.json, &mut repeated);
-    let mut differing = repeated.iter().filter(|it| it.verdict == RunComparison::Differs && !it.holds());
-    let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
+    let contesting = repeated.iter().filter(|it| it.is_contesting()).map(|it| it.run.id);
+    let no_longer = no_longer(&assessment, contesting);
     let stored = repeated.iter().filter(|it| it.elsewhere.is_none() && !arguments.no_store);
     let stored: Vec<NewRun> = stored.map(RerunResult::record).collect();
     let written = (!stored.is_empty()).then(|| record(stored)).transpose();
@@ -322,7 +322,7 @@ fn print_results(
         return say_fields(&json!({"sessionId": id, "runs": runs, "noLonger": no_longer, "commit": commit}));
     }
     let mut text = String::new();
-    for result in repeated.iter().filter(|it| it.verdict == RunComparison::Differs && it.judged().is_none()) {
+    for result in repeated.iter().filter(|it| it.is_contesting() && it.judged().is_none()) {
         if let Some(id) = result.stored.or(result.before.map(|it| it.run.id)) {
             let node = result.run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
             say(&format!("Judge the difference{node}: tot rerun --judge {id} holds|fails -m WHY\n"))?;
@@ -612,6 +612,17 @@ impl<'a> Again<'a> {
 }
 
 impl<'a> RerunResult<'a> {
+    /// Returns whether the result contests what rests on the command.
+    fn is_contesting(&self) -> bool {
+        self.verdict == RunComparison::Differs && self.dirty().is_none() && !self.holds()
+    }
+
+    /// Returns the state of the project, if it had uncommitted changes besides those of the first run.
+    fn dirty(&self) -> Option<&ProjectState> {
+        let state = self.again.project.as_ref();
+        state.filter(|state| state.is_dirty(self.first.project.as_ref()))
+    }
+
     /// Returns whether the evidence holds: the result is the same, or the evidence was judged to hold despite the
     /// difference.
     fn holds(&self) -> bool {

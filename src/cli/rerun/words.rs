@@ -86,11 +86,9 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     } else {
         reasons(repetition)
     };
-    let state = again.project.as_ref();
-    let dirty = state.filter(|state| state.is_dirty(first.project.as_ref()));
-    let dirty =
-        dirty.and_then(ProjectState::changed).map(|files| format!("with {files}, so it settles nothing"));
-    let behind = state.filter(|state| state.behind && verdict == RunComparison::Same);
+    let dirty = repetition.dirty().and_then(ProjectState::changed);
+    let dirty = dirty.map(|files| format!("with {files}, so it settles nothing"));
+    let behind = again.project.as_ref().filter(|state| state.behind && verdict == RunComparison::Same);
     let behind =
         behind.map(|_| "at a commit without that of an earlier difference, so it settles nothing".to_owned());
     for reason in reasons.into_iter().chain(dirty).chain(behind) {
