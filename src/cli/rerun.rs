@@ -37,7 +37,7 @@ use crate::service::runs::{
     project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
-use crate::text::{counted, one_line, shorten, visible};
+use crate::text::{causes, counted, one_line, shorten, visible};
 
 /// The minimum time limit, in seconds, for a command captured without a time limit.
 const LEAST_LIMIT: u64 = 600;
@@ -137,7 +137,7 @@ struct RerunResult<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunComparison,
-    /// The untracked files that the first run had and this one lacked.
+    /// What of the files that git does not track the first run had and this one lacked, in words.
     missing: Option<String>,
     /// Why the result says nothing about the project of the first run, and is not stored.
     elsewhere: Option<String>,
@@ -428,7 +428,7 @@ impl<'a> Again<'a> {
             };
             let before = captured.as_before(&again);
             let state = again.project.as_ref().filter(|_| self.place != Where::Here);
-            let missing = state.and_then(ProjectState::untracked);
+            let missing = state.and_then(ProjectState::lacks);
             let repetition =
                 RerunResult { run, first, at, again, verdict, missing, elsewhere, before, stored: None };
             if !is_quiet {
@@ -530,8 +530,11 @@ impl<'a> Again<'a> {
         let (mut state, workspace) = match &self.place {
             Where::Here => {
                 let folder = first.folder.as_deref();
+                let ignored =
+                    project.ignored(git, &first.input_folders).map_err(|error| one_line(&causes(&error)))?;
+                let state = self.state.clone().map(|state| ProjectState { ignored, ..state });
                 let captured = self.run_in(project.root(), folder, run, None, limit)?;
-                return Ok((self.state.clone(), captured, None));
+                return Ok((state, captured, None));
             }
             Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
             Where::Recorded => {
@@ -551,6 +554,7 @@ impl<'a> Again<'a> {
         let root = workspace.root();
         let is_missing = |file: &&String| fs::symlink_metadata(root.join(file)).is_err();
         state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
+        state.ignored = recorded.ignored.iter().filter(is_missing).cloned().collect();
         let folder = first.folder.as_deref();
         let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
         Ok((Some(state), captured, workspace.unfiltered()))

@@ -314,8 +314,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let known = known.ok_or_else(|| misused("--input: this is not in a repository that can be read"))?;
         let declare = known.declare(&GitProgram::find(is_person())?, &arguments.inputs, &mut ran);
         declare.map_err(|error| misused(format!("--input: {error}")))?;
-        let untracked = ran.project.iter().flat_map(|state| &state.untracked);
-        for file in untracked.filter(|file| may_cover(&ran.input_folders, file)) {
+        let unknown = ran.project.iter().flat_map(ProjectState::unknown);
+        for file in unknown.filter(|file| may_cover(&ran.input_folders, file)) {
             let file = one_line(file);
             tell(&format!(
                 "tot run: {file} is not tracked, so the inputs never count as unchanged: commit it, or declare less"

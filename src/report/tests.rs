@@ -620,6 +620,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             changed: vec![text("changed file")],
             patch: Some(text("patch")),
             untracked: vec![text("untracked file")],
+            ignored: vec![text("ignored path")],
             behind: false,
         }),
         started_at: time(170),

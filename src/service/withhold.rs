@@ -442,9 +442,10 @@ impl TextWithholder<'_> {
         } = it;
         self.list(command);
         self.texts(folder);
-        if let Some(ProjectState { commit: _, changed, patch, untracked, behind: _ }) = project {
+        if let Some(ProjectState { commit: _, changed, patch, untracked, ignored, behind: _ }) = project {
             changed.clear();
             untracked.clear();
+            ignored.clear();
             *patch = None;
         }
         if let Ended::NotRun(reason) = ended {

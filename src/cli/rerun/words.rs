@@ -113,9 +113,8 @@ pub(super) fn reasons(repetition: &RerunResult<'_>) -> Vec<String> {
     let RerunResult { first, again, missing, elsewhere, .. } = repetition;
     let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
     let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
-    let missing = missing.as_ref().map(|files| format!("without {files}, not stored in the run"));
     let unmet = again.expectations.iter().filter(|it| !it.held).map(missed);
-    ended.into_iter().chain(unmet).chain(missing).chain(elsewhere.clone()).collect()
+    ended.into_iter().chain(unmet).chain(missing.clone()).chain(elsewhere.clone()).collect()
 }
 
 /// Formats the changed lines in the output.

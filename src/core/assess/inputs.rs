@@ -210,7 +210,7 @@ fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &d
             let mode = view.files().and_then(|files| files.get(folder)).map(|(mode, _)| mode.as_str());
             since.contains_key(folder) || mode == Some(LINK)
         });
-        is_below || is_through || since.get(path) == Some(&false) || state.untracked.contains(path)
+        is_below || is_through || since.get(path) == Some(&false) || state.unknown().any(|it| it == path)
     };
     !since.is_empty() && (words(ran).any(is_elsewhere) || named_paths(ran).iter().any(is_in_doubt))
 }
@@ -248,7 +248,7 @@ fn touched_since_capture(
         return Some(TouchedInputs { files, is_in_doubt });
     }
     // What the command read of an untracked or ignored file is not known.
-    is_in_doubt |= state.untracked.iter().any(|path| may_cover(&ran.input_folders, path));
+    is_in_doubt |= state.unknown().any(|path| may_cover(&ran.input_folders, path));
     let now = view.files()?;
     let is_same = |it: &RunInput| {
         !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))
@@ -267,7 +267,7 @@ fn touched_since_capture(
     let is_added = |path: &&String| {
         now.contains_key(*path)
             && !recorded.contains(path.as_str())
-            && !state.untracked.contains(path)
+            && !state.unknown().any(|it| it == *path)
             && ran.input_folders.iter().any(|it| covers(it, path))
     };
     files.extend(added.filter(is_added).cloned());
@@ -289,7 +289,7 @@ impl CapturedRun<'_> {
         let is_read = |path: &String| may_cover(&ran.input_folders, path);
         let is_alone = |it: &&Repetition<'_>| {
             let state = it.ran.project.as_ref();
-            state.is_some_and(|it| it.changed.is_empty() && !it.untracked.iter().any(is_read))
+            state.is_some_and(|it| it.changed.is_empty() && !it.unknown().any(is_read))
         };
         let is_settled = |it: &&Repetition<'_>| {
             it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)

@@ -351,7 +351,7 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     let expected = expected.flatten().map(|text| ("expectations", text.as_str()));
     note.chain(expected).chain(run.ran().into_iter().flat_map(|ran| {
         let project = ran.project.iter().flat_map(|project| {
-            let files = project.changed.iter().chain(&project.untracked).map(|file| ("files", file.as_str()));
+            let files = project.changed.iter().chain(project.unknown()).map(|file| ("files", file.as_str()));
             files.chain(project.patch.iter().map(|patch| ("patch", patch.as_str())))
         });
         let folder = ran.folder.iter().map(|folder| ("folder", folder.as_str()));
@@ -423,7 +423,9 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_is_compared_here_and_belongs_to_the_node_of_the_first() {
+    fn a_run_belongs_to_a_node_that_is_there_and_a_repetition_is_compared_here() {
+        let refused = stored(&started(), new(Some("R2.A1"), RunKind::Captured(ran("1"))));
+        assert_eq!(refused.unwrap_err(), [Code::NodeNotFound]);
         let (first, after) = stored(&started(), new(Some("R1.A"), RunKind::Captured(ran("1")))).unwrap();
         for (output, ended, expected) in [
             ("1", Ended::Exit(0), RunComparison::Same),
@@ -501,12 +503,6 @@ mod tests {
             assert_eq!(decision.event.is_some(), is_news, "{what:?}");
             facts = decision.event.map_or(facts.clone(), |event| facts.with(&event.changes()));
         }
-    }
-
-    #[test]
-    fn a_run_of_a_node_that_is_not_there_is_refused() {
-        let refused = stored(&started(), new(Some("R2.A1"), RunKind::Captured(ran("1"))));
-        assert_eq!(refused.unwrap_err(), [Code::NodeNotFound]);
     }
 
     #[test]

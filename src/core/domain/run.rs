@@ -183,6 +183,9 @@ pub struct ProjectState {
     /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
+    /// What git ignores, and repositories of their own, where the command reads by its declared inputs. A folder ends with `/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
     /// Only in a repetition: true if the commit does not contain the one at which an earlier repetition differed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub behind: bool,
@@ -347,6 +350,20 @@ impl ProjectState {
     /// Counts and names the changed files, if any.
     pub fn changed(&self) -> Option<String> {
         named("changed file", &self.changed)
+    }
+
+    /// Returns the files and folders of whose content git knows nothing.
+    pub fn unknown(&self) -> impl Iterator<Item = &String> {
+        self.untracked.iter().chain(&self.ignored)
+    }
+
+    /// Says what a rerun in this state lacks, if anything.
+    pub fn lacks(&self) -> Option<String> {
+        let untracked = self.untracked().map(|files| format!("without {files}, not stored in the run"));
+        let ignored = named("ignored path", &self.ignored);
+        let ignored = ignored.map(|paths| format!("without {paths}, which it may read"));
+        let all: Vec<String> = untracked.into_iter().chain(ignored).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     /// Counts and names the untracked files, if any.

@@ -151,6 +151,7 @@ mod tests {
                 changed: vec!["bench/load.py".into()],
                 patch: Some("--- a/bench/load.py\n+++ b/bench/load.py\n@@ -1 +1 @@\n-a \n+b\n".into()),
                 untracked: vec!["notes.md".into()],
+                ignored: vec!["data/".into()],
                 behind: false,
             }),
             started_at: at,

@@ -130,25 +130,50 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode };
         ran.inputs = files.into_iter().map(input).collect();
-        // Python writes its bytecode anew for each change of the source. Investigations often lie in the project.
-        let is_investigation = |path: &Path| path.join(INVESTIGATION).is_file();
-        let holds_investigations = |path: &str| {
-            let entries = self.root().join(path).read_dir().into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).any(|path| is_investigation(&path))
-        };
-        let is_read = |path: &String| {
-            !path.split('/').any(|part| part == "__pycache__")
-                && !is_investigation(&self.root().join(path))
-                && !holds_investigations(path)
-                && may_cover(&ran.input_folders, path)
-        };
-        let ignored = git.untracked(self.root(), true).map_err(|error| one_line(&causes(&error)))?;
-        let ignored = ignored.into_iter().filter(is_read).take(IGNORED_MAX);
+        let ignored = self.ignored(git, &ran.input_folders).map_err(|error| one_line(&causes(&error)))?;
         if let Some(state) = &mut ran.project {
-            let named = ignored.filter(|path| !state.changed.contains(path)).collect::<Vec<_>>();
-            state.untracked.extend(named);
+            state.ignored = ignored.into_iter().filter(|path| !state.changed.contains(path)).collect();
         }
         Ok(())
+    }
+
+    /// Returns what git ignores of declared folders and patterns, and what is a repository of its own there. Leaves out Python's
+    /// bytecode, which is written anew for each change of the source, and investigations, which often lie in the project.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn ignored(&self, git: &GitProgram, declared: &[String]) -> Result<Vec<String>, RemoteError> {
+        if declared.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut paths = git.untracked(self.root(), false)?;
+        paths.retain(|path| path.ends_with('/'));
+        paths.extend(git.untracked(self.root(), true)?);
+        let is_investigation = |path: &String| self.root().join(path).join(INVESTIGATION).is_file();
+        let inside = |folder: &str| -> Vec<String> {
+            let entries = self.root().join(folder).read_dir().into_iter().flatten().flatten();
+            let path = |it: std::fs::DirEntry| {
+                let end = if it.file_type().is_ok_and(|it| it.is_dir()) { "/" } else { "" };
+                format!("{folder}{}{end}", it.file_name().to_string_lossy())
+            };
+            entries.map(path).collect()
+        };
+        let holds_some = |folder: &str| inside(folder).iter().any(is_investigation);
+        let mut found: Vec<String> = Vec::new();
+        for path in paths {
+            match path.ends_with('/') && !is_investigation(&path) && holds_some(&path) {
+                true => found.extend(inside(&path)),
+                false => found.push(path),
+            }
+        }
+        let is_read = |path: &String| {
+            !path.split('/').any(|part| [".git", "__pycache__"].contains(&part))
+                && !is_investigation(path)
+                && !path.strip_suffix(".gitignore").is_some_and(holds_some)
+                && may_cover(declared, path)
+        };
+        Ok(found.into_iter().filter(is_read).take(IGNORED_MAX).collect())
     }
 }
 

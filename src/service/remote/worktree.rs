@@ -86,7 +86,7 @@ impl GitProgram {
             },
             false => None,
         };
-        Ok(ProjectState { commit, changed, patch, untracked, behind: false })
+        Ok(ProjectState { commit, changed, patch, untracked, ..ProjectState::default() })
     }
 
     /// Returns the untracked files or, if `is_ignored` is true, the ignored ones, with a whole ignored folder as one path that
