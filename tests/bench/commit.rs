@@ -7,8 +7,7 @@
 //!
 //!     cargo build --release && cargo bench -p bench --bench commit
 //!
-//! Criterion prints its estimates. A table of medians follows, from turns of ours and git's in alternation: on a
-//! machine with other work its ratios are steadier.
+//! It prints medians of turns of ours and git's in alternation, so that other work on the machine affects both.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,8 +22,6 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode};
 use serde_json::{Value, json};
 use support::{Sandbox, Server, node, result};
 
@@ -188,34 +185,15 @@ impl Git {
     }
 }
 
-/// Runs a turn as often as Criterion requests.
-fn measure(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    name: &str,
-    size: usize,
-    mut turn: impl FnMut() -> Duration,
-) {
-    group.bench_function(BenchmarkId::new(name, size), |bencher| {
-        bencher.iter_custom(|turns| (0..turns).map(|_| turn()).sum());
-    });
-}
-
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }
 
 fn main() {
-    let mut criterion = Criterion::default()
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(4))
-        .sample_size(10)
-        .configure_from_args();
     let pairs = if std::env::args().any(|argument| argument == "--test") { 1 } else { 25 };
     let mut table = String::new();
     for size in SIZES {
-        let mut group = criterion.benchmark_group("propose and commit 3 nodes of 3 KB");
-        group.sampling_mode(SamplingMode::Flat);
         let mut subject = Subject::new(size);
         let files = subject.written();
         let copy = subject.sandbox.path("copy");
@@ -227,10 +205,6 @@ fn main() {
             subject.sandbox.git(repository, &["config", "gc.auto", "0"]);
         }
         let mut git = Git { repository: copy, files, turns: 0 };
-        measure(&mut group, "tot-mcp", size, || subject.turn());
-        measure(&mut group, "git", size, || git.turn(&subject));
-        group.finish();
-        // The programs take turns, so that other load on the machine affects both.
         let pairs = (0..pairs).map(|_| (subject.turn(), git.turn(&subject)));
         let (ours, theirs): (Vec<f64>, Vec<f64>) =
             pairs.map(|(ours, theirs)| (ours.as_secs_f64() * 1e3, theirs.as_secs_f64() * 1e3)).unzip();

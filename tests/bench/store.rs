@@ -206,7 +206,7 @@ fn node_files<'p>(places: impl Iterator<Item = (&'p Place, String)>) -> Vec<File
         node.classification.as_mut().unwrap().findings = large::text(&key, 3_000);
         node
     });
-    let files = large::files(nodes).into_iter();
+    let files = repository::files(nodes).into_iter();
     files.map(|(path, content)| FileChange { path, content: Some(content) }).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Counters and random numbers.
+//! Counters.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -65,19 +65,4 @@ pub fn table(rows: &[Figures]) -> String {
 /// Returns a seed that no earlier run used.
 pub fn any_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64 % 1_000_000_007
-}
-
-/// Random numbers that are determined by a seed (splitmix64).
-#[derive(Default)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// Returns a number below the limit.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
 }

@@ -12,8 +12,9 @@ use serde_json::json;
 use tree_of_thoughts::format::layout;
 
 use crate::Form;
-use crate::figures::{Fault, Figures, Random};
+use crate::figures::{Fault, Figures};
 use crate::place::{git, is_sound, judge, judge_log, server, start};
+use crate::support::random::Random;
 use crate::support::{Sandbox, codes, node, result, short};
 
 const WRITERS: u64 = 8;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, Session, TOT, node, result, short, there};
 
 /// Returns what `tot check` says about an investigation, without notes.
-fn checked(session: &Session<'_>) -> String {
+fn checked(session: &Session) -> String {
     let output = session.sandbox.command(TOT).arg("check").arg(session.repository()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let folder = format!("{}/", session.repository().display());
@@ -16,8 +16,7 @@ const CLEAN: &str = "1 investigation: 0 errors, 0 warnings";
 
 #[test]
 fn what_the_server_wrote_is_clean() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke", "allowEarlyTerminal": false}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke", "allowEarlyTerminal": false}));
     session.grow(&[("R1.A", None)], "FOUND");
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     session.ok("tot_propose", json!({"withdraw": ["R2.A2"]}));
@@ -40,7 +39,7 @@ fn what_the_server_wrote_is_clean() {
         session.ok(tool, arguments);
     }
     assert_eq!(checked(&session), CLEAN);
-    let log = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
+    let log = session.sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
     assert!(log.starts_with("Amend the conclusion\n\n    Still.\n\n    Nothing that we"), "{log}");
     let page = session.server.request("resources/read", json!({"uri": format!("tot://{}", session.id)}));
     let page = page["result"]["contents"][0]["text"].as_str().unwrap();

@@ -41,6 +41,7 @@ use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::yaml;
 
 use crate::mcp::call;
+use crate::support::http::initialize;
 use crate::support::testing::sampled;
 use crate::support::{all_tools, node, result};
 
@@ -469,11 +470,7 @@ fn any_line_is_answered_or_let_pass_and_ends_nothing() {
     use tree_of_thoughts::mcp::{Server, stdio};
 
     let request = |id: Value, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    let hello = request(
-        json!(0),
-        "initialize",
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}}),
-    );
+    let hello = initialize();
     let last = request(json!("the last"), "ping", json!({}));
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
     let valid = [

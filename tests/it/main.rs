@@ -13,6 +13,7 @@ mod mcp;
 mod packaging;
 #[cfg(unix)]
 mod port;
+#[cfg(unix)]
 mod remote;
 mod report;
 mod rules;

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tree_of_thoughts::cli::client_config::{SKILL, add_paragraph};
 
-fn text(path: &str) -> String {
-    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-}
+use crate::support::all_tools;
+use crate::tidy::read as text;
 
 fn json(path: &str) -> Value {
     serde_json::from_str(&text(path)).unwrap()
@@ -46,15 +45,7 @@ fn the_skill_names_only_tools_that_there_are() {
     let taught = SKILL.to_owned() + &add_paragraph("", "tot", "investigations").text;
     let words = taught.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let named: BTreeSet<&str> = words.filter(|word| word.starts_with("tot_") && word.len() > 4).collect();
-    let sandbox = crate::support::Sandbox::new();
-    let mut server = sandbox.server();
-    let tools = server.request("tools/list", serde_json::json!({}));
-    let known: BTreeSet<&str> = tools["result"]["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
+    let known: BTreeSet<&str> = all_tools().iter().map(|tool| tool.about().name).collect();
     assert!(named.len() >= 5 && named.is_subset(&known), "{named:?} {known:?}");
 }
 

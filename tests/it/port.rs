@@ -13,7 +13,7 @@ use crate::remote::Machine;
 use crate::support::{Sandbox, files, short};
 
 /// Imports a file and returns its `--json` output.
-fn imported(machine: &Machine<'_>, file: &Path) -> Value {
+fn imported(machine: &Machine, file: &Path) -> Value {
     let ran = machine.tot(&["import", "--json", file.to_str().unwrap()]);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
     assert_eq!(ran.status, i32::from(document["failed"] != 0), "{document:#}");
@@ -35,32 +35,30 @@ fn assert_same(one: &Path, other: &Path) {
 
 #[test]
 fn bundles_come_back_as_they_were() {
-    let sandbox = Sandbox::new();
-    let one = Machine::new(&sandbox, "one");
+    let one = Machine::new(&Sandbox::new(), "one");
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations");
     for name in ["demo.bundle", "confirmed.bundle"] {
         let entry = imported(&one, &shipped.join(name));
         let id = entry["imported"]["sessionId"].as_str().unwrap();
         one.assert_sound(id);
-        let other = Machine::new(&sandbox, &format!("{name} as bundle"));
-        let file = sandbox.path("copy.bundle");
+        let other = Machine::new(&one.sandbox, &format!("{name} as bundle"));
+        let file = one.sandbox.path("copy.bundle");
         one.ok(&["export", "-i", id, "--format", "bundle", "-o", file.to_str().unwrap()]);
         assert_eq!(imported(&other, &file)["imported"]["present"], false);
         assert_same(&one.repository(id), &other.repository(id));
-        let all = |machine: &Machine<'_>| sandbox.git(&machine.repository(id), &["show-ref"]);
+        let all = |machine: &Machine| one.sandbox.git(&machine.repository(id), &["show-ref"]);
         assert_eq!(all(&one), all(&other));
-        assert_eq!(sandbox.git(&other.repository(id), &["remote"]), "");
+        assert_eq!(one.sandbox.git(&other.repository(id), &["remote"]), "");
         assert_eq!(imported(&other, &file)["imported"]["present"], true);
     }
 }
 
 #[test]
 fn the_one_page_needs_no_other_file() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
+    let machine = Machine::new(&Sandbox::new(), "one");
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
     let id = imported(&machine, &demo)["imported"]["sessionId"].as_str().unwrap().to_owned();
-    let file = sandbox.path("one.html");
+    let file = machine.sandbox.path("one.html");
     machine.ok(&["report", "-i", &id, "--single-file", file.to_str().unwrap()]);
     let html = fs::read_to_string(file).unwrap();
     let page = Page::parse(&html);

@@ -201,49 +201,38 @@ fn the_picture_in_the_readme_shows_the_session() {
 }
 
 macro_rules! sessions {
-    ($($(#[$only:meta])* $name:ident)*) => {
-        $($(#[$only])*
+    ($(#[$only:meta] $($name:ident)*)*) => {
+        $($(#[$only]
         #[test]
         #[allow(non_snake_case, reason = "the underscores separate the command from what the session is about")]
         fn $name() {
             let name = stringify!($name);
             compare(&file(name), played(&read(name)));
-        })*
+        })*)*
 
         #[test]
         fn no_session_is_forgotten() {
             let files = std::fs::read_dir(file("any").parent().unwrap()).unwrap();
             let files: BTreeSet<_> = files.map(|entry| entry.unwrap().path()).collect();
-            assert_eq!(files, [$(file(stringify!($name))),*].into());
+            assert_eq!(files, [$($(file(stringify!($name))),*),*].into());
         }
     };
 }
 
 sessions! {
+    #[cfg(unix)]
     all__a_person_without_an_agent
     all__a_small_investigation
     all__colour
     all__commands_and_not_tools
-    #[cfg(target_os = "linux")]
-    all__ctrl_c_in_a_pager_or_an_editor
-    #[cfg(target_os = "linux")]
-    all__each_command
     all__errors_as_json
     all__odd_names
-    #[cfg(target_os = "linux")]
-    all__output_that_cannot_be_printed
     all__parts_of_ids
     all__root
     all__the_default_rules
-    #[cfg(target_os = "linux")]
-    all__the_same_root
     all__the_session_in_the_readme
     all__what_cannot_be_read
-    #[cfg(target_os = "linux")]
-    all__which_investigation
     all__wrong_usage
-    #[cfg(target_os = "linux")]
-    attach__to_a_node
     check__a_comment_changed_by_hand
     check__a_file_in_place_of_the_nodes
     check__a_merge_and_a_bare_clone
@@ -251,11 +240,7 @@ sessions! {
     check__each_tampering
     check__exit_status
     clone__a_whole_hub_or_parts
-    #[cfg(target_os = "linux")]
-    comment__corrections
     comment__in_the_editor
-    #[cfg(target_os = "linux")]
-    commit__in_the_editor
     commit__invalid_files
     commit__sources
     commit__the_file_and_the_command
@@ -263,75 +248,28 @@ sessions! {
     commit__without_a_name
     demo__one_changed_word
     diff__in_markdown
-    #[cfg(target_os = "linux")]
-    setup__check_each_server
-    #[cfg(target_os = "linux")]
-    setup__check_what_is_there
     end__another_conclusion
-    end__warnings_stay
     end__sources_in_a_report
+    end__warnings_stay
     end__with_a_draft
     export__every_format
-    #[cfg(target_os = "linux")]
-    export__to_a_terminal
     help__each_command
-    #[cfg(target_os = "linux")]
-    help__fits_the_terminal
-    #[cfg(target_os = "linux")]
-    help__topics_and_commands
-    #[cfg(target_os = "linux")]
-    #[cfg(target_os = "linux")]
-    impact__tests_of_three_languages
     impact__what_a_change_touches
     import__what_is_printed
     list__by_words_and_by_state
-    #[cfg(target_os = "linux")]
-    list__the_pager
-    #[cfg(target_os = "linux")]
-    mcp__at_a_terminal
     next__claim_and_release
     next__names_the_investigation
-    #[cfg(target_os = "linux")]
-    report__open_beside_a_server
-    report__open_makes_the_site
-    #[cfg(target_os = "linux")]
-    report__open_the_browser
     propose__a_title_is_enough
     propose__reopens_the_end
     remote__a_second_one
     report__of_a_folder_and_of_an_id
+    report__open_makes_the_site
     report__what_cannot_be_shown
-    #[cfg(target_os = "linux")]
-    rerun__what_a_difference_means
-    #[cfg(target_os = "linux")]
-    review__at_a_terminal
-    #[cfg(target_os = "linux")]
-    review__what_is_new
-    #[cfg(target_os = "linux")]
-    run__scripts_beside_the_project
     run__unchanged_means_the_same
     run__what_is_captured
-    #[cfg(target_os = "linux")]
-    run__what_it_reads
-    #[cfg(target_os = "linux")]
-    setup__after_an_upgrade
-    #[cfg(target_os = "linux")]
-    setup__agents_md
-    #[cfg(target_os = "linux")]
-    setup__by_clients
-    #[cfg(target_os = "linux")]
-    setup__each_client
-    #[cfg(target_os = "linux")]
-    setup__the_skill
-    #[cfg(target_os = "linux")]
-    setup__writes_nothing_unless_asked
     show__another_result
     show__folded_trees
-    #[cfg(target_os = "linux")]
-    show__narrow_and_wide
     show__words_of_a_title
-    #[cfg(target_os = "linux")]
-    start__asks_for_the_method
     start__from_a_pipe
     start__names_related_investigations
     sync__one_fails
@@ -339,7 +277,39 @@ sessions! {
     sync__what_cannot_be_synced
     sync__without_a_remote
     util__completions_for_each_shell
-    #[cfg(target_os = "linux")]
-    util__man_of_each_command_and_topic
     util__ruleset_list_show_and_check
+
+    #[cfg(target_os = "linux")]
+    all__ctrl_c_in_a_pager_or_an_editor
+    all__each_command
+    all__output_that_cannot_be_printed
+    all__the_same_root
+    all__which_investigation
+    attach__to_a_node
+    comment__corrections
+    commit__in_the_editor
+    export__to_a_terminal
+    help__fits_the_terminal
+    help__topics_and_commands
+    impact__tests_of_three_languages
+    list__the_pager
+    mcp__at_a_terminal
+    report__open_beside_a_server
+    report__open_the_browser
+    rerun__what_a_difference_means
+    review__at_a_terminal
+    review__what_is_new
+    run__scripts_beside_the_project
+    run__what_it_reads
+    setup__after_an_upgrade
+    setup__agents_md
+    setup__by_clients
+    setup__check_each_server
+    setup__check_what_is_there
+    setup__each_client
+    setup__the_skill
+    setup__writes_nothing_unless_asked
+    show__narrow_and_wide
+    start__asks_for_the_method
+    util__man_of_each_command_and_topic
 }

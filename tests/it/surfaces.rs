@@ -24,9 +24,8 @@ use crate::support::{
 };
 
 /// Two answers. The first is confirmed and the conclusion names the second; stopped early.
-fn ended(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::begun(sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+fn ended(sandbox: &Sandbox) -> Session {
+    let mut session = Session::grown(sandbox, &["R2.A1", "R2.A2"], "FOUND");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
     session.ok(
         "tot_end",
@@ -91,8 +90,8 @@ fn tells(command: &str) -> bool {
 }
 
 /// Returns what each surface shows.
-fn shown(session: &mut Session<'_>) -> Vec<(String, String)> {
-    let (sandbox, folder, id) = (session.sandbox, session.repository(), session.id.clone());
+fn shown(session: &mut Session) -> Vec<(String, String)> {
+    let (sandbox, folder, id) = (&session.sandbox.clone(), session.repository(), session.id.clone());
     let begin = sandbox.git(&folder, &["rev-list", "--max-parents=0", "HEAD"]).trim().to_owned();
     let file = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
     let mut texts = Vec::new();
@@ -139,7 +138,7 @@ fn shown(session: &mut Session<'_>) -> Vec<(String, String)> {
 }
 
 /// Returns the lines on each surface that say how certain something is, what was not tried, or which answer it is about.
-fn certainty(session: &mut Session<'_>) -> String {
+fn certainty(session: &mut Session) -> String {
     let is_told = Regex::new(
         "confirmed|contested|confirmation\"|[Nn]ot checked|[Cc]hecked only|[Ss]topped early|by hand|[Rr]erun by|not rerun|\
          reproduced|differs|[Nn]ot covered|ot tried|not try|other disk|took |No answer|answer: | FOUND |^ *\"(nodeId|id|node)\": \"R2",
@@ -165,7 +164,7 @@ fn certainty(session: &mut Session<'_>) -> String {
 }
 
 /// Asserts the verdicts on R2.A1 and R2.A2, which a running server has to read anew.
-fn assert_verdicts(session: &mut Session<'_>, first: &str, second: &str) {
+fn assert_verdicts(session: &mut Session, first: &str, second: &str) {
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
     let words = [0, 1].map(|at| read["nodes"][at]["verdict"]["words"].as_str().unwrap());
     assert_eq!(words, [first, second], "{read:#}");
@@ -187,7 +186,7 @@ fn edit_findings(sandbox: &Sandbox, folder: &Path, node: &str) {
 }
 
 /// Objects to the first answer.
-fn object(session: &mut Session<'_>) {
+fn object(session: &mut Session) {
     let objection =
         json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
     session.ok("tot_comment", objection);
@@ -195,9 +194,7 @@ fn object(session: &mut Session<'_>) {
 
 #[test]
 fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1", "R2.A2"], "FOUND");
     session.grow(&[("R2.A3", Some("R1.A"))], "EXPLORE");
     session
         .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A3a", Some("R2.A3"))]}));
@@ -213,10 +210,10 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
     let folder = session.repository();
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"));
     for line in ["run R2.A1 -- cat conclusion.yaml", "rerun R2.A1 --yes", "report . --out ../site"] {
-        says(&sandbox, &folder, line);
+        says(&session.sandbox, &folder, line);
     }
     let data = json(&std::fs::read_to_string(folder.join("../site/investigation.json")).unwrap());
-    let shown = json(&says(&sandbox, &folder, "show --json"));
+    let shown = json(&says(&session.sandbox, &folder, "show --json"));
     assert_ids_are_named(&data);
     assert_eq!(
         (&end["restsOn"], &end["references"], &end["deadEnds"]),
@@ -233,7 +230,7 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
             data[name].as_array().unwrap().iter().filter(|it| it["nodeId"] == id).cloned().collect()
         };
         let [said, ran]: [Vec<Value>; 2] = ["comments", "runs"].map(of_node);
-        let document = json(&says(&sandbox, &folder, &format!("show {id} --json")));
+        let document = json(&says(&session.sandbox, &folder, &format!("show {id} --json")));
         assert_eq!(
             (&document["node"], &document["comments"], &document["runs"]),
             (node, &json!(said), &json!(ran))
@@ -257,7 +254,6 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
 fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     let sandbox = Sandbox::new();
     let mut session = ended(&sandbox);
-    let repository = session.repository();
     let project = sandbox.path("project");
     std::fs::create_dir(&project).unwrap();
     let value = |text: &str| std::fs::write(project.join("value"), text).unwrap();
@@ -271,7 +267,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
         (ran.status.code().unwrap(), String::from_utf8_lossy(&ran.stdout).into_owned())
     };
     let again = |name: &str| tot(name, &["rerun", "--yes"]);
-    let says = |session: &mut Session<'_>, second: &str, whole: &str| {
+    let says = |session: &mut Session, second: &str, whole: &str| {
         assert_verdicts(session, CONFIRMED, second);
         let readme = std::fs::read_to_string(session.repository().join("README.md")).unwrap();
         assert!(readme.contains(&format!("\nEvidence: {whole}.\n")), "{readme}");
@@ -285,7 +281,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     let by_bob = "rerun by Bob (a person) on 5 Jan 2026";
     says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
     assert_snapshot!("differs", certainty(&mut session));
-    let differing = sandbox.git(&repository, &["ls-files", "runs"]);
+    let differing = session.git(&["ls-files", "runs"]);
     let last = differing.lines().last().unwrap().trim_end_matches(".yaml");
     assert_eq!(tot("Bob", &["rerun", "--judge", &last[last.len() - 8..], "holds", "-m", "It grows."]).0, 0);
     says(&mut session, NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs (judged to hold)"));
@@ -347,12 +343,11 @@ fn a_surface_without_a_reader_fails() {
 
 #[test]
 fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_names() {
-    let sandbox = Sandbox::new();
-    let mut session = ended(&sandbox);
+    let mut session = ended(&Sandbox::new());
     assert_verdicts(&mut session, CONFIRMED, NOT_CHECKED);
     assert_snapshot!("ended", certainty(&mut session));
     let repository = session.repository();
-    says(&sandbox, &repository, "report . --single-file ../one.html");
+    says(&session.sandbox, &repository, "report . --single-file ../one.html");
     let page = std::fs::read_to_string(repository.join("../one.html")).unwrap();
     let top =
         page.split("<section class=\"answer early\"").nth(1).unwrap().split("</section>").next().unwrap();
@@ -396,20 +391,19 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
 
 #[test]
 fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
-    let sandbox = Sandbox::new();
-    let mut session = ended(&sandbox);
+    let mut session = ended(&Sandbox::new());
     let folder = session.repository();
-    edit_findings(&sandbox, &folder, "R2.A1");
+    edit_findings(&session.sandbox, &folder, "R2.A1");
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
     assert_snapshot!("by_hand", certainty(&mut session));
     // A confirmation written manually does not count either.
-    sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
+    session.sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
     assert_verdicts(&mut session, CONFIRMED, NOT_CHECKED);
-    edit_findings(&sandbox, &folder, "R3.A1a");
+    edit_findings(&session.sandbox, &folder, "R3.A1a");
     assert_verdicts(&mut session, BY_HAND, NOT_CHECKED);
     // A new confirmation by a call counts, and so does an old one that is given again.
     let reclassify = |id: &str, state: &str| json!({"nodeId": id, "newState": state, "reason": "Again.", "agentId": format!("agent-{id}")});
-    let is_confirmed = |session: &mut Session<'_>| {
+    let is_confirmed = |session: &mut Session| {
         let status = session.ok("tot_status", json!({}))["answers"].to_string();
         status.contains("R2.A1 FOUND (confirmed by another agent")
     };
@@ -417,9 +411,9 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
     assert!(is_confirmed(&mut session));
     edit(&folder, "nodes/R3/R3.A1a.yaml", "Another text altogether.", "Yet another.");
-    sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+    session.sandbox.git(&folder, &["commit", "-qam", "Edit"]);
     assert!(!is_confirmed(&mut session));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     session.ok("tot_reclassify", reclassify("R3.A1b", "EXPLORE"));
     session.ok("tot_reclassify", reclassify("R3.A1b", "VERIFY"));
     assert!(is_confirmed(&mut session));
@@ -482,20 +476,18 @@ fn a_graft_or_a_replaced_commit_hides_no_edit_by_hand() {
 
 #[test]
 fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1"], "FOUND");
     session
         .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A1b", Some("R2.A1"))]}));
     let folder = session.repository();
-    edit_findings(&sandbox, &folder, "R2.A1");
-    let verdict = |session: &mut Session<'_>| {
+    edit_findings(&session.sandbox, &folder, "R2.A1");
+    let verdict = |session: &mut Session| {
         let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
         read["nodes"][0]["verdict"]["words"].as_str().unwrap().to_owned()
     };
-    person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
+    person(&session.sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
     assert_eq!(verdict(&mut session), "checked only by its author");
-    person(&sandbox, &folder, "Bob", &["commit", "-"], &confirming("R3.A1b"));
+    person(&session.sandbox, &folder, "Bob", &["commit", "-"], &confirming("R3.A1b"));
     assert_eq!(verdict(&mut session), "confirmed by Bob");
 }
 
@@ -641,19 +633,19 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
 
 #[test]
 fn an_end_that_git_does_not_bear_out_is_not_checked() {
-    let sandbox = Sandbox::new();
-    let session = Session::begun(&sandbox);
+    let session = Session::begun(&Sandbox::new());
     let folder = session.repository();
-    person(&sandbox, &folder, "Ann", &["end", "--stopped", "enough", "-m", "It is so."], "");
+    person(&session.sandbox, &folder, "Ann", &["end", "--stopped", "enough", "-m", "It is so."], "");
     let ended_by = || {
-        let all: Value = serde_json::from_str(&says(&sandbox, &folder, "export --format json")).unwrap();
+        let all: Value =
+            serde_json::from_str(&says(&session.sandbox, &folder, "export --format json")).unwrap();
         all["conclusion"]["by"]["name"].clone()
     };
     assert_eq!(ended_by(), "Ann");
-    let head = sandbox.head(&folder);
-    give_to(&sandbox, &folder, &head, "Bob");
+    let head = session.sandbox.head(&folder);
+    give_to(&session.sandbox, &folder, &head, "Bob");
     assert_eq!(
-        (ended_by(), checked(&sandbox, &folder).as_str()),
+        (ended_by(), checked(&session.sandbox, &folder).as_str()),
         (Value::Null, "\"error\" \"conclusion.yaml\"\n")
     );
 }
@@ -715,8 +707,7 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
 #[test]
 fn no_edit_by_hand_has_anything_look_better_checked() {
     let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A")), ("R2.A3", Some("R1.A"))], "FOUND");
+    let mut session = Session::grown(&sandbox, &["R2.A1", "R2.A2", "R2.A3"], "FOUND");
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2")), node("R3.A3a", Some("R2.A3"))]}));
     let by = |id: &str, agent: &str, refutes: bool| json!({"nodeId": id, "state": "VERIFY", "findings": "It was measured again.", "agentId": agent, "refutes": refutes});
     let results =

@@ -25,6 +25,12 @@ pub fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
+/// Returns the text of a file of the project.
+pub fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
 /// Returns the path from the project's root, with `/`.
 fn name(path: &Path) -> String {
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -33,7 +39,7 @@ fn name(path: &Path) -> String {
 
 /// Returns the list below a heading of lib.rs: for the names before each colon, the text after it.
 fn listed(heading: &str) -> Vec<(Vec<String>, String)> {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
+    let text = read("src/lib.rs");
     let section = text.split(&format!("//! # {heading}\n")).nth(1).unwrap().split("//! # ").next().unwrap();
     let section = section.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n");
     let rows = section.split("\n - ").skip(1).map(|row| row.split("\n\n").next().unwrap());
@@ -48,8 +54,18 @@ fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+/// Returns the modules that lib.rs lists for one of its invariants.
+fn listed_for(name: &str) -> Vec<String> {
+    let rows = listed("Invariants");
+    quoted(&rows.iter().find(|(of, _)| of == &[name]).unwrap().1)
+}
+
+fn begins_with(path: &[String], begin: &[&str]) -> bool {
+    path.get(..begin.len()).is_some_and(|first| first == begin)
+}
+
 fn ends_with(path: &[String], end: &[&str]) -> bool {
-    path.len() >= end.len() && path[path.len() - end.len()..].iter().zip(end).all(|(part, end)| part == end)
+    path.len().checked_sub(end.len()).is_some_and(|at| &path[at..] == end)
 }
 
 #[test]
@@ -91,7 +107,7 @@ struct Library {
 fn libraries() -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
     for (manifest, is_core) in [("Cargo.toml", false), ("src/core/Cargo.toml", true)] {
-        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(manifest)).unwrap();
+        let text = read(manifest);
         let mut is_one = false;
         for line in text.lines() {
             if line.starts_with('[') {
@@ -164,7 +180,7 @@ fn pure_modules_touch_no_file_clock_or_process() {
         for path in &source.paths {
             let impure = ["fs", "env", "process", "net", "thread"]
                 .iter()
-                .any(|part| path.starts_with(&["std".into(), (*part).into()]))
+                .any(|part| begins_with(path, &["std", part]))
                 || path.contains(&"SystemTime".to_owned())
                 || path.contains(&"Instant".to_owned());
             assert!(!impure, "{} uses {}", source.name, path.join("::"));
@@ -174,9 +190,7 @@ fn pure_modules_touch_no_file_clock_or_process() {
 
 #[test]
 fn the_time_is_read_in_one_place() {
-    let rows = listed("Invariants");
-    let (_, measuring) = rows.iter().find(|(of, _)| of == &["Instant"]).unwrap();
-    let measuring = quoted(measuring);
+    let measuring = listed_for("Instant");
     for source in sources() {
         for path in &source.paths {
             let is_time = [
@@ -196,44 +210,31 @@ fn the_time_is_read_in_one_place() {
 }
 
 #[test]
-fn programs_are_started_only_where_lib_rs_says() {
-    let rows = listed("Invariants");
-    let (_, starting) = rows.iter().find(|(of, _)| of == &["Command"]).unwrap();
-    let starting = quoted(starting);
-    for source in sources() {
-        let command = ["std", "process", "Command"].map(str::to_owned);
-        let may = starting.iter().any(|module| source.is_in(module));
-        assert!(
-            !source.paths.iter().any(|path| path.starts_with(&command)) || may,
-            "{} starts programs",
-            source.name
-        );
-    }
-}
-
-#[test]
-fn commands_name_the_server_only_where_lib_rs_says() {
-    let rows = listed("Invariants");
-    let (_, serving) = rows.iter().find(|(of, _)| of == &["mcp"]).unwrap();
-    let serving = quoted(serving);
-    let mcp = ["crate", "mcp"].map(str::to_owned);
-    for source in sources().iter().filter(|source| source.is_in("cli")) {
-        let may = serving.iter().any(|module| source.is_in(module));
-        assert!(may || !source.paths.iter().any(|path| path.starts_with(&mcp)), "{} names mcp", source.name);
+fn programs_and_the_server_are_named_only_where_lib_rs_says() {
+    for (name, path, part) in
+        [("Command", &["std", "process", "Command"][..], None), ("mcp", &["crate", "mcp"], Some("cli"))]
+    {
+        let may = listed_for(name);
+        for source in sources().iter().filter(|source| part.is_none_or(|part| source.is_in(part))) {
+            let is_named = source.paths.iter().any(|named| begins_with(named, path));
+            assert!(
+                !is_named || may.iter().any(|module| source.is_in(module)),
+                "{} names {name}",
+                source.name
+            );
+        }
     }
 }
 
 #[test]
 fn systems_differ_only_where_lib_rs_says() {
-    let rows = listed("Invariants");
-    let (_, asking) = rows.iter().find(|(of, _)| of == &["cfg"]).unwrap();
-    let asking = quoted(asking);
+    let asking = listed_for("cfg");
     let has_asked = |source: &Source| source.asks_for_the_system();
     for source in sources() {
         let may = asking.iter().any(|module| source.is_in(module));
         assert!(may || !has_asked(source), "{} asks which system it is built for", source.name);
-        let os = ["std", "os"].map(str::to_owned);
-        assert!(may || !source.paths.iter().any(|path| path.starts_with(&os)), "{} names one", source.name);
+        let names_one = source.paths.iter().any(|path| begins_with(path, &["std", "os"]));
+        assert!(may || !names_one, "{} names one", source.name);
     }
     // So that the question is visible there.
     assert!(sources().iter().any(has_asked));
@@ -250,28 +251,17 @@ fn only_the_command_lines_print_to_stdout() {
 }
 
 #[test]
-fn no_ruleset_is_named_in_code() {
+fn no_ruleset_and_no_state_of_one_is_named_in_code() {
+    const JUDGING: [&str; 7] = ["domain", "ruleset", "decide", "format", "store", "service", "report"];
     for source in sources() {
-        if source.is_in("ruleset::builtin") {
-            continue;
-        }
         // Comments count too, since agents read those of the tools.
         for ruleset in ["single-root", "multi-gate", "found-verify", "\"drill\"", "\"exhaust\""] {
-            assert!(!source.says(ruleset, true), "{} names the ruleset {ruleset}", source.name);
+            let is_named = !source.is_in("ruleset::builtin") && source.says(ruleset, true);
+            assert!(!is_named, "{} names the ruleset {ruleset}", source.name);
         }
-    }
-}
-
-#[test]
-fn no_state_of_a_ruleset_is_named_in_code() {
-    let states = ["EXPLORE", "FOUND", "VERIFY", "EXHAUST", "DEAD", "DRILL", "VALID"];
-    for source in sources() {
-        if !["domain", "ruleset", "decide", "format", "store", "service", "report"].contains(&source.part()) {
-            continue;
-        }
-        for state in states {
-            let state = format!("\"{state}\"");
-            assert!(!source.says(&state, false), "{} names the state {state}", source.name);
+        for state in ["EXPLORE", "FOUND", "VERIFY", "EXHAUST", "DEAD", "DRILL", "VALID"] {
+            let is_named = JUDGING.contains(&source.part()) && source.says(&format!("\"{state}\""), false);
+            assert!(!is_named, "{} names the state {state}", source.name);
         }
     }
 }
@@ -333,9 +323,8 @@ fn every_test_file_is_a_module() {
         assert!(is_known, "{} is in no module", name(&path));
     }
     for folder in binaries {
-        let main =
-            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("main.rs"));
-        assert!(main.unwrap().contains("mod support;"), "{folder} has the common support");
+        let main = read(&format!("{folder}/main.rs"));
+        assert!(main.contains("mod support;"), "{folder} has the common support");
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Comment, Conclusion, Event, Meta, Node, Run, SessionId, Timestamp};
-use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
+use tree_of_thoughts::format::{conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::yaml;
 
-use super::repository::{Commit, Stream, amend_authors, folder_name};
+use super::repository::{Commit, Stream, amend_authors, files, files_of, folder_name};
 
 /// The start time of the first investigation, in milliseconds.
 const BEGIN: i64 = 1_795_000_000_000;
@@ -52,7 +52,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     ];
     commit(0, &trailer, start);
     let nodes = nodes(text);
-    let proposed = nodes.iter().map(|node| Node { classification: None, ..node.clone() }).collect();
+    let proposed = nodes.iter().map(|node| Node { classification: None, ..node.clone() });
     commit(1, text, files(proposed));
     commit(2, &format!("Commit all\n\n{text}"), files(nodes.clone()));
     let mut edited = nodes;
@@ -198,16 +198,6 @@ fn attachments(text: &str) -> Vec<(String, Vec<u8>)> {
         ("core.bin", [b"\xff\xfe\0", text.as_bytes()].concat()),
     ];
     files.into_iter().map(|(name, content)| (format!("attachments/R1.A/{name}"), content)).collect()
-}
-
-fn files(nodes: Vec<Node>) -> Vec<(String, Vec<u8>)> {
-    let nodes = nodes.into_iter().map(Arc::new).collect();
-    files_of(&Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() })
-}
-
-fn files_of(event: &Event) -> Vec<(String, Vec<u8>)> {
-    let files = format::files(event).unwrap().into_iter();
-    files.filter_map(|file| Some((file.path, file.content?))).collect()
 }
 
 /// The part of the payload that git allows in the name of a branch or tag.

@@ -8,10 +8,10 @@ use tree_of_thoughts::domain::{
     Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run, RunId,
     RunKind, SessionId, Timestamp,
 };
-use tree_of_thoughts::format::{self, layout, message, meta_file};
+use tree_of_thoughts::format::{layout, message, meta_file};
 use tree_of_thoughts::ruleset::builtin;
 
-use super::repository::{Commit, Stream};
+use super::repository::{Commit, Stream, files, files_of};
 
 const BEGIN: i64 = 1_795_000_000_000;
 
@@ -77,9 +77,7 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
         let tool = if run.of().is_some() { message::RERUN } else { message::RUN };
         let node = all.iter().find(|node| Some(&node.id) == run.node.as_ref());
         let event = Event::Ran { runs: vec![Arc::new(run)], attachments: Vec::new() };
-        let files = format::files(&event).unwrap().into_iter();
-        let files = files.filter_map(|file| Some((file.path, file.content?))).collect();
-        commit(tool, format!("Run {number}"), node.map_or(&[], std::slice::from_ref), files);
+        commit(tool, format!("Run {number}"), node.map_or(&[], std::slice::from_ref), files_of(&event));
     }
     stream.write(folder);
 }
@@ -258,13 +256,6 @@ pub fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> No
         }),
         ..Node::new(id.clone(), parent, title, time(minute))
     }
-}
-
-pub fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
-    let nodes = nodes.map(Arc::new).collect();
-    let event = Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() };
-    let files = format::files(&event).unwrap().into_iter();
-    files.filter_map(|file| Some((file.path, file.content?))).collect()
 }
 
 /// `a` to `z`, `aa`, `ab` …

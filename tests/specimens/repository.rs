@@ -4,6 +4,22 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use tree_of_thoughts::domain::{Event, Node};
+use tree_of_thoughts::format;
+
+/// Returns the files of committed nodes, with their content.
+pub fn files(nodes: impl IntoIterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
+    let nodes = nodes.into_iter().map(Arc::new).collect();
+    files_of(&Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() })
+}
+
+/// Returns the files that an event writes, with their content.
+pub fn files_of(event: &Event) -> Vec<(String, Vec<u8>)> {
+    let files = format::files(event).unwrap().into_iter();
+    files.filter_map(|file| Some((file.path, file.content?))).collect()
+}
 
 /// The input for `git fast-import`.
 pub struct Stream {

@@ -3,6 +3,7 @@
 pub mod closing;
 pub mod http;
 pub mod memory;
+pub mod random;
 pub mod stdio;
 pub mod testing;
 
@@ -31,15 +32,16 @@ pub const TOT_REPORT: &str = env!("CARGO_BIN_EXE_tot-report");
 /// 2026-01-05T09:00:00Z, the time at which every test starts.
 const BEGIN: i64 = 1_767_603_600_000;
 
-/// A folder that is removed after the test. Nothing in it refers to the user's own files.
+/// A folder that is removed with the last of its handles. Nothing in it refers to the user's own files.
+#[derive(Clone)]
 pub struct Sandbox {
-    folder: TempDir,
-    now: AtomicI64,
+    folder: Arc<TempDir>,
+    now: Arc<AtomicI64>,
 }
 
 impl Sandbox {
     pub fn new() -> Self {
-        let sandbox = Sandbox { folder: testing::folder(), now: AtomicI64::new(BEGIN) };
+        let sandbox = Sandbox { folder: testing::folder().into(), now: Arc::new(BEGIN.into()) };
         std::fs::create_dir(sandbox.path("home")).unwrap();
         sandbox.set_clock(BEGIN);
         sandbox
@@ -261,6 +263,12 @@ pub fn codes(notices: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Returns the message of an error or a warning, with its suggestion.
+pub fn told(notice: &Value) -> String {
+    let part = |name: &str| notice[name].as_str().unwrap_or_default();
+    format!("{} {}", part("message"), part("suggestion")).trim_end().to_owned()
+}
+
 /// Returns a node to propose.
 pub fn node(id: &str, parent: Option<&str>) -> Value {
     json!({"id": id, "parent": parent, "title": format!("Title of {id}"), "plannedAction": "Look."})
@@ -300,41 +308,54 @@ pub fn there(folder: &Path, path: &str) -> PathBuf {
 }
 
 /// An investigation, with the server that it is worked on through.
-pub struct Session<'a> {
-    pub sandbox: &'a Sandbox,
+pub struct Session {
+    pub server: Server,
+    /// Declared after the server, which must have ended before its folder is removed.
+    pub sandbox: Sandbox,
     /// The server's root.
     pub root: PathBuf,
-    pub server: Server,
     pub id: String,
 }
 
-impl<'a> Session<'a> {
-    /// Starts an investigation with these `tot_start` arguments in addition to the query.
-    pub fn start(sandbox: &'a Sandbox, arguments: Value) -> Self {
-        let mut server = sandbox.server();
-        let mut arguments = arguments;
-        arguments["query"] = json!("Why is the sky blue?");
+impl Session {
+    /// Starts an investigation with these `tot_start` arguments. The query may be left out.
+    pub fn start(sandbox: &Sandbox, arguments: Value) -> Self {
+        Session::start_with(sandbox, sandbox.server(), arguments)
+    }
+
+    /// Starts an investigation through this server, whose root is the default.
+    pub fn start_with(sandbox: &Sandbox, mut server: Server, mut arguments: Value) -> Self {
+        if arguments["query"].is_null() {
+            arguments["query"] = json!("Why is the sky blue?");
+        }
         let id = server.ok("tot_start", arguments)["sessionId"].as_str().unwrap().to_owned();
         Session::of(sandbox, server, &id)
     }
 
     /// An investigation in the default root, with its server.
-    pub fn of(sandbox: &'a Sandbox, server: Server, id: &str) -> Self {
-        Session { sandbox, root: sandbox.root(), server, id: id.to_owned() }
+    pub fn of(sandbox: &Sandbox, server: Server, id: &str) -> Self {
+        Session { sandbox: sandbox.clone(), root: sandbox.root(), server, id: id.to_owned() }
     }
 
     /// A clone of the investigation in another root of the sandbox, with a server of its own.
     pub fn cloned(&self, root: &str) -> Self {
-        let (sandbox, root) = (self.sandbox, self.sandbox.path(root));
+        let (sandbox, root) = (self.sandbox.clone(), self.sandbox.path(root));
         std::fs::create_dir_all(&root).unwrap();
         sandbox.git(&root, &["clone", "--quiet", self.repository().to_str().unwrap()]);
-        Session { sandbox, server: sandbox.server_in(&root, &[]), root, id: self.id.clone() }
+        Session { server: sandbox.server_in(&root, &[]), sandbox, root, id: self.id.clone() }
     }
 
     /// Starts an investigation with a root, `R1.A`, that can soon end.
-    pub fn begun(sandbox: &'a Sandbox) -> Self {
+    pub fn begun(sandbox: &Sandbox) -> Self {
         let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
         session.grow(&[("R1.A", None)], "EXPLORE");
+        session
+    }
+
+    /// Starts an investigation with a root, `R1.A`, and with these nodes below it in a state.
+    pub fn grown(sandbox: &Sandbox, below: &[&str], state: &str) -> Self {
+        let mut session = Session::begun(sandbox);
+        session.grow(&below.iter().map(|id| (*id, Some("R1.A"))).collect::<Vec<_>>(), state);
         session
     }
 
@@ -353,9 +374,9 @@ impl<'a> Session<'a> {
 
     /// Calls a tool on the investigation, which must refuse the call without moving HEAD. Returns the codes.
     pub fn refused(&mut self, tool: &str, arguments: Value) -> Vec<String> {
-        let before = self.sandbox.head(&self.repository());
+        let before = self.head();
         let codes = refusals(&self.call(tool, arguments));
-        assert_eq!(self.sandbox.head(&self.repository()), before, "a rejected call writes nothing");
+        assert_eq!(self.head(), before, "a rejected call writes nothing");
         codes
     }
 
@@ -371,6 +392,16 @@ impl<'a> Session<'a> {
     /// Returns the repository's folder.
     pub fn repository(&self) -> PathBuf {
         self.root.join(&self.id)
+    }
+
+    /// Returns the commit at HEAD.
+    pub fn head(&self) -> String {
+        self.sandbox.head(&self.repository())
+    }
+
+    /// Asserts that git calls the repository sound and the work tree clean.
+    pub fn assert_sound(&self) {
+        self.sandbox.assert_sound(&self.repository());
     }
 
     /// Runs git in the repository, and returns its output.

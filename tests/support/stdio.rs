@@ -26,11 +26,7 @@ impl Server {
     /// Starts the server and initializes the session.
     pub fn start(command: Command) -> Self {
         let mut server = Server::without_greeting(command);
-        let client = json!({"name": "it", "version": "1"});
-        server.request(
-            "initialize",
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
-        );
+        server.request("initialize", super::http::initialize()["params"].take());
         server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         server
     }

@@ -23,10 +23,9 @@ fn report(machine: &Machine, id: &str, site: &Path) {
 
 #[test]
 fn files_come_with_a_result_in_its_commit() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let files = json!([
         {"name": "timings.log", "text": "cold 4.1 s\nwarm 0.2 s\n"},
         {"name": "plot 1.png", "base64": "iVBORw0K\nGgo="},
@@ -34,7 +33,7 @@ fn files_come_with_a_result_in_its_commit() {
     ]);
     session.ok("tot_commit", with_files("R2.A1", "EXPLORE", files));
     let repository = session.repository();
-    let log = sandbox.git(&repository, &["show", "--format=%B", "--name-status", "HEAD"]);
+    let log = session.git(&["show", "--format=%B", "--name-status", "HEAD"]);
     assert_snapshot!(log);
     assert_eq!(
         fs::read(there(&repository, "attachments/R2.A1").join("plot 1.png")).unwrap(),
@@ -52,17 +51,15 @@ fn files_come_with_a_result_in_its_commit() {
     );
     assert!(read["nodes"][1]["attachments"].is_null());
     assert!(!session.check().contains(": error "));
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 #[test]
 fn what_is_no_attachment_is_refused_and_nothing_is_written() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
-    sandbox.sleep(60);
-    let repository = session.repository();
-    let head = sandbox.head(&repository);
+    session.sandbox.sleep(60);
+    let head = session.head();
     let text = |name: &str, text: &str| json!({"name": name, "text": text});
     for (files, said) in [
         (vec![text("../../../outside", "x")], "may contain only letters"),
@@ -83,7 +80,7 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         assert_eq!(refused["errors"][0]["code"], code, "{refused}");
         assert!(refused["errors"].to_string().contains(said), "{refused}");
     }
-    assert_eq!(sandbox.head(&repository), head);
+    assert_eq!(session.head(), head);
     // Split, so that no scanner finds a token in this file.
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
     // A log in another encoding.
@@ -92,13 +89,12 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
     let secret = json!([{"name": "env.txt", "base64": log}]);
     let stored = session.ok("tot_commit", with_files("R2.A1", "EXPLORE", secret));
     assert!(codes(&stored["warnings"]).contains(&"SECRET_SUSPECTED".to_owned()), "{stored}");
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 #[test]
 fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
-    let sandbox = Sandbox::new();
-    let one = Machine::new(&sandbox, "one");
+    let one = Machine::new(&Sandbox::new(), "one");
     let id = one.start();
     let repository = one.repository(&id);
     let folder = repository.join("attachments/R1.A");
@@ -109,13 +105,13 @@ fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
     fs::write(repository.join("attachments/R9.Z/a.txt"), "x").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.join("passwd.txt")).unwrap();
-    sandbox.git(&repository, &["add", "--all", "--force"]);
-    sandbox.git(&repository, &["commit", "-q", "-m", "Hostile"]);
+    one.sandbox.git(&repository, &["add", "--all", "--force"]);
+    one.sandbox.git(&repository, &["commit", "-q", "-m", "Hostile"]);
     let check = one.tot_check(&id);
     for said in [".htaccess", "deep/a.txt", "passwd.txt", "R9.Z"] {
         assert!(check.out.contains(said), "{said}: {}", check.out);
     }
-    let site = sandbox.path("site");
+    let site = one.sandbox.path("site");
     report(&one, &id, &site);
     assert!(!site.join("attachments/R1.A").exists());
 }

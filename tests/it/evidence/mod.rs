@@ -40,17 +40,16 @@ fn commit_all(sandbox: &Sandbox, project: &Path) -> String {
 }
 
 /// An investigation with a pending root, through a server on the default root.
-fn begun(sandbox: &Sandbox, mut server: Server) -> Session<'_> {
+fn begun(sandbox: &Sandbox, server: Server) -> Session {
     // With a stopped clock, two starts are one.
     sandbox.sleep(1);
-    let started = server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}));
-    let mut session = Session::of(sandbox, server, started["sessionId"].as_str().unwrap());
+    let mut session = Session::start_with(sandbox, server, json!({"query": "Why?", "mode": "smoke"}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
     session
 }
 
 /// A project, and an investigation with a pending root, through a server that knows the project.
-fn at_work(sandbox: &Sandbox) -> (PathBuf, Session<'_>) {
+fn at_work(sandbox: &Sandbox) -> (PathBuf, Session) {
     let project = project(sandbox);
     let server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
     (project, begun(sandbox, server))

@@ -15,10 +15,9 @@ const MISSING: &str = "REFERENCE_NOT_FOUND";
 
 #[test]
 fn cited_files_are_kept_as_they_were() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
-    let head = sandbox.head(&project);
-    let blob = sandbox.git(&project, &["rev-parse", "HEAD:src/db.py"]);
+    let (project, mut session) = at_work(&Sandbox::new());
+    let head = session.sandbox.head(&project);
+    let blob = session.sandbox.git(&project, &["rev-parse", "HEAD:src/db.py"]);
     write(&project, "notes.md", "a thought\n");
     let reply = commit_root(
         &mut session,
@@ -35,7 +34,7 @@ fn cited_files_are_kept_as_they_were() {
     );
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
     let pinned = |path: &str, lines: &str, text: &str| json!({"path": path, "commit": head, "blob": blob.trim(), "lines": lines, "text": text});
-    let notes = sandbox.git(&project, &["hash-object", "notes.md"]);
+    let notes = session.sandbox.git(&project, &["hash-object", "notes.md"]);
     assert_eq!(
         references(&mut session),
         json!([
@@ -55,24 +54,23 @@ fn cited_files_are_kept_as_they_were() {
     );
     let file = stored(&session);
     assert!(file.contains("namedIn: findings\n") && file.contains("line 18\n"), "{file}");
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
     // The project is only read.
-    assert_eq!(sandbox.git(&project, &["status", "--porcelain"]), "?? notes.md\n");
+    assert_eq!(session.sandbox.git(&project, &["status", "--porcelain"]), "?? notes.md\n");
     assert!(!session.check().contains(": error "));
 }
 
 #[test]
 fn of_files_that_git_ignores_only_the_names_are_stored() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
+    let (project, mut session) = at_work(&Sandbox::new());
     let secret = "Quetzalcoatl";
     write(&project, ".gitignore", "*.tfvars\n/private/\n");
     write(&project, ".git/info/exclude", "local.txt\n");
     // The user's own ignore rules.
-    write(&sandbox.path("home"), "git/ignore", "*.own\n");
+    write(&session.sandbox.path("home"), "git/ignore", "*.own\n");
     write(&project, "kept.tfvars", "region = eu\n");
-    sandbox.git(&project, &["add", "-f", "kept.tfvars"]);
-    commit_all(&sandbox, &project);
+    session.sandbox.git(&project, &["add", "-f", "kept.tfvars"]);
+    commit_all(&session.sandbox, &project);
     let ignored = ["terraform.tfvars", "private/notes.md", "local.txt", "my.own"];
     for path in ignored {
         write(&project, path, &format!("password = {secret}\n"));
@@ -97,14 +95,13 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
     let reply = amend_root(&mut session, json!({"evidence": evidence}));
     assert_eq!(warnings(&reply, "REFERENCE_IGNORED").len(), 1, "{reply:#}");
     let history = session.git(&["log", "-p", "--format=%B"]);
-    let blob = sandbox.git(&project, &["hash-object", "terraform.tfvars"]);
+    let blob = session.sandbox.git(&project, &["hash-object", "terraform.tfvars"]);
     assert!(!history.contains(secret) && !history.contains(blob.trim()), "{history}");
 }
 
 #[test]
 fn what_was_made_up_is_told_at_once() {
-    let sandbox = Sandbox::new();
-    let (_, mut session) = at_work(&sandbox);
+    let (_, mut session) = at_work(&Sandbox::new());
     let reply = commit_root(
         &mut session,
         json!({
@@ -120,18 +117,17 @@ fn what_was_made_up_is_told_at_once() {
     let stored = stored(&session);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
     // Without a project, nothing can be looked up.
-    let mut session = begun(&sandbox, sandbox.server());
+    let mut session = begun(&session.sandbox, session.sandbox.server());
     let reply = commit_root(&mut session, json!({"findings": "x y z.\n\n## References\n- src/nope.py:3"}));
     assert_eq!(warnings(&reply, MISSING), [""; 0]);
 }
 
 #[test]
 fn an_own_commit_is_looked_into() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
-    let old = sandbox.head(&project);
+    let (project, mut session) = at_work(&Sandbox::new());
+    let old = session.sandbox.head(&project);
     write(&project, "src/db.py", &numbered("other", 3));
-    commit_all(&sandbox, &project);
+    commit_all(&session.sandbox, &project);
     let reply = commit_root(
         &mut session,
         json!({"references": [
@@ -171,8 +167,7 @@ fn the_project_is_the_repository_around_and_never_an_investigation() {
 
 #[test]
 fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
+    let (project, mut session) = at_work(&Sandbox::new());
     let given = json!([{"target": "src/db.py", "lines": "1"}]);
     let findings = "It waits.\n\n## References\n- src/db.py:2";
     commit_root(&mut session, json!({"findings": findings, "references": given}));
@@ -200,8 +195,7 @@ fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
 
 #[test]
 fn credentials_and_hidden_files_are_not_quoted() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
+    let (project, mut session) = at_work(&Sandbox::new());
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
     let key = format!(
         "-----BEGIN RSA {} KEY-----\n{}-----END",

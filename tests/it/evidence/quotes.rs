@@ -48,8 +48,7 @@ fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
 
 #[test]
 fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
-    let sandbox = Sandbox::new();
-    let (_, mut session) = at_work(&sandbox);
+    let (_, mut session) = at_work(&Sandbox::new());
     let findings = |more: &str| {
         format!(
             "It says `line 9` (src/db.py:8), and `line 3` elsewhere.{more}\n\n## References\n\
@@ -68,8 +67,7 @@ fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
 
 #[test]
 fn nothing_is_said_of_quotes_that_nobody_can_compare() {
-    let sandbox = Sandbox::new();
-    let (project, mut session) = at_work(&sandbox);
+    let (project, mut session) = at_work(&Sandbox::new());
     write(&project, ".env", "token here\n");
     write(&project, "binary.dat", "a\0b");
     let cited = json!({"references": [
@@ -79,7 +77,7 @@ fn nothing_is_said_of_quotes_that_nobody_can_compare() {
     ]});
     assert_eq!(warnings(&commit_root(&mut session, cited), CODE), [""; 0]);
     // Without a project, quotes can't be checked.
-    let mut session = begun(&sandbox, sandbox.server());
+    let mut session = begun(&session.sandbox, session.sandbox.server());
     let cited = json!({"references": [{"target": "src/db.py", "lines": "1", "quote": "letters"}]});
     assert_eq!(warnings(&commit_root(&mut session, cited), CODE), [""; 0]);
 }

@@ -7,8 +7,7 @@ use crate::support::{Sandbox, Session, TOT, codes, node, result};
 
 #[test]
 fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     let claim = |agent: &str| json!({"claim": true, "agentId": agent, "maxTasks": 1, "ttlMinutes": 30});
     let taken = session.ok("tot_next", claim("a"));
@@ -23,7 +22,7 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     assert!(idle["message"].as_str().unwrap().contains("claim of a on R2.A1"), "{idle}");
     assert!(idle["commit"].is_null(), "{idle}");
 
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let first = session.ok("tot_commit", json!({"results": [result("R2.A1", "EXPLORE")]}));
     assert!(codes(&first["warnings"]).contains(&"CLAIMED_BY_OTHER".to_owned()), "{first}");
     let mut late = result("R2.A1", "DEAD");
@@ -36,9 +35,8 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["otherResults"][0]["agentId"], "a");
 
-    let repository = session.repository();
+    session.assert_sound();
+    assert_snapshot!(session.git(&["log", "--reverse", "--format=%s%n%(trailers:only)"]));
+    assert_eq!(session.sandbox.run(TOT, &["check"]).status, 0);
     session.server.finish();
-    sandbox.assert_sound(&repository);
-    assert_snapshot!(sandbox.git(&repository, &["log", "--reverse", "--format=%s%n%(trailers:only)"]));
-    assert_eq!(sandbox.run(TOT, &["check"]).status, 0);
 }

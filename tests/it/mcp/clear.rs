@@ -13,13 +13,13 @@ fn found(id: &str, state: &str) -> Value {
 }
 
 /// Proposes a check of `R1.A` and commits it.
-fn check(session: &mut Session<'_>, id: &str, state: &str) {
+fn check(session: &mut Session, id: &str, state: &str) {
     session.ok("tot_propose", json!({"nodes": [node(id, Some("R1.A"))]}));
     session.ok("tot_commit", json!({"results": [found(id, state)]}));
 }
 
 /// Starts an investigation under `review` with an answer, `R1.A`.
-fn answered(sandbox: &Sandbox) -> Session<'_> {
+fn answered(sandbox: &Sandbox) -> Session {
     let mut session = Session::start(sandbox, json!({"ruleset": "review"}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
     session.ok("tot_commit", json!({"results": [found("R1.A", "ANSWER")]}));
@@ -32,7 +32,7 @@ fn objection(node: &str) -> Value {
 }
 
 /// Returns the next call that the server suggests to an agent.
-fn next_call(session: &mut Session<'_>, agent: &str) -> Value {
+fn next_call(session: &mut Session, agent: &str) -> Value {
     session.ok("tot_next", json!({"agentId": agent}))["nextCall"].clone()
 }
 
@@ -71,8 +71,7 @@ fn each_example_that_an_agent_is_shown_is_accepted() {
         play(&session.id, name);
     }
     sandbox.sleep(1);
-    let mut short = Session::begun(&sandbox);
-    short.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let short = Session::grown(&sandbox, &["R2.A1"], "DEAD");
     play(&short.id, "tot_end");
     // The contents of suggestions: sources, lines, and the answer to an objection.
     let mut cites = result("R5.A1a1a", "EXPLORE");
@@ -94,13 +93,12 @@ fn each_example_that_an_agent_is_shown_is_accepted() {
 
 #[test]
 fn another_name_of_a_field_or_a_kind_is_understood() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.ok("tot_propose", json!({"nodes": [{"nodeId": "R1.A", "title": "Look."}]}));
     let mut root = result("R1.A", "EXPLORE");
     root.as_object_mut().unwrap().remove("nodeId");
     root["id"] = json!("R1.A");
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [root]}));
     assert_eq!(session.ok("tot_read", json!({"id": "R1.A"}))["nodes"][0]["nodeId"], "R1.A");
     session.ok("tot_amend", json!({"id": "R1.A", "headline": "It is so.", "reason": "It was long."}));
@@ -114,8 +112,7 @@ fn another_name_of_a_field_or_a_kind_is_understood() {
 
 #[test]
 fn a_mistake_that_a_call_repeats_is_one_error() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"ruleset": "review"}));
+    let mut session = Session::start(&Sandbox::new(), json!({"ruleset": "review"}));
     let long = format!("R1.{}", "C".repeat(60));
     let ids = ["R1.A", "R1.B", long.as_str()];
     let nodes: Vec<Value> = ids.map(|id| node(id, None)).to_vec();
@@ -138,8 +135,7 @@ fn a_mistake_that_a_call_repeats_is_one_error() {
 
 #[test]
 fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
-    let sandbox = Sandbox::new();
-    let mut session = answered(&sandbox);
+    let mut session = answered(&Sandbox::new());
     let comment = session.ok("tot_comment", objection("R1.A"))["commentId"].clone();
     let plan = session.ok("tot_next", json!({"agentId": "b"}));
     let told = (&plan["nextCall"]["tool"], &plan["tasks"][0]["nodeId"]);
@@ -159,9 +155,9 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
     assert_eq!((&judge["kind"], &judge["agentId"]), (&json!("resolution"), &json!("critic")));
     // No message tells agents to invent a name.
     assert_eq!(session.ok("tot_next", json!({}))["nextCall"]["arguments"]["agentId"], "<yours>");
-    sandbox.sleep(1);
+    session.sandbox.sleep(1);
     // An objection that does not prevent ending: to a node that is not an answer, or where the rules allow it.
-    let mut ended = Session::begun(&sandbox);
+    let mut ended = Session::begun(&session.sandbox);
     let free = ended.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     assert!(message(&free).starts_with("No required steps remain. Call tot_end"), "{free:#}");
     let reply = ended.ok("tot_comment", objection("R2.A1"));
@@ -171,10 +167,9 @@ fn an_objection_is_a_task_for_others_than_its_author_and_hides_no_other_task() {
 
 #[test]
 fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
-    let sandbox = Sandbox::new();
-    let mut session = answered(&sandbox);
+    let mut session = answered(&Sandbox::new());
     check(&mut session, "R2.A1", "CONFIRMED");
-    sandbox.sleep(5);
+    session.sandbox.sleep(5);
     let change =
         json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A"});
     let reply = session.ok("tot_amend", change.clone());

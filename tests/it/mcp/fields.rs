@@ -17,13 +17,12 @@ fn leaves(value: &Value) -> Vec<String> {
 
 #[test]
 fn nothing_that_an_agent_gave_is_left_out() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke", "allowEarlyTerminal": true}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke", "allowEarlyTerminal": true}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let mut proposal = node("R2.A1", Some("R1.A"));
     proposal["covers"] = json!(["engine=gix"]);
     session.ok("tot_propose", json!({"nodes": [proposal, node("R2.A2", Some("R1.A"))]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let given = json!({
         "nodeId": "R2.A1",
         "state": "DEAD",
@@ -54,9 +53,9 @@ fn nothing_that_an_agent_gave_is_left_out() {
     let answer = session.server.request("resources/read", json!({"uri": address}));
     let page = answer["result"]["contents"][0]["text"].as_str().unwrap().replace(['\\', '`'], "");
     session.ok("tot_propose", json!({"nodes": [node("R2.A3", Some("R1.A"))]}));
-    let before = sandbox.head(&session.repository());
+    let before = session.head();
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", " R1.A", "R2.A3", "R2.A1"]}));
-    assert_eq!(sandbox.head(&session.repository()), before, "it writes nothing");
+    assert_eq!(session.head(), before, "it writes nothing");
     let shown = serde_json::to_string_pretty(&read["nodes"]).unwrap();
     insta::assert_snapshot!(shown.replace(&session.id, "ID"));
     let told = leaves(&read).join("\n");

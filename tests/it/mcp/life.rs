@@ -13,8 +13,7 @@ use crate::support::{Sandbox, Session, TOT_MCP, codes, node, result};
 fn a_restart_between_any_two_calls_changes_nothing() {
     // The same calls on one server, and on a new server for each.
     let heads = [false, true].map(|restart| {
-        let sandbox = Sandbox::new();
-        let mut session = Session::start(&sandbox, json!({}));
+        let mut session = Session::start(&Sandbox::new(), json!({}));
         for (tool, arguments) in [
             ("tot_propose", json!({"nodes": [node("R1.A", None)]})),
             ("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]})),
@@ -25,23 +24,21 @@ fn a_restart_between_any_two_calls_changes_nothing() {
             ("tot_status", json!({})),
         ] {
             if restart {
-                std::mem::replace(&mut session.server, sandbox.server()).finish();
+                std::mem::replace(&mut session.server, session.sandbox.server()).finish();
             }
             session.ok(tool, arguments);
-            sandbox.sleep(60);
+            session.sandbox.sleep(60);
         }
         assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 2);
-        sandbox.assert_sound(&session.repository());
-        sandbox.head(&session.repository())
+        session.assert_sound();
+        session.head()
     });
     assert_eq!(heads[0], heads[1], "the very same commits");
 }
 
 #[test]
 fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1"], "FOUND");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
     for (tool, arguments) in [
         ("tot_propose", json!({"nodes": 7})),
@@ -60,10 +57,10 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
         ("tot_next", json!({"maxTasks": 21})),
         ("tot_step", json!({"maxTasks": 0})),
     ] {
-        let before = sandbox.head(&session.repository());
+        let before = session.head();
         let reply = session.call(tool, arguments);
         assert!(!codes(&reply["errors"]).is_empty() && reply["canEnd"] != false, "{reply:#}");
-        assert_eq!(sandbox.head(&session.repository()), before);
+        assert_eq!(session.head(), before);
     }
     // Three characters of an id are too few; `resources.rs` has one of four.
     for id in ["../x", "", "/etc", "nosuch", "00000000-0000-4000-8000-000000000000", &session.id[..3]] {
@@ -73,7 +70,8 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
     }
     let unknown = session.server.request("tools/call", json!({"name": "tot_sart", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("tot_start"), "{unknown}");
-    let made = std::fs::read_dir(sandbox.root()).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir());
+    let made =
+        std::fs::read_dir(session.sandbox.root()).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir());
     assert_eq!(made.count(), 1, "nothing else was made");
 }
 
@@ -95,14 +93,14 @@ fn what_a_killed_server_left_is_put_right() {
     let (lock, journal) = (repository.join(".git/index.lock"), repository.join(".git/tot-journal"));
     std::fs::write(&lock, "").unwrap();
     let file = lock.metadata().unwrap();
-    let head = sandbox.head(&repository);
+    let head = session.head();
     let ready = format!("tot-journal 1\ntarget {head}\nreference HEAD\nready\n");
     let left = format!("{ready}index-lock {}:{}\npublish\n", file.dev(), file.ino());
     std::fs::write(&journal, left).unwrap();
     session.ok("tot_status", json!({}));
     assert!(!lock.exists() && journal.metadata().unwrap().len() == 0);
-    assert_eq!(sandbox.head(&repository), head, "reading commits nothing");
-    sandbox.assert_sound(&repository);
+    assert_eq!(session.head(), head, "reading commits nothing");
+    session.assert_sound();
 
     // An end that was killed before its tag was written. The next accepted call writes it.
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
@@ -117,8 +115,7 @@ fn what_a_killed_server_left_is_put_right() {
 
 #[test]
 fn a_call_that_is_answered_as_rejected_has_written_nothing() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     // The plan that comes with the reply is refused before anything is stored.
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     let results = json!([result("R2.A1", "DEAD")]);
@@ -147,8 +144,7 @@ fn a_call_that_is_answered_as_rejected_has_written_nothing() {
 #[test]
 fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
     const NODES: usize = 30;
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     // Each is accepted only after the previous one.
     for number in 1..=NODES {
         let name = format!("R2.A{number}");
@@ -160,7 +156,7 @@ fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
             session.server.begin("tools/call", json!({"name": tool, "arguments": arguments})).unwrap();
         }
     }
-    let answers = std::mem::replace(&mut session.server, sandbox.server()).finish_listening();
+    let answers = std::mem::replace(&mut session.server, session.sandbox.server()).finish_listening();
     let answers: Vec<_> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
     assert_eq!(answers.len(), 3 * NODES);
     for answer in answers {
@@ -172,9 +168,8 @@ fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
 #[cfg(unix)]
 #[test]
 fn a_call_that_waits_holds_up_nobody_and_a_second_signal_ends_the_server() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
-    let held = hold(&sandbox, &session.id);
+    let mut session = Session::start(&Sandbox::new(), json!({}));
+    let held = hold(&session.sandbox, &session.id);
     session.server.send(&proposal(&session.id, json!("slow")));
     for _ in 0..20 {
         assert_eq!(session.server.request("ping", json!({}))["result"], json!({}));
@@ -187,7 +182,7 @@ fn a_call_that_waits_holds_up_nobody_and_a_second_signal_ends_the_server() {
     assert_eq!((&slow["id"], &slow["result"]["isError"]), (&json!("slow"), &json!(false)), "{slow}");
     assert_eq!(session.ok("tot_status", json!({}))["pending"], json!(["R1.A"]));
 
-    let _held = hold(&sandbox, &session.id);
+    let _held = hold(&session.sandbox, &session.id);
     session.server.send(&proposal(&session.id, json!("slow")));
     // Lines are read in order, so the call has been received.
     session.server.request("ping", json!({}));

@@ -50,18 +50,17 @@ fn whoever_does_what_tot_next_says_comes_to_the_end_for_few_bytes() {
         ("found-verify", 21_000),
         ("exhaust", 47_500),
     ]) {
-        let sandbox = Sandbox::new();
-        let mut session = Session::start(&sandbox, json!({"ruleset": ruleset}));
+        let mut session = Session::start(&Sandbox::new(), json!({"ruleset": ruleset}));
         let (mut calls, mut bytes) = (0, 0);
         loop {
-            let before = sandbox.head(&session.repository());
+            let before = session.head();
             let plan = session.ok("tot_next", json!({}));
-            assert_eq!(sandbox.head(&session.repository()), before, "it writes nothing");
+            assert_eq!(session.head(), before, "it writes nothing");
             let call = &plan["nextCall"];
             let Some(tool) = call["tool"].as_str() else { break };
             assert!(plan["message"].as_str().unwrap().contains(tool), "{plan}");
-            sandbox.sleep(60);
-            let reply = session.ok(tool, filled_in(&sandbox, &session.id, &plan));
+            session.sandbox.sleep(60);
+            let reply = session.ok(tool, filled_in(&session.sandbox, &session.id, &plan));
             let doubts: Vec<String> = codes(&reply["warnings"])
                 .into_iter()
                 .filter(|code| !code.starts_with("INCOMPLETE_") && !code.ends_with("_BREADTH"))
@@ -73,14 +72,13 @@ fn whoever_does_what_tot_next_says_comes_to_the_end_for_few_bytes() {
         }
         assert!(bytes <= most, "{ruleset}: {bytes} bytes of replies to {calls} turns");
         assert!(!session.ok("tot_status", json!({}))["endedAt"].is_null());
-        sandbox.assert_sound(&session.repository());
+        session.assert_sound();
     }
 }
 
 #[test]
 fn a_plan_is_small_and_complete() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let plan = session.ok("tot_next", json!({}));
     let tasks = plan["tasks"].as_array().unwrap();
@@ -115,8 +113,7 @@ fn a_plan_is_small_and_complete() {
 
 #[test]
 fn a_step_may_bring_nodes_and_their_results_and_an_agent_is_warned() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     let none = session.ok("tot_step", json!({"nodes": []}));
     assert!(none["commit"].is_null());
     assert_eq!(none["nextCall"]["tool"], "tot_step");
@@ -139,23 +136,22 @@ fn a_step_may_bring_nodes_and_their_results_and_an_agent_is_warned() {
 
 #[test]
 fn a_step_is_a_whole_turn() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke"}));
     let first = session.ok("tot_step", json!({}));
     assert_eq!(first["approvedNodes"], json!(["R1.A"]));
     assert_eq!(first["tasks"][0]["nodeId"], "R1.A");
     assert_eq!(first["nextCall"]["tool"], "tot_commit");
     assert_eq!(first["commits"].as_array().unwrap().len(), 1);
     assert!(first["committed"].is_null());
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let second = session.ok("tot_step", json!({"results": [result("R1.A", "EXPLORE")], "maxTasks": 1}));
     assert_eq!(second["committed"][0]["state"], "EXPLORE");
     assert_eq!(second["approvedNodes"], json!(["R2.A1"]));
     assert!(second["tasks"][0]["path"].as_str().unwrap().starts_with("R1.A "), "{second:#}");
     let commits = second["commits"].as_array().unwrap();
     assert_eq!((commits.len(), &commits[1]), (2, &second["commit"]));
-    assert_eq!(second["commit"], sandbox.head(&session.repository()));
-    sandbox.sleep(60);
+    assert_eq!(second["commit"], session.head());
+    session.sandbox.sleep(60);
     // Nothing is owed: nothing is proposed, and the next call is the end.
     let third = session.ok("tot_step", json!({"results": [result("R2.A1", "DEAD")]}));
     assert_eq!(third["commits"].as_array().unwrap().len(), 1);
@@ -175,15 +171,14 @@ fn a_step_is_a_whole_turn() {
     let tools = session.git(&log);
     let tools: Vec<&str> = tools.split_whitespace().collect();
     assert_eq!(tools, ["tot_start", "tot_propose", "tot_commit", "tot_propose", "tot_commit", "tot_end"]);
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }
 
 #[test]
 fn a_step_is_all_or_nothing() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.ok("tot_step", json!({}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     // Rejected results: nothing is proposed either.
     let own = json!([node("R2.A1", Some("R1.A"))]);
     let call = json!({"results": [result("R1.B", "EXPLORE")], "nodes": own});
@@ -197,9 +192,9 @@ fn a_step_is_all_or_nothing() {
     // The proposal is judged on the state after the results: below a node that they commit.
     let right = json!({"results": [result("R1.A", "EXPLORE")], "nodes": [node("R2.A1", Some("R1.A"))], "graph": "dot"});
     let reply = session.ok("tot_step", right);
-    assert_eq!(reply["commits"][1], sandbox.head(&session.repository()));
+    assert_eq!(reply["commits"][1], session.head());
     assert!(reply["dot"].as_str().unwrap().contains("R2_A1"), "{reply:#}");
     let parent = session.git(&["rev-parse", "HEAD~1"]);
     assert_eq!(reply["commits"][0], parent.trim());
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }

@@ -7,10 +7,9 @@ use crate::support::{Sandbox, Session, codes, node};
 
 #[test]
 fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke"}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let findings = "“Ünïcode” \\ \"quoted\"\t😀\n".repeat(2_000);
     session
         .ok("tot_commit", json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "findings": findings}]}));
@@ -40,8 +39,7 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
 
 #[test]
 fn two_long_nodes_share_a_reply_and_the_newest_change_of_state_is_kept() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     // Of many changes of state, the newest is kept.
     for number in 0..20 {
         let state = if number % 2 == 0 { "FOUND" } else { "EXPLORE" };
@@ -53,7 +51,7 @@ fn two_long_nodes_share_a_reply_and_the_newest_change_of_state_is_kept() {
     assert!(changes.last().unwrap()["reason"].as_str().unwrap().starts_with("19: "), "{reply:#}");
     assert!(reply["nodes"][0]["cut"].as_array().unwrap().contains(&json!("reclassified")), "{reply:#}");
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let long = |id: &str, length: usize| json!({"nodeId": id, "state": "EXPLORE", "agentId": id, "findings": "It scatters. ".repeat(length)});
     session.ok("tot_commit", json!({"results": [long("R2.A1", 2_000), long("R2.A2", 100)]}));
     let reply = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
@@ -62,7 +60,7 @@ fn two_long_nodes_share_a_reply_and_the_newest_change_of_state_is_kept() {
     assert!(length(0) > 4_000, "the longer one has the room that is left: {}", length(0));
     assert!(reply.to_string().len() <= 12_000);
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [long("R3.A1a", 2_000)]}));
     let reply = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R3.A1a"]}));
     for node in reply["nodes"].as_array().unwrap() {
@@ -76,11 +74,10 @@ fn two_long_nodes_share_a_reply_and_the_newest_change_of_state_is_kept() {
 
 #[test]
 fn other_long_texts_of_a_node_are_cut_and_named_and_whole_in_its_resource() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke"}));
     let long = "seen ".repeat(50_000);
     session.ok("tot_propose", json!({"nodes": [{"id": "R1.A", "title": "T", "plannedAction": long}]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let alternatives = vec![long.clone(); 9];
     let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "findings": "F.",
         "evidence": long, "alternativesConsidered": alternatives});
@@ -96,8 +93,7 @@ fn other_long_texts_of_a_node_are_cut_and_named_and_whole_in_its_resource() {
 
 #[test]
 fn nodes_that_do_not_exist_are_named() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     let reply = session.call("tot_read", json!({"nodeIds": ["r1.a", "R1.A", "../x"]}));
     assert_eq!(codes(&reply["errors"]), ["NODE_NOT_FOUND", "NODE_NOT_FOUND"]);
     assert_eq!(reply["errors"][0]["suggestion"], "Did you mean R1.A?");
@@ -108,13 +104,11 @@ fn nodes_that_do_not_exist_are_named() {
 
 #[test]
 fn investigations_are_listed_looked_for_and_come_in_pages() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1"], "DEAD");
     session.ok("tot_end", json!({}));
     let server = &mut session.server;
     for number in 1..=52 {
-        sandbox.sleep(1);
+        session.sandbox.sleep(1);
         let query = format!("Question {number}? {}", "x".repeat(400));
         server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
     }
@@ -162,8 +156,7 @@ fn investigations_are_listed_looked_for_and_come_in_pages() {
 
 #[test]
 fn what_is_owed_is_told_once_by_its_kind_and_counted() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let below = ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5", "R2.A6", "R2.A7"].map(|id| (id, Some("R1.A")));
     let grown = session.grow(&below, "EXPLORE");

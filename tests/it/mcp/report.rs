@@ -8,11 +8,10 @@ use crate::support::{Sandbox, Session, node};
 
 #[test]
 fn the_report_goes_to_the_folder_of_the_server() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let reply = session.ok("tot_report", json!({}));
-    let index = sandbox.root().join("site").join(&session.id).join("index.html");
+    let index = session.sandbox.root().join("site").join(&session.id).join("index.html");
     assert_eq!(reply["index"], json!(index.display().to_string()));
     assert_eq!((&reply["totalNodes"], &reply["totalCommits"]), (&json!(1), &json!(3)));
     assert!(std::fs::read_to_string(&index).unwrap().contains("Why is the sky blue?"));
@@ -24,29 +23,28 @@ fn the_report_goes_to_the_folder_of_the_server() {
     assert!(index.parent().unwrap().join("nodes/R2.A1.html").exists());
     // The operator can choose another folder, and a client can't.
     assert_eq!(session.refused("tot_report", json!({"site": "/tmp/x"})), ["INVALID_ARGUMENT"]);
-    let site = sandbox.path("public");
-    session.server = sandbox.server_with(&["--site", site.to_str().unwrap()]);
+    let site = session.sandbox.path("public");
+    session.server = session.sandbox.server_with(&["--site", site.to_str().unwrap()]);
     let reply = session.ok("tot_report", json!({}));
     assert_eq!(reply["index"], json!(site.join(&session.id).join("index.html").display().to_string()));
 }
 
 #[test]
 fn reports_written_at_once_are_whole() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let id = session.id;
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let mut server = sandbox.server();
+                let mut server = session.sandbox.server();
                 for _ in 0..3 {
                     server.ok("tot_report", json!({"sessionId": id}));
                 }
             });
         }
     });
-    let names: Vec<String> = std::fs::read_dir(sandbox.root().join("site"))
+    let names: Vec<String> = std::fs::read_dir(session.sandbox.root().join("site"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -55,9 +53,8 @@ fn reports_written_at_once_are_whole() {
 
 #[test]
 fn what_others_put_there_is_not_replaced() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
-    let site = sandbox.root().join("site");
+    let mut session = Session::start(&Sandbox::new(), json!({}));
+    let site = session.sandbox.root().join("site");
     let file = site.join(&session.id).join("mine.txt");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "mine").unwrap();
@@ -65,7 +62,7 @@ fn what_others_put_there_is_not_replaced() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     std::fs::remove_file(file).unwrap();
     // A clone that somebody called `site`.
-    sandbox.git(&site, &["init", "-q"]);
+    session.sandbox.git(&site, &["init", "-q"]);
     assert_eq!(session.refused("tot_report", json!({})), ["REPORT_ERROR"]);
 }
 

@@ -14,7 +14,7 @@ fn read(server: &mut Server, address: &str) -> (String, String) {
     (text("text"), text("mimeType"))
 }
 
-fn grown(sandbox: &Sandbox) -> Session<'_> {
+fn grown(sandbox: &Sandbox) -> Session {
     let mut session = Session::start(sandbox, json!({"mode": "smoke", "context": "On Earth, by day."}));
     session.grow(&[("R1.A", None)], "FOUND");
     session.grow(&[("R2.A1", Some("R1.A"))], "VERIFY");
@@ -23,8 +23,7 @@ fn grown(sandbox: &Sandbox) -> Session<'_> {
 
 #[test]
 fn an_investigation_is_read_as_a_person_would() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    let mut session = grown(&Sandbox::new());
     session
         .ok("tot_end", json!({"conclusion": "It **scatters**.\n# Not\n~~~\n</p> <!--", "agentId": "judge"}));
     let id = session.id.clone();
@@ -48,8 +47,7 @@ fn an_investigation_is_read_as_a_person_would() {
 
 #[test]
 fn what_is_not_there_is_not_found() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    let mut session = grown(&Sandbox::new());
     let id = session.id.clone();
     for address in [
         "tot://nosuch",
@@ -69,8 +67,7 @@ fn what_is_not_there_is_not_found() {
 
 #[test]
 fn a_client_of_the_older_protocol_hears_of_new_investigations_and_may_not_subscribe() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    let mut session = grown(&Sandbox::new());
     let address = format!("tot://{}", session.id);
     let subscribed = session.server.request("resources/subscribe", json!({"uri": address}));
     assert_eq!(subscribed["error"]["code"], -32601, "{subscribed}");
@@ -84,10 +81,9 @@ fn a_client_of_the_older_protocol_hears_of_new_investigations_and_may_not_subscr
 
 #[test]
 fn a_client_of_the_newest_protocol_hears_of_what_it_listens_to() {
-    let sandbox = Sandbox::new();
-    let session = grown(&sandbox);
+    let session = grown(&Sandbox::new());
     let id = session.id.clone();
-    let mut server = sandbox.bare_server();
+    let mut server = session.sandbox.bare_server();
     let history = format!("tot://{id}/history");
     let wanted = json!({"resourcesListChanged": true, "resourceSubscriptions": [history, "file:///x"]});
     server.send(&json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen",
@@ -119,8 +115,7 @@ fn a_client_of_the_newest_protocol_hears_of_what_it_listens_to() {
 
 #[test]
 fn prompts_teach_the_method() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    let mut session = grown(&Sandbox::new());
     session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
     let listed = session.server.request("prompts/list", json!({}))["result"]["prompts"].clone();
     let names: Vec<&str> =

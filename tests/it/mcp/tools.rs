@@ -91,8 +91,7 @@ fn the_readme_lists_the_tools() {
 
 #[test]
 fn the_graph_comes_in_the_form_that_was_asked_for() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     let silent = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
     assert!(["dot", "mermaid", "graph"].iter().all(|field| silent[field].is_null()), "{silent}");
     for (form, field) in [("dot", "dot"), ("auto", "dot"), ("mermaid", "mermaid"), ("json", "graph")] {

@@ -8,8 +8,7 @@ use crate::support::{Sandbox, Session};
 
 #[test]
 fn a_person_objects_an_agent_answers_and_a_person_resolves() {
-    let sandbox = Sandbox::new();
-    let one = Machine::new(&sandbox, "one");
+    let one = Machine::new(&Sandbox::new(), "one");
     let id = one.start();
     one.grow(&id, &["R2.A1"]);
     let objection = one.json(&["object", "R2.A1", "-m", "The cache was *warm*."])["commentId"].clone();
@@ -55,9 +54,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
 /// Where the verdict alone does not say so. `surfaces.rs` compares the verdicts.
 #[test]
 fn a_contested_answer_is_called_so_by_tools_and_on_the_page() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1"], "FOUND");
     let text = "It was another day.";
     let objection = json!({"nodeId": "R1.A", "kind": "objection", "text": text, "agentId": "x"});
     let comment = session.ok("tot_comment", objection)["commentId"].clone();

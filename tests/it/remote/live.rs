@@ -15,7 +15,7 @@ use super::many::{calls, counting};
 use super::{Hub, Machine, assert_says, branch, grow, hub, settle, start, team};
 use crate::support::{Sandbox, Server, eventually, short};
 
-impl Machine<'_> {
+impl Machine {
     /// Starts a server with additional arguments and environment variables.
     fn server_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Server {
         let mut command = self.sandbox.server_command(&self.root, &["--durability", "git"]);
@@ -32,7 +32,7 @@ impl Machine<'_> {
     /// Starts a server that syncs new investigations with this hub, and an investigation.
     fn live_with(&self, address: &str, environment: &[(&str, &str)]) -> (Server, String) {
         let mut server = self.server_with(&["--sync", "--remote", address], environment);
-        let id = start(self.sandbox, &mut server);
+        let id = start(&self.sandbox, &mut server);
         (server, id)
     }
 
@@ -47,11 +47,10 @@ fn sync_of(server: &mut Server, id: &str) -> Value {
 
 #[test]
 fn what_is_started_with_a_remote_lands_in_its_hub_also_if_that_was_away() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let machine = Machine::new(&sandbox, "one");
+    let hub = hub(&Sandbox::new());
+    let machine = Machine::new(&hub.sandbox, "one");
     let (mut server, id) = machine.live_with(&hub.address, &[]);
-    grow(&sandbox, &mut server, &id, &["R1.A"]);
+    grow(&hub.sandbox, &mut server, &id, &["R1.A"]);
     eventually("the hub's branch", || machine.is_in(&hub, &id));
     eventually("the status", || {
         let sync = sync_of(&mut server, &id);
@@ -60,11 +59,11 @@ fn what_is_started_with_a_remote_lands_in_its_hub_also_if_that_was_away() {
         sync["ahead"] == 0 && sync["behind"] == 0 && sync["lastSynced"].is_string()
     });
     // While the hub is away, work goes on.
-    let away = sandbox.path("away.git");
+    let away = hub.sandbox.path("away.git");
     fs::rename(&hub.path, &away).unwrap();
-    grow(&sandbox, &mut server, &id, &["R2.A1"]);
+    grow(&hub.sandbox, &mut server, &id, &["R2.A1"]);
     eventually("the error", || sync_of(&mut server, &id)["error"].is_string());
-    grow(&sandbox, &mut server, &id, &["R2.A2"]);
+    grow(&hub.sandbox, &mut server, &id, &["R2.A2"]);
     let sync = sync_of(&mut server, &id);
     assert_eq!((&sync["ahead"], &sync["behind"]), (&json!(4), &json!(0)), "{sync}");
     assert_says(sync["error"].as_str().unwrap(), &["reading origin failed", "hub.git"]);
@@ -87,48 +86,45 @@ fn what_is_started_with_a_remote_lands_in_its_hub_also_if_that_was_away() {
 
 #[test]
 fn a_new_investigation_has_the_remote_of_the_configuration_when_its_start_is_answered() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let machine = Machine::new(&sandbox, "one");
-    sandbox.configure("tot.remote", &hub.address);
+    let hub = hub(&Sandbox::new());
+    let machine = Machine::new(&hub.sandbox, "one");
+    hub.sandbox.configure("tot.remote", &hub.address);
     let mut server = machine.server();
-    let id = start(&sandbox, &mut server);
+    let id = start(&hub.sandbox, &mut server);
     assert_says(&machine.ok(&["remote"]), &[&format!("origin {} tot/{id}", hub.address)]);
     // The target is known, and nothing was ever pushed to it.
     assert_eq!(sync_of(&mut server, &id), json!({"remote": hub.address}));
     drop(server);
     machine.synced();
     let mut server = machine.server();
-    grow(&sandbox, &mut server, &id, &["R1.A"]);
+    grow(&hub.sandbox, &mut server, &id, &["R1.A"]);
     assert_eq!(sync_of(&mut server, &id), json!({"remote": hub.address, "ahead": 2, "behind": 0}));
     assert_eq!(hub.refs(), [branch(&id)]);
 }
 
 #[test]
 fn without_git_a_start_says_that_it_has_no_remote_and_all_else_goes_on() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
+    let machine = Machine::new(&Sandbox::new(), "one");
     let arguments = ["--sync", "--remote", "https://example.org/x.git"];
     let mut server = machine.server_with(&arguments, &[("PATH", "/nowhere")]);
     let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
     assert_says(started["warnings"][0]["message"].as_str().unwrap(), &["no remote yet", "git"]);
     let id = started["sessionId"].as_str().unwrap();
-    grow(&sandbox, &mut server, id, &["R1.A"]);
+    grow(&machine.sandbox, &mut server, id, &["R1.A"]);
     assert_eq!(sync_of(&mut server, id), Value::Null);
     server.finish();
 }
 
 #[test]
 fn many_calls_are_few_pushes_and_the_last_goes_before_the_end() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let machine = Machine::new(&sandbox, "one");
-    let (path, log) = counting(&sandbox);
+    let hub = hub(&Sandbox::new());
+    let machine = Machine::new(&hub.sandbox, "one");
+    let (path, log) = counting(&hub.sandbox);
     let since = Instant::now();
     let (mut server, id) = machine.live_with(&hub.address, &[("PATH", &path)]);
-    grow(&sandbox, &mut server, &id, &["R1.A"]);
+    grow(&hub.sandbox, &mut server, &id, &["R1.A"]);
     for number in 1..=30 {
-        grow(&sandbox, &mut server, &id, &[&format!("R2.A{number}")]);
+        grow(&hub.sandbox, &mut server, &id, &[&format!("R2.A{number}")]);
     }
     server.finish();
     let pushes = u64::try_from(calls(&log, "push")).unwrap();
@@ -138,8 +134,7 @@ fn many_calls_are_few_pushes_and_the_last_goes_before_the_end() {
 
 #[test]
 fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let file = "nodes/R1/R1.A.yaml";
     other.edit(&id, file, "title: ", "title: Another ");
     other.commit_all(&id);
@@ -156,7 +151,7 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
     // With the next write, too.
     other.grow(&id, &["R2.A2"]);
     other.synced();
-    grow(&sandbox, &mut server, &id, &["R2.A3"]);
+    grow(&one.sandbox, &mut server, &id, &["R2.A3"]);
     eventually("the merge", || one.nodes(&id).contains(&"R2.A2".to_owned()));
     eventually("its push", || one.is_in(&hub, &id));
     server.finish();
@@ -165,13 +160,12 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
 
 #[test]
 fn a_server_names_another_branch_and_does_not_send_it() {
-    let sandbox = Sandbox::new();
-    let (hub, one, _, id) = team(&sandbox);
+    let (hub, one, _, id) = team(&Sandbox::new());
     let before = hub.state();
-    sandbox.configure("tot.remote", &hub.address);
+    one.sandbox.configure("tot.remote", &hub.address);
     one.git(&id, &["switch", "-q", "-c", "experiment"]);
     let mut server = one.live();
-    grow(&sandbox, &mut server, &id, &["R2.A1"]);
+    grow(&one.sandbox, &mut server, &id, &["R2.A1"]);
     eventually("its error", || {
         let error = &sync_of(&mut server, &id)["error"];
         error.as_str().is_some_and(|error| error.contains("experiment, which is not synced"))
@@ -181,7 +175,7 @@ fn a_server_names_another_branch_and_does_not_send_it() {
 }
 
 /// A server whose hub never answers, with an investigation, and the file with the process id of the connection.
-fn hanging<'a>(machine: &Machine<'a>) -> (Server, String, PathBuf) {
+fn hanging(machine: &Machine) -> (Server, String, PathBuf) {
     let note = machine.sandbox.path("process");
     let script = format!("echo $$ > {}\nexec sleep 1000", note.display());
     let ssh = machine.sandbox.script("hang", &script);
@@ -193,13 +187,12 @@ fn hanging<'a>(machine: &Machine<'a>) -> (Server, String, PathBuf) {
 #[test]
 #[ignore = "takes 15 seconds; .ci/run tries it"]
 fn a_hub_that_hangs_does_not_keep_the_server_from_its_end() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
+    let machine = Machine::new(&Sandbox::new(), "one");
     let (mut server, id, note) = hanging(&machine);
-    grow(&sandbox, &mut server, &id, &["R1.A"]);
+    grow(&machine.sandbox, &mut server, &id, &["R1.A"]);
     eventually("the connection", || fs::read_to_string(&note).is_ok_and(|text| text.ends_with('\n')));
     // It does not delay any call.
-    grow(&sandbox, &mut server, &id, &["R2.A1"]);
+    grow(&machine.sandbox, &mut server, &id, &["R2.A1"]);
     let since = Instant::now();
     server.finish();
     assert!(since.elapsed() < Duration::from_secs(60), "it took {:?}", since.elapsed());
@@ -212,8 +205,7 @@ fn a_hub_that_hangs_does_not_keep_the_server_from_its_end() {
 
 #[test]
 fn a_second_signal_ends_the_wait_for_the_hub() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
+    let machine = Machine::new(&Sandbox::new(), "one");
     let (server, ..) = hanging(&machine);
     server.terminate();
     thread::sleep(Duration::from_millis(500));
@@ -224,16 +216,20 @@ fn a_second_signal_ends_the_wait_for_the_hub() {
 
 #[test]
 fn two_servers_that_sync_one_investigation_converge() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let all: Vec<String> = thread::scope(|scope| {
         let workers = [("b", &one), ("c", &other)].map(|(letter, machine)| {
-            let (sandbox, id) = (&sandbox, &id);
+            let id = &id;
             scope.spawn(move || {
                 let mut server = machine.live();
                 let mut commits = Vec::new();
                 for number in 0..12 {
-                    commits.extend(grow(sandbox, &mut server, id, &[&format!("R2.A{letter}{number}")]));
+                    commits.extend(grow(
+                        &machine.sandbox,
+                        &mut server,
+                        id,
+                        &[&format!("R2.A{letter}{number}")],
+                    ));
                     thread::sleep(Duration::from_millis(400));
                 }
                 server.finish();

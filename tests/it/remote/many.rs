@@ -31,19 +31,18 @@ pub fn calls(log: &Path, subcommand: &str) -> usize {
 #[test]
 fn two_hundred_investigations_in_a_hub_cost_one_question() {
     let many = cases(200) as usize;
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other) = (Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other"));
+    let hub = hub(&Sandbox::new());
+    let (one, other) = (Machine::new(&hub.sandbox, "one"), Machine::new(&hub.sandbox, "other"));
     let id = one.start();
     let mut server = one.server();
     for _ in 1..many {
-        super::start(&sandbox, &mut server);
+        super::start(&hub.sandbox, &mut server);
     }
     drop(server);
     one.ok(&["remote", "add", "origin", &hub.address]);
     one.ok(&["sync"]);
     assert_eq!(hub.refs().len(), many);
-    let (path, log) = counting(&sandbox);
+    let (path, log) = counting(&hub.sandbox);
     let sync = |machine: &Machine| {
         fs::write(&log, "").unwrap();
         let ran = machine.tot_with(&["sync"], &[("PATH", &path)]);

@@ -1,34 +1,22 @@
 //! Sharing, with real git: hubs at paths, over HTTP and over ssh, all on this machine.
 
-#[cfg(unix)]
 mod clone;
-#[cfg(unix)]
 mod comments;
-#[cfg(unix)]
 mod http;
-#[cfg(unix)]
-#[cfg(unix)]
 mod live;
-#[cfg(unix)]
 mod many;
-#[cfg(unix)]
 mod notices;
-#[cfg(unix)]
 mod resolve;
-#[cfg(unix)]
 mod signoff;
-#[cfg(unix)]
 mod stuck;
-#[cfg(unix)]
 mod sync;
-#[cfg(unix)]
 mod team;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, Sandbox, Server, TOT, node, result, short, there};
+use crate::support::{Said, Sandbox, Server, TOT, node, result, short, there, told};
 
 /// Text that looks like a GitHub token.
 pub fn token() -> String {
@@ -43,14 +31,14 @@ pub fn assert_says(text: &str, parts: &[&str]) {
 }
 
 /// One of several machines of a team, with its own root.
-pub struct Machine<'a> {
-    pub sandbox: &'a Sandbox,
+pub struct Machine {
+    pub sandbox: Sandbox,
     pub root: PathBuf,
 }
 
-impl<'a> Machine<'a> {
-    pub fn new(sandbox: &'a Sandbox, name: &str) -> Self {
-        Machine { sandbox, root: sandbox.path(name) }
+impl Machine {
+    pub fn new(sandbox: &Sandbox, name: &str) -> Self {
+        Machine { sandbox: sandbox.clone(), root: sandbox.path(name) }
     }
 
     /// Runs `tot` on this machine's root.
@@ -122,8 +110,7 @@ impl<'a> Machine<'a> {
     pub fn fails(&self, code: &str, parts: &[&str]) -> String {
         let error = &self.sync(&[])["error"];
         assert_eq!(error["code"], code, "{error:#}");
-        let suggestion = error["suggestion"].as_str().unwrap_or_default();
-        let told = format!("{} {suggestion}", error["message"].as_str().unwrap());
+        let told = told(error);
         assert_says(&told, parts);
         told
     }
@@ -140,14 +127,14 @@ impl<'a> Machine<'a> {
     /// Starts an investigation with one committed node, `R1.A`.
     pub fn start(&self) -> String {
         let mut server = self.server();
-        let id = start(self.sandbox, &mut server);
-        grow(self.sandbox, &mut server, &id, &["R1.A"]);
+        let id = start(&self.sandbox, &mut server);
+        grow(&self.sandbox, &mut server, &id, &["R1.A"]);
         id
     }
 
     /// Proposes nodes below `R1.A` and commits them.
     pub fn grow(&self, id: &str, nodes: &[&str]) {
-        grow(self.sandbox, &mut self.server(), id, nodes);
+        grow(&self.sandbox, &mut self.server(), id, nodes);
     }
 
     pub fn repository(&self, id: &str) -> PathBuf {
@@ -234,24 +221,24 @@ pub fn grow(sandbox: &Sandbox, server: &mut Server, id: &str, nodes: &[&str]) ->
 }
 
 /// An empty bare repository to share through.
-pub struct Hub<'a> {
-    sandbox: &'a Sandbox,
+pub struct Hub {
+    sandbox: Sandbox,
     pub path: PathBuf,
     pub address: String,
 }
 
-pub fn hub(sandbox: &Sandbox) -> Hub<'_> {
+pub fn hub(sandbox: &Sandbox) -> Hub {
     bare(sandbox, "hub.git")
 }
 
-pub fn bare<'a>(sandbox: &'a Sandbox, name: &str) -> Hub<'a> {
+pub fn bare(sandbox: &Sandbox, name: &str) -> Hub {
     let path = sandbox.path(name);
     let address = path.to_str().unwrap().to_owned();
     sandbox.git(&sandbox.path("home"), &["init", "-q", "--bare", "--initial-branch=main", &address]);
-    Hub { sandbox, path, address }
+    Hub { sandbox: sandbox.clone(), path, address }
 }
 
-impl Hub<'_> {
+impl Hub {
     /// Runs git in the hub, and returns its output without the last line break.
     pub fn git(&self, arguments: &[&str]) -> String {
         self.sandbox.git(&self.path, arguments).trim_end().to_owned()
@@ -259,7 +246,7 @@ impl Hub<'_> {
 
     /// Returns its branches and tags.
     pub fn refs(&self) -> Vec<String> {
-        refs(self.sandbox, &self.path)
+        refs(&self.sandbox, &self.path)
     }
 
     /// Returns its branches and tags with their objects.
@@ -278,7 +265,6 @@ impl Hub<'_> {
     }
 
     /// Installs a hook that sees each push first.
-    #[cfg(unix)]
     pub fn hook(&self, script: &str) -> PathBuf {
         self.sandbox.script(&format!("{}/hooks/pre-receive", self.address), script)
     }
@@ -296,7 +282,7 @@ pub fn refs(sandbox: &Sandbox, repository: &Path) -> Vec<String> {
 }
 
 /// Two machines that share an investigation through a hub and are in sync.
-pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>, String) {
+pub fn two(sandbox: &Sandbox, address: &str) -> (Machine, Machine, String) {
     let (one, other) = (Machine::new(sandbox, "one"), Machine::new(sandbox, "other"));
     let id = one.start();
     one.ok(&["remote", "add", "origin", address]);
@@ -307,7 +293,7 @@ pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>
 }
 
 /// Two machines that share an investigation through a new hub.
-pub fn team(sandbox: &Sandbox) -> (Hub<'_>, Machine<'_>, Machine<'_>, String) {
+pub fn team(sandbox: &Sandbox) -> (Hub, Machine, Machine, String) {
     let hub = hub(sandbox);
     let (one, other, id) = two(sandbox, &hub.address);
     (hub, one, other, id)

@@ -9,15 +9,14 @@ use super::{Machine, assert_says, team};
 use crate::support::{Sandbox, short};
 
 /// Objects, and returns the file of the comment.
-fn object(machine: &Machine<'_>) -> String {
+fn object(machine: &Machine) -> String {
     let objection = machine.json(&["object", "R1.A", "-m", "Too early."]);
     format!("comments/{}.yaml", objection["commentId"].as_str().unwrap())
 }
 
 #[test]
 fn nothing_that_a_hand_changed_comes_in_unnoticed() {
-    let sandbox = Sandbox::new();
-    let (_, one, other, id) = team(&sandbox);
+    let (_, one, other, id) = team(&Sandbox::new());
     let comment = object(&one);
     let node = "nodes/R1/R1.A.yaml";
     let mut told = String::new();
@@ -63,9 +62,8 @@ fn nothing_that_a_hand_changed_comes_in_unnoticed() {
 
 #[test]
 fn no_attachment_gets_another_name_unnoticed() {
-    let sandbox = Sandbox::new();
-    let (_, one, other, id) = team(&sandbox);
-    let file = sandbox.path("trace.log");
+    let (_, one, other, id) = team(&Sandbox::new());
+    let file = one.sandbox.path("trace.log");
     for (machine, text) in [(&one, "slow"), (&other, "fast")] {
         fs::write(&file, text).unwrap();
         machine.ok(&["attach", "R1.A", file.to_str().unwrap()]);
@@ -90,9 +88,8 @@ fn no_attachment_gets_another_name_unnoticed() {
 
 #[test]
 fn an_ordinary_sync_gives_no_notice() {
-    let sandbox = Sandbox::new();
-    let (_, one, other, id) = team(&sandbox);
-    let sync = |machine: &Machine<'_>| {
+    let (_, one, other, id) = team(&Sandbox::new());
+    let sync = |machine: &Machine| {
         let entry = machine.synced();
         assert_eq!((&entry["notices"], &entry["notes"]), (&json!([]), &json!([])), "{entry:#}");
         entry

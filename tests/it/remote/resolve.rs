@@ -10,7 +10,7 @@ use crate::support::{Said, Sandbox, TOT, files, load, node, result, short, with_
 
 /// Two machines that have committed different results for one proposal, and one a second node with a child; on `one`, the
 /// other's work was fetched and a merge by git has stopped, because it did not find its merge driver on the PATH.
-fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
+fn stopped(sandbox: &Sandbox) -> (Machine, Machine, String) {
     let (_, one, other, id) = team(sandbox);
     let propose = |machine: &Machine, node: Value| {
         machine.call("tot_propose", json!({"sessionId": id, "nodes": [node]}));
@@ -40,12 +40,12 @@ fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
 }
 
 /// Merges the fetched work with git, and returns git's output.
-fn merge(machine: &Machine<'_>, id: &str, more: &[&str]) -> String {
+fn merge(machine: &Machine, id: &str, more: &[&str]) -> String {
     let arguments = [&["merge", "--quiet", "main@{upstream}"], more].concat();
     Said::from(machine.sandbox.try_git(&machine.repository(id), &arguments)).out
 }
 
-fn titles(machine: &Machine<'_>, id: &str) -> Vec<String> {
+fn titles(machine: &Machine, id: &str) -> Vec<String> {
     let snapshot = load(&machine.repository(id));
     assert!(snapshot.faults.is_empty(), "{:?}", snapshot.faults);
     let nodes = snapshot.investigation.nodes();
@@ -65,8 +65,7 @@ const JOINED: [&str; 6] = [
 
 #[test]
 fn a_merge_that_git_has_stopped_is_made_by_node_and_what_was_merged_by_hand_is_kept_in_a_branch() {
-    let sandbox = Sandbox::new();
-    let (one, other, id) = stopped(&sandbox);
+    let (one, other, id) = stopped(&Sandbox::new());
     let propose = json!({"sessionId": id, "nodes": [node("R2.A5", Some("R1.A"))]});
     let refused = one.server().call("tot_propose", propose);
     assert_eq!(refused["errors"][0]["code"], "OPERATION_IN_PROGRESS");
@@ -75,9 +74,12 @@ fn a_merge_that_git_has_stopped_is_made_by_node_and_what_was_merged_by_hand_is_k
     one.write(&id, "nodes/R2/R2.A1.yaml", "by hand\n");
     one.write(&id, "mine.md", "mine\n");
     // Git runs in the repository, whatever folder a relative root starts from.
-    let root = one.root.strip_prefix(sandbox.path("")).unwrap().to_str().unwrap();
-    let said =
-        sandbox.run(TOT, &["merge", "--resolve", "--root", root]).out.replace(&one.head(&id)[..10], "COMMIT");
+    let root = one.root.strip_prefix(one.sandbox.path("")).unwrap().to_str().unwrap();
+    let said = one
+        .sandbox
+        .run(TOT, &["merge", "--resolve", "--root", root])
+        .out
+        .replace(&one.head(&id)[..10], "COMMIT");
     let kept = one.git(&id, &["branch", "--list", "--format=%(refname:short)", "tot-kept/*"]);
     assert_snapshot!(said.replace(&kept, "KEPT"), @r"
     Merged in COMMIT
@@ -102,8 +104,7 @@ fn a_merge_that_git_has_stopped_is_made_by_node_and_what_was_merged_by_hand_is_k
 
 #[test]
 fn what_git_merges_with_the_driver_is_what_a_sync_makes() {
-    let sandbox = Sandbox::new();
-    let (one, other, id) = stopped(&sandbox);
+    let (one, other, id) = stopped(&Sandbox::new());
     one.git(&id, &["merge", "--abort"]);
     let (repository, head) = (one.repository(&id), one.head(&id));
     let merged = [
@@ -114,7 +115,7 @@ fn what_git_merges_with_the_driver_is_what_a_sync_makes() {
     ]
     .map(|(arguments, is_merge)| {
         one.git(&id, &["reset", "--quiet", "--hard", &head]);
-        let mut command = sandbox.command("git");
+        let mut command = one.sandbox.command("git");
         let ran =
             Said::from(with_tot(&mut command).current_dir(&repository).args(arguments).output().unwrap());
         assert_eq!(ran.status, 0, "{arguments:?}: {ran:?}");
@@ -130,8 +131,7 @@ fn what_git_merges_with_the_driver_is_what_a_sync_makes() {
 
 #[test]
 fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stays() {
-    let sandbox = Sandbox::new();
-    let (one, other, id) = stopped(&sandbox);
+    let (one, other, id) = stopped(&Sandbox::new());
     one.git(&id, &["merge", "--abort"]);
     for machine in [&one, &other] {
         machine.write(&id, "notes.md", &format!("{}\n", machine.root.display()));
@@ -142,7 +142,7 @@ fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stay
     let mine = one.head(&id);
     for command in ["rebase main@{upstream}", "cherry-pick HEAD..main@{upstream}", "merge main@{upstream}"] {
         one.git(&id, &["reset", "--quiet", "--hard", &mine]);
-        let ran = sandbox.try_git(&one.repository(&id), &command.split(' ').collect::<Vec<_>>());
+        let ran = one.sandbox.try_git(&one.repository(&id), &command.split(' ').collect::<Vec<_>>());
         assert!(!ran.status.success(), "{ran:?}");
         one.refuses(&["sync"], &["is in progress", "`tot merge --resolve`", "--abort`"]);
         let before = one.git(&id, &["status", "--porcelain"]);
@@ -166,7 +166,7 @@ fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stay
         one.git(&id, &["symbolic-ref", "HEAD"]);
     }
     // A merge keeps what a revert removes.
-    assert!(!sandbox.try_git(&one.repository(&id), &["revert", ":/Commit R2.A1"]).status.success());
+    assert!(!one.sandbox.try_git(&one.repository(&id), &["revert", ":/Commit R2.A1"]).status.success());
     one.refuses(&["merge", "--resolve"], &["a revert is in progress", "would keep what it removes"]);
     one.git(&id, &["revert", "--abort"]);
     settle(&[&one, &other], &id);
@@ -174,8 +174,7 @@ fn a_stopped_rebase_or_cherry_pick_is_finished_and_what_a_person_has_mended_stay
 
 #[test]
 fn a_conflict_that_only_a_person_can_resolve_is_shown_by_a_sync() {
-    let sandbox = Sandbox::new();
-    let (one, other, id) = stopped(&sandbox);
+    let (one, other, id) = stopped(&Sandbox::new());
     one.git(&id, &["merge", "--abort"]);
     for (machine, name) in [(&one, "ours"), (&other, "theirs")] {
         machine.edit(&id, "ruleset.yaml", "\nname: ", &format!("\n# Changed by {name}.\nname: "));
@@ -193,8 +192,7 @@ fn a_conflict_that_only_a_person_can_resolve_is_shown_by_a_sync() {
 /// both have researched a third one. If the file of the first proposal were deleted, git would see it renamed to the second's.
 #[test]
 fn a_merge_by_git_leaves_no_result_with_a_similar_proposal() {
-    let sandbox = Sandbox::new();
-    let (_, one, other, id) = team(&sandbox);
+    let (_, one, other, id) = team(&Sandbox::new());
     let propose = |ids: &[&str], withdraw: &[&str]| {
         let mut nodes: Vec<Value> = ids.iter().map(|id| node(id, Some("R1.A"))).collect();
         nodes[0]["title"] = json!("The prism splits the light of the sun, and not that of the lamp");
@@ -204,10 +202,10 @@ fn a_merge_by_git_leaves_no_result_with_a_similar_proposal() {
     propose(&["R2.A1", "R2.A3"], &[]);
     one.synced();
     other.synced();
-    sandbox.sleep(60);
+    one.sandbox.sleep(60);
     propose(&["R2.A2"], &["R2.A1"]);
     one.call("tot_commit", json!({"sessionId": id, "results": [result("R2.A3", "EXPLORE")]}));
-    sandbox.sleep(60);
+    one.sandbox.sleep(60);
     let results = [result("R2.A1", "EXPLORE"), result("R2.A3", "DEAD")];
     other.call("tot_commit", json!({"sessionId": id, "results": results}));
     other.synced();

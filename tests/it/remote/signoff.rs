@@ -12,7 +12,7 @@ use super::{Machine, assert_says, hub, settle};
 use crate::support::{Said, Sandbox, TOT_REPORT};
 
 /// A machine with an investigation, and Anna, who signs.
-fn one(sandbox: &Sandbox) -> (Machine<'_>, String) {
+fn one(sandbox: &Sandbox) -> (Machine, String) {
     let machine = Machine::new(sandbox, "one");
     let id = machine.start();
     sign_as(sandbox, "anna");
@@ -40,12 +40,12 @@ fn allowed(sandbox: &Sandbox, name: &str, options: &str) -> String {
 }
 
 /// Signs off, and returns the tag.
-fn approve(machine: &Machine<'_>, more: &[&str]) -> String {
+fn approve(machine: &Machine, more: &[&str]) -> String {
     machine.json(&[&["approve"], more].concat())["tag"].as_str().unwrap().to_owned()
 }
 
 /// Returns the output of `tot check --signatures --json`, given a file of allowed signers, and its exit status.
-fn verify(machine: &Machine<'_>, signers: Option<&str>) -> (Value, i32) {
+fn verify(machine: &Machine, signers: Option<&str>) -> (Value, i32) {
     let mut arguments = vec!["check", "--signatures", "--json"];
     arguments.extend(signers.into_iter().flat_map(|file| ["--allowed-signers", file]));
     let ran = machine.tot(&arguments);
@@ -61,7 +61,7 @@ fn of<'a>(document: &'a Value, tag: &str) -> &'a Value {
 }
 
 /// Returns the state of a sign-off, with the reason if there is one.
-fn state(machine: &Machine<'_>, signers: Option<&str>, tag: &str) -> String {
+fn state(machine: &Machine, signers: Option<&str>, tag: &str) -> String {
     let document = verify(machine, signers).0;
     let it = of(&document, tag);
     let reason = it["reason"].as_str().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -69,7 +69,7 @@ fn state(machine: &Machine<'_>, signers: Option<&str>, tag: &str) -> String {
 }
 
 /// Writes a tag object directly and points the tag to it.
-fn write_tag(machine: &Machine<'_>, id: &str, tag: &str, object: &str) {
+fn write_tag(machine: &Machine, id: &str, tag: &str, object: &str) {
     machine.write(id, ".git/object", object);
     let object = machine.git(id, &["hash-object", "-t", "tag", "-w", "--literally", ".git/object"]);
     let path = format!(".git/refs/tags/{tag}");
@@ -78,19 +78,18 @@ fn write_tag(machine: &Machine<'_>, id: &str, tag: &str, object: &str) {
 }
 
 /// Returns a tag object as git stores it.
-fn tag_object(machine: &Machine<'_>, id: &str, tag: &str) -> String {
+fn tag_object(machine: &Machine, id: &str, tag: &str) -> String {
     machine.sandbox.git(&machine.repository(id), &["cat-file", "tag", tag])
 }
 
 #[test]
 fn an_approval_names_what_it_covers_and_any_git_checks_it() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
+    let (machine, id) = one(&Sandbox::new());
     let said = machine.ok(&["approve", "-m", "Tried it.\n\nConclusion: mine"]);
     let head = machine.head(&id);
     assert_says(&said, &[&format!("approved as of {}", &head[..10]), "open: not ended"]);
     let tag = machine.git(&id, &["tag"]);
-    let allowed = allowed(&sandbox, "anna", "");
+    let allowed = allowed(&machine.sandbox, "anna", "");
     let setting = format!("gpg.ssh.allowedSignersFile={allowed}");
     machine.git(&id, &["-c", &setting, "verify-tag", &tag]);
     let (document, status) = verify(&machine, Some(&allowed));
@@ -109,19 +108,18 @@ fn an_approval_names_what_it_covers_and_any_git_checks_it() {
 
 #[test]
 fn each_kind_of_sign_off_is_told_apart() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
+    let (machine, id) = one(&Sandbox::new());
     let git = |arguments: &[&str]| machine.git(&id, arguments);
     assert_eq!(verify(&machine, None).1, 1, "there is none");
     let early = approve(&machine, &[]);
     machine.grow(&id, &["R2.A1"]);
-    sign_as(&sandbox, "eve");
+    sign_as(&machine.sandbox, "eve");
     let eve = approve(&machine, &[]);
-    sign_as(&sandbox, "anna");
+    sign_as(&machine.sandbox, "anna");
     let anna = approve(&machine, &[]);
     let rejected = approve(&machine, &["--reject", "-m", "No."]);
     let unsigned = approve(&machine, &["--unsigned"]);
-    let allowed = allowed(&sandbox, "anna", "");
+    let allowed = allowed(&machine.sandbox, "anna", "");
 
     let (document, status) = verify(&machine, Some(&allowed));
     assert_eq!(status, 1);
@@ -146,7 +144,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     assert_eq!(of(&document, &anna)["state"], "unchecked");
     assert_eq!(of(&document, &unsigned)["state"], "unsigned");
     // The user's own file works too.
-    sandbox.configure("gpg.ssh.allowedSignersFile", &allowed);
+    machine.sandbox.configure("gpg.ssh.allowedSignersFile", &allowed);
     assert_eq!(state(&machine, None, &anna), "valid");
 
     // Without the invalid sign-off and the rejection, an approval remains, beside which others are invalid.
@@ -201,7 +199,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     write_tag(&machine, &id, &anna, &object);
     // Created manually: valid, but without the list of open points, and not if it is older than its commit.
     git(&["tag", "-s", "-m", "Fine.", "approved/by-hand"]);
-    let mut command = sandbox.command("git");
+    let mut command = machine.sandbox.command("git");
     command.current_dir(machine.repository(&id)).env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z");
     assert!(command.args(["tag", "-s", "-m", "Fine.", "approved/backdated"]).status().unwrap().success());
     let (document, status) = verify(&machine, None);
@@ -214,8 +212,7 @@ fn each_kind_of_sign_off_is_told_apart() {
 
 #[test]
 fn what_is_signed_is_what_a_reviewer_sees() {
-    let sandbox = Sandbox::new();
-    let machine = Machine::new(&sandbox, "one");
+    let machine = Machine::new(&Sandbox::new(), "one");
     let id = machine.start();
     let refused = |more: &[&str], words: &str| {
         machine.refuses(&[&["approve"], more].concat(), &[words]);
@@ -223,7 +220,7 @@ fn what_is_signed_is_what_a_reviewer_sees() {
     };
     // No key.
     refused(&[], "--unsigned");
-    sandbox.configure("gpg.format", "ssh");
+    machine.sandbox.configure("gpg.format", "ssh");
     refused(&[], "user.signingkey");
     let node = "nodes/R1/R1.A.yaml";
     machine.edit(&id, node, "Findings", "Finding");
@@ -277,9 +274,8 @@ fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed
 
 #[test]
 fn an_object_that_git_puts_in_the_place_of_a_tag_signs_nothing() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
-    let allowed = allowed(&sandbox, "anna", "");
+    let (machine, id) = one(&Sandbox::new());
+    let allowed = allowed(&machine.sandbox, "anna", "");
     let tag = approve(&machine, &[]);
     let signed = tag_object(&machine, &id, &tag);
     let object = machine.git(&id, &["rev-parse", &tag]);
@@ -318,11 +314,10 @@ fn a_signature_that_cannot_be_checked_here_is_not_called_invalid() {
 
 #[test]
 fn a_signature_after_its_keys_expiry_is_not_called_valid() {
-    let sandbox = Sandbox::new();
-    let (machine, _) = one(&sandbox);
+    let (machine, _) = one(&Sandbox::new());
     let tag = approve(&machine, &[]);
     for (until, expected) in [("20991231", "valid"), ("20010101", "invalid")] {
-        let signers = allowed(&sandbox, "anna", &format!("valid-before=\"{until}\""));
+        let signers = allowed(&machine.sandbox, "anna", &format!("valid-before=\"{until}\""));
         let told = state(&machine, Some(&signers), &tag);
         assert!(told.starts_with(expected), "{told}");
     }
@@ -382,12 +377,12 @@ fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
 #[test]
 fn two_who_sign_apart_lose_nothing_in_a_hub_of_many_and_in_a_repository_of_its_own() {
     for layout in [&[][..], &["--own"]] {
-        let sandbox = Sandbox::new();
-        let hub = hub(&sandbox);
-        let (here, id) = one(&sandbox);
+        let hub = hub(&Sandbox::new());
+        let (here, id) = one(&hub.sandbox);
         here.ok(&[&["remote", "add", "origin", &hub.address], layout].concat());
         here.synced();
-        let [there, third, fourth] = ["other", "third", "fourth"].map(|name| Machine::new(&sandbox, name));
+        let [there, third, fourth] =
+            ["other", "third", "fourth"].map(|name| Machine::new(&hub.sandbox, name));
         there.ok(&["clone", &hub.address]);
         // The same person, the same commit, twice.
         let mut tags = vec![approve(&here, &["-m", "Here"]), approve(&there, &["-m", "There"])];
@@ -397,10 +392,10 @@ fn two_who_sign_apart_lose_nothing_in_a_hub_of_many_and_in_a_repository_of_its_o
         tags.push(approve(&here, &[]));
         settle(&[&there, &here], &id);
         third.ok(&["clone", &hub.address]);
-        let bundle = sandbox.path("it.bundle");
+        let bundle = hub.sandbox.path("it.bundle");
         here.ok(&["export", "--format", "bundle", "-o", bundle.to_str().unwrap()]);
         fourth.ok(&["import", bundle.to_str().unwrap()]);
-        let allowed = allowed(&sandbox, "anna", "");
+        let allowed = allowed(&hub.sandbox, "anna", "");
         for machine in [&here, &there, &third, &fourth] {
             let (document, status) = verify(machine, Some(&allowed));
             assert_eq!(status, 1);
@@ -416,8 +411,7 @@ fn two_who_sign_apart_lose_nothing_in_a_hub_of_many_and_in_a_repository_of_its_o
 
 #[test]
 fn what_a_tag_says_does_nothing_to_a_terminal() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
+    let (machine, id) = one(&Sandbox::new());
     let object = format!("object {}\ntype commit\n", machine.head(&id));
     let hostile = "\u{1b}[2J\u{1b}]0;x\u{7}\r\u{202e}<script>alert(1)</script>";
     let ruleset = machine.git(&id, &["rev-parse", "HEAD:ruleset.yaml"]);
@@ -445,9 +439,8 @@ fn what_a_tag_says_does_nothing_to_a_terminal() {
 
 #[test]
 fn no_tool_of_the_server_signs_off() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
-    sandbox.configure("tag.gpgSign", "true");
+    let (machine, id) = one(&Sandbox::new());
+    machine.sandbox.configure("tag.gpgSign", "true");
     let mut server = machine.server();
     let listed = server.request("tools/list", json!({}))["result"]["tools"].clone();
     // Text from a call does not become part of a tag name.
@@ -464,17 +457,16 @@ fn no_tool_of_the_server_signs_off() {
 
 #[test]
 fn a_report_shows_as_approved_only_what_was_checked() {
-    let sandbox = Sandbox::new();
-    let (machine, id) = one(&sandbox);
+    let (machine, id) = one(&Sandbox::new());
     machine.start();
     approve(&machine, &["--unsigned", "-i", &id]);
     let signed = approve(&machine, &["-i", &id]);
-    let allowed = allowed(&sandbox, "anna", "");
+    let allowed = allowed(&machine.sandbox, "anna", "");
     let repository = format!("one/{id}");
     let report = |what: &str, more: &[&str]| {
-        let ran = sandbox.run(TOT_REPORT, &[&[what, "--out", "site"], more].concat());
+        let ran = machine.sandbox.run(TOT_REPORT, &[&[what, "--out", "site"], more].concat());
         assert_eq!(ran.status, 0, "{ran:?}");
-        fs::read_to_string(sandbox.path("site/index.html")).unwrap()
+        fs::read_to_string(machine.sandbox.path("site/index.html")).unwrap()
     };
     for what in ["one", &repository] {
         let page = report(what, &[]);

@@ -5,15 +5,14 @@ use crate::support::Sandbox;
 
 #[test]
 fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own() {
-    let sandbox = Sandbox::new();
-    let (hub, one, _, id) = team(&sandbox);
+    let (hub, one, _, id) = team(&Sandbox::new());
     // Before and after its own branch in any list.
     let strangers = ["00000000-0000-7000-8000-000000000001", "ffffffff-ffff-7fff-bfff-ffffffffffff"];
     for stranger in strangers {
         hub.set_head(stranger, &one.head(&id));
     }
     for number in 0..4 {
-        let machine = Machine::new(&sandbox, &format!("machine{number}"));
+        let machine = Machine::new(&one.sandbox, &format!("machine{number}"));
         let told = strangers.map(|stranger| format!("tot/{stranger} contains another investigation, {id}"));
         machine.refuses(&["clone", &hub.address], &told.each_ref().map(String::as_str));
         assert_eq!(machine.git(&id, &["config", "branch.main.merge"]), branch(&id));
@@ -39,7 +38,7 @@ const STRANGE: [(&str, &str); 3] = [
 ];
 
 /// Commits such a file manually.
-fn commit_strange(machine: &Machine<'_>, id: &str, file: &str) {
+fn commit_strange(machine: &Machine, id: &str, file: &str) {
     match file {
         "notes" => std::os::unix::fs::symlink("/etc", machine.repository(id).join(file)).unwrap(),
         "large.bin" => machine.write(id, file, &"\0".repeat((17 << 20) + 1)),
@@ -50,8 +49,7 @@ fn commit_strange(machine: &Machine<'_>, id: &str, file: &str) {
 
 #[test]
 fn a_file_that_nobody_takes_in_is_not_pushed() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let before = hub.state();
     for (file, reason) in STRANGE {
         commit_strange(&one, &id, file);
@@ -66,9 +64,8 @@ fn a_file_that_nobody_takes_in_is_not_pushed() {
 
 #[test]
 fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
-    let sandbox = Sandbox::new();
-    let (hub, one, behind, id) = team(&sandbox);
-    let [apart, new] = ["apart", "new"].map(|name| Machine::new(&sandbox, name));
+    let (hub, one, behind, id) = team(&Sandbox::new());
+    let [apart, new] = ["apart", "new"].map(|name| Machine::new(&one.sandbox, name));
     apart.ok(&["clone", &hub.address]);
     apart.grow(&id, &["R2.A1"]);
     one.write(&id, "mine.md", "mine\n");
@@ -79,9 +76,9 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
     // Cloned, fast-forwarded, merged, and from a bundle.
     let mut said = vec![new.ok(&["clone", &hub.address])];
     said.extend([&behind, &apart].map(|machine| machine.synced()["notes"].to_string()));
-    let bundle = sandbox.path("it.bundle");
+    let bundle = one.sandbox.path("it.bundle");
     behind.ok(&["export", "-i", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
-    said.push(Machine::new(&sandbox, "imported").ok(&["import", bundle.to_str().unwrap()]));
+    said.push(Machine::new(&one.sandbox, "imported").ok(&["import", bundle.to_str().unwrap()]));
     for said in said {
         for (file, reason) in STRANGE {
             assert!(said.contains(file) && said.contains(reason), "{file}: {said}");

@@ -13,8 +13,7 @@ use crate::support::{Said, Sandbox, TOT};
 
 #[test]
 fn behind_goes_forward_ahead_is_pushed_and_apart_is_joined() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     assert_eq!(hub.refs(), [branch(&id)]);
     one.grow(&id, &["R2.A1"]);
     assert_eq!(one.exchanged(), [0, 2]);
@@ -32,13 +31,12 @@ fn behind_goes_forward_ahead_is_pushed_and_apart_is_joined() {
     assert_eq!(one.nodes(&id).len(), 5, "R1.A, A1, A2 twice and A3: {:?}", one.nodes(&id));
     one.assert_has(&id, &[acknowledged]);
     let grep = ["grep", "-q", "-E", "^(<<<<<<<|=======|>>>>>>>)", "HEAD"];
-    assert_eq!(sandbox.try_git(&one.repository(&id), &grep).status.code(), Some(1));
+    assert_eq!(one.sandbox.try_git(&one.repository(&id), &grep).status.code(), Some(1));
 }
 
 #[test]
 fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     one.grow(&id, &["R2.A1"]);
     one.git(&id, &["tag", "ended/7"]);
     one.git(&id, &["push", "-q"]);
@@ -50,7 +48,7 @@ fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
     assert!(status.starts_with("## main...origin/main") && status.lines().count() == 1, "{status}");
     // Work on both sides is merged, also for a user who usually rebases.
     for rebases in ["false", "true"] {
-        sandbox.configure("pull.rebase", rebases);
+        one.sandbox.configure("pull.rebase", rebases);
         one.grow(&id, &[&format!("R2.Aone{rebases}")]);
         one.git(&id, &["push", "-q"]);
         other.grow(&id, &[&format!("R2.Aother{rebases}")]);
@@ -60,12 +58,12 @@ fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
         settle(&[&one, &other], &id);
     }
     // Also if the remote is added manually later.
-    let alone = Machine::new(&sandbox, "alone");
+    let alone = Machine::new(&one.sandbox, "alone");
     let id = alone.start();
     // And in a clone made with plain git, from the first call on.
-    let plain = Machine::new(&sandbox, "plain");
+    let plain = Machine::new(&one.sandbox, "plain");
     fs::create_dir(&plain.root).unwrap();
-    sandbox.git(&plain.root, &["clone", "--quiet", alone.repository(&id).to_str().unwrap()]);
+    one.sandbox.git(&plain.root, &["clone", "--quiet", alone.repository(&id).to_str().unwrap()]);
     plain.git(&id, &["config", "merge.tot.name", "mine"]);
     plain.grow(&id, &["R2.A1"]);
     for (machine, name) in [(&alone, "merge by node"), (&plain, "mine")] {
@@ -107,8 +105,7 @@ fn tags_do_not_meet_in_a_hub_and_are_as_they_were_in_a_repository_of_its_own() {
 fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
     // Rewound, with another commit on top; and squashed by a forge, with the files but not the commits.
     for files in ["~2", ""] {
-        let sandbox = Sandbox::new();
-        let (hub, one, other, id) = team(&sandbox);
+        let (hub, one, other, id) = team(&Sandbox::new());
         one.grow(&id, &["R2.A1"]);
         one.synced();
         other.synced();
@@ -138,8 +135,7 @@ fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
 
 #[test]
 fn a_rejoin_ends_where_something_was_fetched_and_not_joined_or_the_branch_was_deleted() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let begun = one.head(&id);
     one.grow(&id, &["R2.A1"]);
     one.synced();
@@ -169,8 +165,7 @@ fn a_rejoin_ends_where_something_was_fetched_and_not_joined_or_the_branch_was_de
 
 #[test]
 fn unrelated_histories_of_the_same_session_id_are_refused() {
-    let sandbox = Sandbox::new();
-    let (hub, _, other, id) = team(&sandbox);
+    let (hub, _, other, id) = team(&Sandbox::new());
     let anew = other.git(&id, &["commit-tree", "HEAD^{tree}", "-m", "Begun anew"]);
     other.git(&id, &["reset", "-q", &anew]);
     let before = hub.state();
@@ -180,8 +175,7 @@ fn unrelated_histories_of_the_same_session_id_are_refused() {
 
 #[test]
 fn a_refusal_is_told_in_the_remotes_words_and_not_taken_for_a_lost_race() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     one.grow(&id, &["R2.A1"]);
     one.git(&id, &["tag", "ended/1"]);
     let before = hub.state();
@@ -222,8 +216,7 @@ fn a_refusal_is_told_in_the_remotes_words_and_not_taken_for_a_lost_race() {
 
 #[test]
 fn a_secret_is_not_pushed_and_named_by_node_and_line() {
-    let sandbox = Sandbox::new();
-    let (hub, one, _, id) = team(&sandbox);
+    let (hub, one, _, id) = team(&Sandbox::new());
     let before = hub.state();
     let node = "nodes/R1/R1.A.yaml";
     one.edit(&id, node, "Findings of R1.A.", &token());
@@ -242,8 +235,7 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
 
 #[test]
 fn no_message_and_no_tag_takes_a_secret_along() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let git = |arguments: &[&str]| one.git(&id, arguments);
     let message = format!("Try it\n\nwith {}", token());
     let before = hub.state();
@@ -275,10 +267,9 @@ fn no_message_and_no_tag_takes_a_secret_along() {
 
 #[test]
 fn eight_who_push_at_once_while_their_servers_write_all_get_through() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     let names: Vec<String> = (0..6).map(|number| format!("machine{number}")).collect();
-    let others: Vec<Machine> = names.iter().map(|name| Machine::new(&sandbox, name)).collect();
+    let others: Vec<Machine> = names.iter().map(|name| Machine::new(&one.sandbox, name)).collect();
     for machine in &others {
         machine.ok(&["clone", &hub.address]);
     }
@@ -300,8 +291,7 @@ fn eight_who_push_at_once_while_their_servers_write_all_get_through() {
 
 #[test]
 fn files_of_strangers_are_not_swept_up() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     one.write(&id, "draft.md", "mine\n");
     one.write(&id, "staged.md", "mine\n");
     one.git(&id, &["add", "staged.md"]);
@@ -350,8 +340,7 @@ fn settings_that_prune_force_sign_or_push_more_change_nothing() {
 
 #[test]
 fn no_prune_deletes_a_sign_off_that_was_not_sent_yet() {
-    let sandbox = Sandbox::new();
-    let (_, one, _, id) = team(&sandbox);
+    let (_, one, _, id) = team(&Sandbox::new());
     let prune = |tags: &str| {
         for command in [
             "fetch -q --prune",
@@ -379,8 +368,7 @@ fn no_prune_deletes_a_sign_off_that_was_not_sent_yet() {
 
 #[test]
 fn only_its_own_branch_is_sent() {
-    let sandbox = Sandbox::new();
-    let (hub, one, _, id) = team(&sandbox);
+    let (hub, one, _, id) = team(&Sandbox::new());
     let before = hub.state();
     let settings = || {
         let all = one.git(&id, &["config", "--local", "--get-regexp", r"^remote\.|^branch\.main\."]);
@@ -399,7 +387,7 @@ fn only_its_own_branch_is_sent() {
         assert_eq!((hub.state(), settings()), (before.clone(), configured.clone()), "{switch}");
         one.git(&id, &["switch", "-q", "main"]);
         // New investigations get the remote too, and so does one that has none.
-        sandbox.configure("tot.remote", &hub.address);
+        one.sandbox.configure("tot.remote", &hub.address);
     }
     // Neither does a tag take their commits along.
     let notes = one.synced()["notes"].to_string();
@@ -454,33 +442,31 @@ fn files_from_others_start_no_program() {
 
 #[test]
 fn a_team_shares_by_ssh() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
+    let hub = hub(&Sandbox::new());
     // Acts like sshd: the last argument is the command.
     let script = format!("for last; do :; done\necho \"$*\" >> {}.log\nexec sh -c \"$last\"", hub.address);
-    sandbox.configure("core.sshCommand", sandbox.script("ssh.sh", &script).to_str().unwrap());
-    let (one, other, id) = two(&sandbox, &format!("git@team.example:{}", hub.address));
+    hub.sandbox.configure("core.sshCommand", hub.sandbox.script("ssh.sh", &script).to_str().unwrap());
+    let (one, other, id) = two(&hub.sandbox, &format!("git@team.example:{}", hub.address));
     one.grow(&id, &["R2.A1"]);
     other.grow(&id, &["R2.A2"]);
     settle(&[&one, &other], &id);
-    let log = fs::read_to_string(sandbox.path("hub.git.log")).unwrap();
+    let log = fs::read_to_string(hub.sandbox.path("hub.git.log")).unwrap();
     let is_users = log.contains("git@team.example") && !log.contains("BatchMode");
     assert!(is_users, "the user's own command stays: {log}");
 }
 
 #[test]
 fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
-    let sandbox = Sandbox::new();
-    let (hub, one, other, id) = team(&sandbox);
+    let (hub, one, other, id) = team(&Sandbox::new());
     // One object of zeros under many names: a few KB in the hub, and 16 MiB each in a work tree.
-    let zeros = sandbox.path("zeros");
+    let zeros = one.sandbox.path("zeros");
     fs::File::create(&zeros).unwrap().set_len(16 << 20).unwrap();
     let blob = one.git(&id, &["hash-object", "-w", zeros.to_str().unwrap()]);
     let (before, plain) = (one.head(&id), one.git(&id, &["ls-tree", "HEAD"]));
     let tree = |entries: String| {
-        let list = sandbox.path("list");
+        let list = one.sandbox.path("list");
         fs::write(&list, entries).unwrap();
-        let mut git = sandbox.command("git");
+        let mut git = one.sandbox.command("git");
         git.arg("-C").arg(one.repository(&id)).arg("mktree").stdin(fs::File::open(&list).unwrap());
         Said::from(git.output().unwrap()).out.trim().to_owned()
     };
@@ -497,7 +483,7 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
     // The same if both sides continued, and for a new clone.
     other.grow(&id, &["R2.A1"]);
     other.fails("NOT_JOINED", &["the limit is"]);
-    let third = Machine::new(&sandbox, "third");
+    let third = Machine::new(&one.sandbox, "third");
     third.refuses(&["clone", &hub.address], &["the limit is"]);
     assert!(!third.repository(&id).exists());
     // It does not lock anyone out permanently.
@@ -510,8 +496,7 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
-    let sandbox = Sandbox::new();
-    let (_, one, _, id) = team(&sandbox);
+    let (_, one, _, id) = team(&Sandbox::new());
     fs::create_dir(one.repository(&id).join("traces")).unwrap();
     for number in 0..32 {
         one.write(&id, &format!("traces/{number}.txt"), &format!("{number}\n{}", " ".repeat(4 << 20)));
@@ -521,7 +506,7 @@ fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
         one.write(&id, &format!("traces/z{number:02}.env"), &format!("{number}={}\n", token()));
     }
     one.commit_all(&id);
-    let mut command = sandbox.command(TOT);
+    let mut command = one.sandbox.command(TOT);
     command.args(["sync", "--root"]).arg(&one.root).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut peak = 0;

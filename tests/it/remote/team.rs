@@ -13,19 +13,8 @@ use serde_json::json;
 
 use super::http::{Fault, GitHttp};
 use super::{Machine, hub, settle, two};
+use crate::support::random::Random;
 use crate::support::{Sandbox, node, result};
-
-/// SplitMix64: the same run for the same seed, as far as thread scheduling allows.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let state = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (state ^ (state >> 31)) % most
-    }
-}
 
 /// Proposes and commits a node while the server may be killed at any instant. Returns the acknowledged commits.
 fn work(machine: &Machine, id: &str, name: &str, random: &mut Random) -> Vec<String> {
@@ -56,11 +45,10 @@ fn work(machine: &Machine, id: &str, name: &str, random: &mut Random) -> Vec<Str
 #[test]
 fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed() {
     let calls: u64 = std::env::var("TOT_TEAM_CALLS").ok().and_then(|text| text.parse().ok()).unwrap_or(30);
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let http = GitHttp::start(&sandbox);
-    let (one, other, id) = two(&sandbox, &http.url);
-    let third = Machine::new(&sandbox, "third");
+    let hub = hub(&Sandbox::new());
+    let http = GitHttp::start(&hub.sandbox);
+    let (one, other, id) = two(&hub.sandbox, &http.url);
+    let third = Machine::new(&hub.sandbox, "third");
     third.ok(&["clone", &http.url]);
     let acknowledged = Mutex::new(Vec::new());
     let failed = Mutex::new(0);
@@ -68,6 +56,7 @@ fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed(
         for (seed, machine) in (1..).zip([&one, &other, &third]) {
             let (acknowledged, failed, http, id) = (&acknowledged, &failed, &http, &id);
             scope.spawn(move || {
+                // The same run for the same seed, as far as thread scheduling allows.
                 let mut random = Random(seed);
                 for number in 0..calls.div_ceil(6) {
                     let done = work(machine, id, &format!("R2.A{seed}x{number}"), &mut random);

@@ -14,25 +14,23 @@ fn compared(sandbox: &Sandbox, repository: &Path, range: &str) -> String {
 
 #[test]
 fn two_commits_are_compared_whatever_they_are_called() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let session = Session::grown(&Sandbox::new(), &["R2.A1"], "DEAD");
     let repository = session.repository();
-    let page = |range: &str| compared(&sandbox, &repository, range);
-    sandbox.git(&repository, &["tag", "before", "HEAD~2"]);
+    let page = |range: &str| compared(&session.sandbox, &repository, range);
+    session.git(&["tag", "before", "HEAD~2"]);
     for range in ["before..", "before..HEAD", "HEAD~2..main", "before..refs/heads/main"] {
         let page = page(range);
         assert!(page.contains("nodes/R2.A1.html") && !page.contains("nodes/R1.A.html"), "{range}");
         assert!(page.contains("2 commits later"), "{range}");
     }
-    let first = sandbox.git(&repository, &["rev-list", "--max-parents=0", "HEAD"]);
+    let first = session.git(&["rev-list", "--max-parents=0", "HEAD"]);
     assert!(page(&format!("{}..", first.trim())).contains("nodes/R1.A.html"));
     let back = page("HEAD..before");
     assert!(back.contains("The second commit is older than the first.") && back.contains("Title of R2.A1"));
     assert!(page("HEAD..HEAD").contains("Both sides are the same commit."));
     // A branch next to it: neither is an ancestor of the other.
-    sandbox.git(&repository, &["checkout", "-q", "-b", "side", "before"]);
-    sandbox.commit_file(&repository, "notes.md", "Aside.\n");
+    session.git(&["checkout", "-q", "-b", "side", "before"]);
+    session.sandbox.commit_file(&repository, "notes.md", "Aside.\n");
     let page = page("main..side");
     assert!(page.contains("The commits are on two branches") && page.contains("Title of R2.A1"), "{page}");
 }
@@ -40,14 +38,12 @@ fn two_commits_are_compared_whatever_they_are_called() {
 /// Each conclusion has a page with the changes since the previous one, without an option.
 #[test]
 fn each_end_is_compared_with_the_next() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1"], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the cable."}));
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
     session.grow(&[("R3.A1a", Some("R2.A1"))], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the plug either."}));
-    let site = published(&sandbox, &session.repository(), &[]).unwrap();
+    let site = published(&session.sandbox, &session.repository(), &[]).unwrap();
     let link = "<a href=\"ended-1-2.html\">Changes from ended/1 to ended/2</a>";
     assert!(page(&site, "history.html").contains(link));
     let page = page(&site, "ended-1-2.html");
@@ -87,15 +83,14 @@ fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
 #[test]
 fn a_missing_ancestor_does_not_keep_two_commits_from_being_compared() {
     let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let session = Session::grown(&sandbox, &["R2.A1"], "DEAD");
     let repository = session.repository();
     let (damaged, shallow) = (sandbox.path("damaged"), sandbox.path("shallow"));
     copy_new(&repository, &damaged);
     let lost = sandbox.git(&damaged, &["rev-parse", "HEAD~2"]).trim().to_owned();
     std::fs::remove_file(damaged.join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).unwrap();
     let url = format!("file://{}", repository.display());
-    sandbox.git(&repository, &["clone", "-q", "--depth", "2", &url, shallow.to_str().unwrap()]);
+    session.git(&["clone", "-q", "--depth", "2", &url, shallow.to_str().unwrap()]);
 
     for (clone, end) in [(damaged, format!("the commit {lost}")), (shallow, "a shallow clone".to_owned())] {
         assert!(compared(&sandbox, &clone, "HEAD~1..HEAD").contains("1 commit later"));

@@ -34,7 +34,7 @@ fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
     kept.map_or(0, |number| number.parse().unwrap())
 }
 
-fn three(sandbox: &Sandbox) -> Vec<Session<'_>> {
+fn three(sandbox: &Sandbox) -> Vec<Session> {
     (0..3)
         .map(|number| {
             sandbox.sleep(60);

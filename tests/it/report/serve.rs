@@ -73,9 +73,8 @@ impl Drop for Site {
 
 #[test]
 fn a_page_learns_of_new_commits_and_sign_offs() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    let site = Site::start(&sandbox, &session.repository());
+    let mut session = Session::begun(&Sandbox::new());
+    let site = Site::start(&session.sandbox, &session.repository());
     let before = site.shown("/");
     assert_eq!(site.get("/-/shown?not=another").status, 200);
     assert_eq!(site.get("/nodes/R2.A1.html").status, 404);
@@ -91,7 +90,7 @@ fn a_page_learns_of_new_commits_and_sign_offs() {
     // Two commits were made. The second may have come after the response.
     eventually("the page of the new node", || site.get("/nodes/R2.A1.html").status == 200);
     let before = site.shown("/");
-    assert_eq!(sandbox.run(TOT, &["approve", "--unsigned", "--root", "investigations"]).status, 0);
+    assert_eq!(session.sandbox.run(TOT, &["approve", "--unsigned", "--root", "investigations"]).status, 0);
     assert_eq!(site.get(&format!("/-/shown?not={before}")).status, 200);
     eventually("the sign-off", || site.get("/").body.contains("approved/"));
 }
@@ -120,11 +119,10 @@ fn a_commit_changes_the_pages_of_its_investigation_and_the_index_alone() {
 
 #[test]
 fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
-    let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    sandbox.sleep(1);
-    let _other = Session::start(&sandbox, json!({}));
-    let site = Site::start(&sandbox, &sandbox.root());
+    let session = Session::start(&Sandbox::new(), json!({}));
+    session.sandbox.sleep(1);
+    let _other = Session::start(&session.sandbox, json!({}));
+    let site = Site::start(&session.sandbox, &session.sandbox.root());
     for (host, status) in [
         (site.address.as_str(), 200),
         ("localhost", 200),
@@ -172,9 +170,8 @@ fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
 
 #[test]
 fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
-    let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    let site = Site::start(&sandbox, &session.repository());
+    let session = Session::start(&Sandbox::new(), json!({}));
+    let site = Site::start(&session.sandbox, &session.repository());
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
         ("/assets/style.css", "text/css; charset=utf-8"),
@@ -199,9 +196,8 @@ fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
 #[test]
 #[ignore = "takes 20 seconds; .ci/run tries it"]
 fn half_open_connections_keep_out_nobody_and_do_not_stay() {
-    let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
-    let site = Site::start(&sandbox, &session.repository());
+    let session = Session::start(&Sandbox::new(), json!({}));
+    let site = Site::start(&session.sandbox, &session.repository());
     open_many_files();
     let mut flood: Vec<_> = (0..1_500)
         .map(|_| {
@@ -222,15 +218,14 @@ fn half_open_connections_keep_out_nobody_and_do_not_stay() {
 #[cfg(unix)]
 #[test]
 fn it_ends_well_when_it_is_told_to_even_while_a_page_waits() {
-    let sandbox = Sandbox::new();
-    let session = Session::start(&sandbox, json!({}));
+    let session = Session::start(&Sandbox::new(), json!({}));
     for signal in ["INT", "TERM"] {
-        let mut site = Site::start(&sandbox, &session.repository());
+        let mut site = Site::start(&session.sandbox, &session.repository());
         let shown = site.shown("/");
         let mut waiting = site.connect();
         write!(waiting, "GET /-/shown?not={shown} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let process = site.child.id().to_string();
-        assert_eq!(sandbox.run("kill", &[&format!("-{signal}"), &process]).status, 0);
+        assert_eq!(session.sandbox.run("kill", &[&format!("-{signal}"), &process]).status, 0);
         assert!(site.child.wait().unwrap().success(), "{signal}");
         let mut rest = String::new();
         site.stderr.read_to_string(&mut rest).unwrap();
@@ -240,15 +235,14 @@ fn it_ends_well_when_it_is_told_to_even_while_a_page_waits() {
 
 #[test]
 fn what_others_could_reach_must_be_asked_for() {
-    let sandbox = Sandbox::new();
-    let _session = Session::start(&sandbox, json!({}));
+    let session = Session::start(&Sandbox::new(), json!({}));
     for (arguments, reason) in [
         (["--serve", "0.0.0.0:0"], "--allow-remote"),
         (["--serve", "somewhere"], "127.0.0.1:8420"),
         (["--serve", "--out=x"], "--out"),
         (["--allow-remote", "--out=x"], "cannot be used with"),
     ] {
-        let said = sandbox.run(TOT_REPORT, &[&["investigations"], &arguments[..]].concat());
+        let said = session.sandbox.run(TOT_REPORT, &[&["investigations"], &arguments[..]].concat());
         assert!(said.status > 0 && said.err.contains(reason), "{arguments:?}: {said:?}");
     }
 }

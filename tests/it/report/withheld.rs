@@ -14,7 +14,7 @@ const LIST: &str = "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: names a cust
 const FORMATS: [&str; 5] = ["json", "markdown", "dot", "svg", "mermaid"];
 
 /// An investigation with the secret in the proposal, result, state change and amendment of R2.A1.
-fn secret(sandbox: &Sandbox) -> Session<'_> {
+fn secret(sandbox: &Sandbox) -> Session {
     let mut session = Session::begun(sandbox);
     let text = |what: &str| format!("The {what} of {SECRET} is here.");
     let proposal =
@@ -80,16 +80,16 @@ fn a_committed_list_holds_for_every_door() {
 
 #[test]
 fn nodes_can_be_named_when_it_is_published() {
-    let sandbox = Sandbox::new();
-    let session = secret(&sandbox);
+    let session = secret(&Sandbox::new());
     // The root has only one.
-    for source in [session.repository(), sandbox.root()] {
-        let site = published(&sandbox, &source, &["--withhold", "R1.A", "--withhold", "R2.A1"]).unwrap();
+    for source in [session.repository(), session.sandbox.root()] {
+        let site =
+            published(&session.sandbox, &source, &["--withhold", "R1.A", "--withhold", "R2.A1"]).unwrap();
         assert_eq!((with_word(&site, SECRET), with_word(&site, "Title of R1.A")), (0, 0));
         assert!(with_word(&site, "Withheld by the publisher") > 0);
     }
     for (node, words) in [("R2.A7", "R2.A7 can't be withheld: it is not a node"), ("nonsense", "nonsense")] {
-        let said = published(&sandbox, &session.repository(), &["--withhold", node]).unwrap_err();
+        let said = published(&session.sandbox, &session.repository(), &["--withhold", node]).unwrap_err();
         assert!(said.contains(words), "{said}");
     }
 }
@@ -121,7 +121,7 @@ fn where_the_list_is_not_understood_nothing_is_published() {
     {
         std::fs::remove_file(repository.join("withheld.yaml")).unwrap();
         std::os::unix::fs::symlink("README.md", repository.join("withheld.yaml")).unwrap();
-        sandbox.git(&repository, &["commit", "-qam", "Link"]);
+        session.git(&["commit", "-qam", "Link"]);
         let said = published(&sandbox, &repository, &[]).unwrap_err();
         assert!(said.contains("withheld.yaml is not a file"), "{said}");
     }
@@ -129,11 +129,10 @@ fn where_the_list_is_not_understood_nothing_is_published() {
 
 #[test]
 fn messages_do_not_say_what_is_withheld_in_others_words() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke", "allowEarlyTerminal": true}));
+    let mut session = Session::start(&Sandbox::new(), json!({"mode": "smoke", "allowEarlyTerminal": true}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let mut found = result("R2.A1", "FOUND");
     found["headline"] = json!(format!("{SECRET} is it"));
     found["evidence"] = json!(format!("{SECRET} was seen three times."));
@@ -144,16 +143,16 @@ fn messages_do_not_say_what_is_withheld_in_others_words() {
     let ended = session.ok("tot_end", end);
     assert!(ended["warnings"].to_string().contains("OBJECTION_OPEN"), "{ended:#}");
     let repository = session.repository();
-    let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
+    let message = session.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains("OBJECTION_OPEN") && !message.contains(SECRET), "{message}");
     // As older conclusions said it, and as a person may.
     for message in
         [format!("End\n\nanswer R2.A1: {SECRET} is it\n"), format!("Note that somebody found {SECRET}")]
     {
-        sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", &message]);
+        session.git(&["commit", "-q", "--allow-empty", "-m", &message]);
     }
-    sandbox.commit_file(&repository, "withheld.yaml", LIST);
-    let site = published(&sandbox, &repository, &[]).unwrap();
+    session.sandbox.commit_file(&repository, "withheld.yaml", LIST);
+    let site = published(&session.sandbox, &repository, &[]).unwrap();
     assert_eq!(with_word(&site, SECRET), 0);
     let history = page(&site, "history.html");
     assert!(history.contains("Propose R1.A") && !history.contains("Note that"), "{history}");
@@ -205,31 +204,30 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
 
 #[test]
 fn a_list_under_nearly_the_right_name_stops_every_door() {
-    let sandbox = Sandbox::new();
-    let mut session = secret(&sandbox);
+    let mut session = secret(&Sandbox::new());
     let repository = session.repository();
     let words =
         |path: &str| format!("{path} looks like a list of withheld nodes, but only withheld.yaml in the");
     for path in ["withheld.yml", "nodes/withheld.yaml", "../withheld.yaml"] {
         let file = repository.join(path);
         std::fs::write(&file, LIST).unwrap();
-        let ignoring = published(&sandbox, &repository, &["--ignore-uncommitted"]);
+        let ignoring = published(&session.sandbox, &repository, &["--ignore-uncommitted"]);
         assert!(ignoring.is_ok(), "{ignoring:?}");
         for is_committed in [false, !path.starts_with("..")] {
             if is_committed {
-                sandbox.commit_file(&repository, path, LIST);
+                session.sandbox.commit_file(&repository, path, LIST);
             }
-            let said = published(&sandbox, &repository, &[]).unwrap_err();
+            let said = published(&session.sandbox, &repository, &[]).unwrap_err();
             assert!(said.contains(&words(path)), "{said}");
             for more in [&["export", "--format", "json"][..], &["diff", "HEAD~1.."], &["report", "--open"]] {
-                let said = sandbox.run(TOT, &[&["--root", "investigations"], more].concat());
+                let said = session.sandbox.run(TOT, &[&["--root", "investigations"], more].concat());
                 assert!(said.status == 1 && said.err.contains(&words(path)), "{more:?}: {said:?}");
             }
             let refused = session.call("tot_report", json!({}));
             assert!(refused["errors"][0]["message"].as_str().unwrap().contains(&words(path)), "{refused:#}");
         }
         std::fs::remove_file(&file).unwrap();
-        sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-am", "Remove it"]);
+        session.git(&["commit", "-q", "--allow-empty", "-am", "Remove it"]);
     }
-    assert!(published(&sandbox, &repository, &[]).is_ok());
+    assert!(published(&session.sandbox, &repository, &[]).is_ok());
 }

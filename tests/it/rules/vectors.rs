@@ -1,8 +1,6 @@
 //! Plays the conformance vectors (see `tests/vectors/FORMAT.md`) on one server with a simulated clock. `run_vectors.py`
 //! plays them against any server.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use tree_of_thoughts::yaml;
 
@@ -13,24 +11,14 @@ fn the_conformance_vectors_hold() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.server_with(&["--durability", "git"]);
     let (mut played, mut wrong) = (0, Vec::new());
-    for folder in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")) {
-        for file in files(&folder).into_iter().filter(|_| folder.is_dir()) {
-            let vector: Value = yaml::from_text(&std::fs::read_to_string(&file).unwrap()).unwrap();
-            played += 1;
-            for fault in play(&sandbox, &mut server, &vector) {
-                wrong.push(format!("{}: {fault}", file.display()));
-            }
+    for (file, text) in crate::tidy::files("tests/vectors", &["yaml"]) {
+        played += 1;
+        for fault in play(&sandbox, &mut server, &yaml::from_text(&text).unwrap()) {
+            wrong.push(format!("{}: {fault}", file.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(played >= 65, "{played}");
-}
-
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
 }
 
 /// Plays a vector, and returns the differences from what it expects.

@@ -12,8 +12,7 @@ use crate::support::{Sandbox, TOT_REPORT, codes};
 /// How the rules work: `rules/transcripts/post-mortem.md`.
 #[test]
 fn the_example_is_offered_to_agents_and_its_rules_reach_the_report() {
-    let sandbox = Sandbox::new();
-    let (mut session, start) = begun(&sandbox);
+    let (mut session, start) = begun(&Sandbox::new());
     let hello = session.server.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}));
     let hello = hello["result"]["instructions"].as_str().unwrap();
     assert!(hello.ends_with("exhaust, review, post-mortem."), "{hello}");
@@ -30,14 +29,14 @@ fn the_example_is_offered_to_agents_and_its_rules_reach_the_report() {
     let legend = "L_ROOT_CAUSE [fillcolor=orange, label=\"ROOT_CAUSE\"];";
     assert!(status["dot"].as_str().unwrap().contains(legend), "{status:#}");
     let repository = session.repository();
-    let made = sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
+    let made = session.sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
     assert_eq!(made.status, 0, "{}", made.err);
-    let judged = std::fs::read_to_string(sandbox.path("site/judged.html")).unwrap();
+    let judged = std::fs::read_to_string(session.sandbox.path("site/judged.html")).unwrap();
     let states = states.as_object().unwrap().keys().map(String::as_str);
     for word in states.chain(["TEST_FIRST", "CONFIRM_FIRST", "post-mortem"]) {
         assert!(judged.contains(word), "{word} is not on the page of the rules");
     }
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 /// Below these keys, the guide has a heading.

@@ -24,7 +24,7 @@ pub fn example() -> &'static str {
 
 /// Starts a server whose folder of rulesets, `rules`, holds the example, and an investigation with it. Returns the reply
 /// to the start too.
-fn begun(sandbox: &Sandbox) -> (Session<'_>, Value) {
+fn begun(sandbox: &Sandbox) -> (Session, Value) {
     std::fs::create_dir(sandbox.path("rules")).unwrap();
     std::fs::write(sandbox.path("rules/post-mortem.yaml"), example()).unwrap();
     let mut server = sandbox.server_with(&["--rulesets", "rules"]);

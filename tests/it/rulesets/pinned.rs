@@ -16,7 +16,7 @@ fn edit(session: &Session, file: &str, from: &str, to: &str) {
     session.sandbox.commit_file(&session.repository(), file, &text.replacen(from, to, 1));
 }
 
-fn two_rounds(sandbox: &Sandbox) -> Session<'_> {
+fn two_rounds(sandbox: &Sandbox) -> Session {
     let mut session = Session::start(sandbox, json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
@@ -26,8 +26,7 @@ fn two_rounds(sandbox: &Sandbox) -> Session<'_> {
 
 #[test]
 fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
-    let sandbox = Sandbox::new();
-    let mut session = two_rounds(&sandbox);
+    let mut session = two_rounds(&Sandbox::new());
     let repository = session.repository();
     edit(
         &session,
@@ -72,31 +71,29 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     }
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["findings"], "Findings of R2.A1.");
-    let made = sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
+    let made = session.sandbox.run(TOT_REPORT, &[repository.to_str().unwrap(), "--out", "site"]);
     assert_eq!(made.status, 0, "{}", made.err);
-    let page = std::fs::read_to_string(sandbox.path("site/judged.html")).unwrap();
+    let page = std::fs::read_to_string(session.sandbox.path("site/judged.html")).unwrap();
     assert!(page.contains("EXPLORED is not one of the states"), "{page}");
-    assert!(sandbox.path("site/nodes/R2.A2.html").exists());
+    assert!(session.sandbox.path("site/nodes/R2.A2.html").exists());
     // After the repair, work continues from the same state.
     edit(&session, RULES, "storeAs: EXPLORED", "storeAs: EXPLORE");
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     session.ok("tot_commit", json!({"results": [result("R3.A1a", "EXPLORE")]}));
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 #[test]
 fn text_that_is_no_ruleset_and_a_missing_file_are_told_apart() {
-    let sandbox = Sandbox::new();
-    let mut session = two_rounds(&sandbox);
-    let repository = session.repository();
+    let mut session = two_rounds(&Sandbox::new());
     let message = |session: &mut Session| {
         let reply = session.call("tot_end", json!({}));
         reply["errors"][0]["message"].as_str().unwrap().to_owned()
     };
     edit(&session, RULES, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
     insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml:2: it still contains a merge conflict (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
-    sandbox.git(&repository, &["rm", "-q", "ruleset.yaml"]);
-    sandbox.git(&repository, &["commit", "-qm", "Remove the rules"]);
+    session.git(&["rm", "-q", "ruleset.yaml"]);
+    session.git(&["commit", "-qm", "Remove the rules"]);
     insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml: the ruleset is missing.");
     assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3);
 }
@@ -133,21 +130,20 @@ fn an_edit_of_the_rules_or_the_terms_lowers_nothing_and_is_named() {
             "by Tester; the terms of the first commit apply",
         ),
     ] {
-        let sandbox = Sandbox::new();
-        let mut session = two_rounds(&sandbox);
+        let mut session = two_rounds(&Sandbox::new());
         let repository = session.repository();
         edit(&session, file, from, to);
-        let fresh = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
+        let fresh = session.sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
         for status in [session.ok("tot_status", json!({})), fresh] {
             assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
             let fault = status["faults"][0].as_str().unwrap();
             assert!(fault.starts_with(file) && fault.ends_with(named), "{fault}");
         }
-        for told in told_everywhere(&sandbox, &repository) {
+        for told in told_everywhere(&session.sandbox, &repository) {
             assert!(told.contains(named), "{told}");
         }
         // Marking the commit as a call does not help.
-        sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
+        session.git(&["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
         let status = session.ok("tot_status", json!({}));
         assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
     }
@@ -155,26 +151,23 @@ fn an_edit_of_the_rules_or_the_terms_lowers_nothing_and_is_named() {
 
 #[test]
 fn a_shallow_clone_says_that_the_first_rules_and_terms_are_not_known() {
-    let sandbox = Sandbox::new();
-    let session = two_rounds(&sandbox);
-    let (whole, shallow) = (session.repository(), sandbox.path("clones/shallow"));
+    let session = two_rounds(&Sandbox::new());
+    let (whole, shallow) = (session.repository(), session.sandbox.path("clones/shallow"));
     let url = format!("file://{}", whole.display());
     let clone = ["clone", "-q", "--depth", "1", &url, shallow.to_str().unwrap()];
-    sandbox.git(&sandbox.path(""), &clone);
+    session.sandbox.git(&session.sandbox.path(""), &clone);
     let named = "be compared with the current ones";
-    for told in told_everywhere(&sandbox, &shallow) {
+    for told in told_everywhere(&session.sandbox, &shallow) {
         assert!(told.contains(named), "{told}");
     }
-    for told in told_everywhere(&sandbox, &whole) {
+    for told in told_everywhere(&session.sandbox, &whole) {
         assert!(!told.contains(named), "{told}");
     }
 }
 
 #[test]
 fn an_edit_that_does_not_fit_the_nodes_is_told() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
+    let mut session = Session::grown(&Sandbox::new(), &["R2.A1", "R2.A2"], "DEAD");
     assert!(session.ok("tot_status", json!({}))["faults"].is_null());
     edit(&session, "nodes/R2/R2.A2.yaml", "state: DEAD", "state: GONE");
     let faults = session.ok("tot_status", json!({}))["faults"].clone();
@@ -186,11 +179,10 @@ fn an_edit_that_does_not_fit_the_nodes_is_told() {
 #[test]
 fn an_investigation_is_judged_the_same_without_the_folder() {
     let replies = [true, false].map(|with_folder| {
-        let sandbox = Sandbox::new();
-        let (mut session, _) = begun(&sandbox);
+        let (mut session, _) = begun(&Sandbox::new());
         if !with_folder {
-            std::fs::remove_dir_all(sandbox.path("rules")).unwrap();
-            std::mem::replace(&mut session.server, sandbox.server()).finish();
+            std::fs::remove_dir_all(session.sandbox.path("rules")).unwrap();
+            std::mem::replace(&mut session.server, session.sandbox.server()).finish();
         }
         let mut replies: Vec<Value> = vec![session.grow(&[("R1.A", None)], "CONFIRMED")];
         session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));

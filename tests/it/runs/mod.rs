@@ -6,7 +6,6 @@ mod nightly;
 mod rerun;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -54,8 +53,7 @@ impl World {
 
     /// Writes a file of the project that can be run.
     fn write_program(&self, file: &str, script: &str) {
-        self.write(file, &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(self.project.join(file), fs::Permissions::from_mode(0o755)).unwrap();
+        self.sandbox.script(&format!("project/{file}"), script);
     }
 
     fn git(&self, arguments: &[&str]) -> String {

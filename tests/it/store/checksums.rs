@@ -14,15 +14,14 @@ const CASES: &str = include_str!("checksums.txt");
 
 #[test]
 fn a_checksum_tells_what_is_as_made_from_what_is_not() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     let nodes = ["R2.A1", "R2.A2"];
     session.ok("tot_propose", json!({"nodes": nodes.map(|id| node(id, Some("R1.A")))}));
     for id in nodes {
-        sandbox.sleep(60);
+        session.sandbox.sleep(60);
         session.ok("tot_commit", json!({"results": [result(id, "EXPLORE")]}));
     }
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "It does not hold."}));
     session.git(&["branch", "all"]);
@@ -39,8 +38,10 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     );
     let from = format!("file://{}", session.repository().display());
     for (depth, number) in [("--depth=2", 1), ("--depth=1", 0)] {
-        let shallow = sandbox.path(depth);
-        sandbox.git(&sandbox.root(), &["clone", "-q", depth, &from, shallow.to_str().unwrap()]);
+        let shallow = session.sandbox.path(depth);
+        session
+            .sandbox
+            .git(&session.sandbox.root(), &["clone", "-q", depth, &from, shallow.to_str().unwrap()]);
         let snapshot = super::store(&session).load(&shallow).unwrap();
         assert_eq!(snapshot.edits.len(), number, "what is unchecked is not called edited");
         assert!(

@@ -26,6 +26,7 @@ use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{Durability, Joined, Store};
 
 use crate::rules::table::EVIDENCE;
+use crate::support::random::Random;
 use crate::support::testing::{cases_or, tries_all};
 use crate::support::{Sandbox, TOT, copy_new, files, with_tot};
 
@@ -55,23 +56,17 @@ fn three_or_four_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let state = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((state ^ (state >> 31)) % most as u64).unwrap()
+    fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
     }
 
     fn one_in(&mut self, number: usize) -> bool {
-        self.below(number) == 0
+        self.index(number) == 0
     }
 
     fn of<'l, T>(&mut self, list: &'l [T]) -> Option<&'l T> {
-        if list.is_empty() { None } else { Some(&list[self.below(list.len())]) }
+        if list.is_empty() { None } else { Some(&list[self.index(list.len())]) }
     }
 }
 
@@ -106,14 +101,14 @@ impl Team {
         let sandbox = Sandbox::new();
         let mut random = Random(seed);
         let rulesets = ["single-root", "multi-gate", "review", "found-verify", "exhaust", "drill"];
-        let ruleset = rulesets[random.below(rulesets.len())];
+        let ruleset = rulesets[random.index(rulesets.len())];
         let skews = [0, 0, 30_000, -40_000, 3_600_000];
         let mut clones = Vec::new();
-        for name in &NAMES[..3 + random.below(2)] {
+        for name in &NAMES[..3 + random.index(2)] {
             let (root, clock) = (sandbox.path(name), sandbox.path(&format!("{name}.clock")));
             let service = Service::new(root.clone(), World::File(clock.clone()), None);
             let service = service.with_durability(Durability::Git);
-            let skew = skews[random.below(skews.len())];
+            let skew = skews[random.index(skews.len())];
             clones.push(Machine { repository: PathBuf::new(), root, clock, skew, service });
         }
         let mut team = Team {
@@ -142,7 +137,7 @@ impl Team {
     }
 
     fn sleep(&mut self) {
-        self.now += [0, 4, 700, 20_000, 600_000][self.random.below(5)];
+        self.now += [0, 4, 700, 20_000, 600_000][self.random.index(5)];
         (0..self.clones.len()).for_each(|at| self.set_clock(at, 0));
     }
 
@@ -158,9 +153,9 @@ impl Team {
                 self.sleep();
             }
             let count = self.clones.len();
-            let at = self.random.below(count);
-            let other = (at + 1 + self.random.below(count - 1)) % count;
-            let what = match self.random.below(20) {
+            let at = self.random.index(count);
+            let other = (at + 1 + self.random.index(count - 1)) % count;
+            let what = match self.random.index(20) {
                 0..=2 => self.join(at, other),
                 3 => self.merge_by_git(at, other),
                 4 => self.by_hand(at),
@@ -215,12 +210,12 @@ impl Team {
         let states: Vec<String> = ruleset.states.iter().map(|state| state.name.to_string()).collect();
         let pending: Vec<NodeId> = investigation.pending().map(|node| node.id.clone()).collect();
         let committed: Vec<NodeId> = investigation.committed().map(|(node, _)| node.id.clone()).collect();
-        let agent = format!("agent-{}", self.random.below(4));
-        let session = format!("session-{at}-{}", self.random.below(3));
+        let agent = format!("agent-{}", self.random.index(4));
+        let session = format!("session-{at}-{}", self.random.index(3));
         let caller = Caller { session: Some(session), ..Caller::default() };
         let agent_id = Some(agent).filter(|_| !self.random.one_in(4));
         let id = self.id.clone();
-        match self.random.below(16) {
+        match self.random.index(16) {
             0..=3 => {
                 let request = self.proposal(investigation, &rules, &pending);
                 let written = self.clones[at].service.propose(&id, request, &caller);
@@ -229,7 +224,7 @@ impl Team {
             4..=7 => {
                 let is_late = self.random.one_in(6);
                 let from = if is_late { &committed } else { &pending };
-                let number = 1 + self.random.below(from.len().max(1));
+                let number = 1 + self.random.index(from.len().max(1));
                 let chosen: Vec<NodeId> = from.iter().take(number).cloned().collect();
                 let results = chosen.iter().map(|node| {
                     let has_log = self.random.one_in(6);
@@ -294,7 +289,7 @@ impl Team {
             11 | 12 => {
                 let comments: Vec<_> = investigation.comments().cloned().collect();
                 let reply_to = self.random.of(&comments).filter(|_| self.random.one_in(2)).cloned();
-                let kind = match (&reply_to, self.random.below(2)) {
+                let kind = match (&reply_to, self.random.index(2)) {
                     (None, 0) => CommentKind::Comment,
                     (None, _) => CommentKind::Objection,
                     (Some(_), 0) => CommentKind::Answer,
@@ -333,14 +328,14 @@ impl Team {
             }
             14 => {
                 let node = self.random.of(&committed).cloned();
-                let name = ["a.log", "A.log", "b.log"][self.random.below(3)].to_owned();
+                let name = ["a.log", "A.log", "b.log"][self.random.index(3)].to_owned();
                 let files = [NewAttachment { name, content: self.text("Attached").into_bytes() }];
                 let written = node.map(|node| self.clones[at].service.attach(&id, &node, &files, &caller));
                 ("attach".into(), written)
             }
             _ => {
                 let node = self.random.of(&pending).cloned();
-                let claimant = Claimant { agent_id, minutes: Some(1 + self.random.below(2) as u32) };
+                let claimant = Claimant { agent_id, minutes: Some(1 + self.random.index(2) as u32) };
                 let releases = self.random.one_in(3);
                 let written = node.map(|node| match releases {
                     true => self.clones[at].service.release(&id, &[node], &caller),
@@ -366,9 +361,9 @@ impl Team {
             Some(_) => ["1", "2", "3"],
             None => ["A", "B", "C"],
         };
-        let number = 1 + self.random.below(3);
+        let number = 1 + self.random.index(3);
         let nodes = (0..number).filter_map(|_| {
-            let step = steps[self.random.below(3)];
+            let step = steps[self.random.index(3)];
             let id = match &parent {
                 Some(parent) => parent.short().child(step)?.to_string(),
                 None => format!("R1.{step}"),

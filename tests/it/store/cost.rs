@@ -7,10 +7,9 @@ use crate::support::{Sandbox, Session, there};
 
 #[test]
 fn what_has_not_changed_is_not_read_again() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     let repository = session.repository();
-    let store = Store::new(sandbox.root());
+    let store = Store::new(session.sandbox.root());
     let before = store.load(&repository).unwrap();
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     // If the old node's file were reread, its loss would be reported.

@@ -80,13 +80,11 @@ fn trace(sandbox: &Sandbox, arguments: &[&str]) -> (String, Option<String>) {
         command.args(["-f", "-y", "-s", "200", "-e", CALLS, "-o"]).arg(&file).arg(TOT_MCP);
     }
     command.args(arguments);
-    let mut server = sandbox.serve(command);
-    let started = server.ok("tot_start", json!({"query": "Is it on the disk?", "mode": "smoke"}));
-    let mut session = Session::of(sandbox, server, started["sessionId"].as_str().unwrap());
+    let mut session = Session::start_with(sandbox, sandbox.serve(command), json!({"mode": "smoke"}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
-    let head = sandbox.head(&session.repository());
-    sandbox.assert_sound(&session.repository());
+    let head = session.head();
+    session.assert_sound();
     session.server.finish();
     (head, is_traced.then(|| std::fs::read_to_string(file).unwrap()))
 }

@@ -3,18 +3,15 @@
 use serde_json::{Value, json};
 
 use super::fed;
-use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result, there};
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result, there, told};
 
-fn grown(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::begun(sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
-    session
+fn grown(sandbox: &Sandbox) -> Session {
+    Session::grown(sandbox, &["R2.A1", "R2.A2"], "DEAD")
 }
 
 #[test]
 fn an_unreadable_file_is_not_overwritten_nor_passed_over_at_the_end() {
-    let sandbox = Sandbox::new();
-    let mut session = grown(&sandbox);
+    let mut session = grown(&Sandbox::new());
     session.edit("nodes/R2/R2.A1.yaml", "id: [\n");
     let codes_of = session.refused("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     assert_eq!(codes_of, ["DUPLICATE_ID"]);
@@ -33,8 +30,7 @@ fn an_unreadable_file_is_not_overwritten_nor_passed_over_at_the_end() {
 
 #[test]
 fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
@@ -43,7 +39,8 @@ fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
     session.ok("tot_status", json!({}));
     session.git(&["revert", "--no-edit", "HEAD"]);
     let here = session.ok("tot_status", json!({}));
-    let there = Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
+    let there =
+        Session::of(&session.sandbox, session.sandbox.server(), &session.id).ok("tot_status", json!({}));
     assert_eq!(here, there);
     assert_eq!(here["totalNodes"], 3);
     assert!(here["faults"].is_null(), "{here}");
@@ -51,10 +48,9 @@ fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
 
 #[test]
 fn nothing_is_acknowledged_that_no_other_server_could_read() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({}));
+    let mut session = Session::start(&Sandbox::new(), json!({}));
     session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
-    sandbox.sleep(60);
+    session.sandbox.sleep(60);
     let (mut many, mut long) = (result("R1.A", "EXPLORE"), result("R1.A", "EXPLORE"));
     many["alternativesConsidered"] = json!(vec!["a"; 300_000]);
     // Each of these becomes four bytes in the file.
@@ -67,17 +63,16 @@ fn nothing_is_acknowledged_that_no_other_server_could_read() {
 
 #[test]
 fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first() {
-    let sandbox = Sandbox::new();
-    let mut one = Session::start(&sandbox, json!({}));
-    sandbox.sleep(1);
-    let two = Session::start(&sandbox, json!({}));
-    let elsewhere = sandbox.path("elsewhere");
+    let mut one = Session::start(&Sandbox::new(), json!({}));
+    one.sandbox.sleep(1);
+    let two = Session::start(&one.sandbox, json!({}));
+    let elsewhere = one.sandbox.path("elsewhere");
     let clone = |from: &Session| {
-        sandbox.git(&elsewhere, &["clone", "-q", from.repository().to_str().unwrap(), "foo"]);
+        one.sandbox.git(&elsewhere, &["clone", "-q", from.repository().to_str().unwrap(), "foo"]);
     };
     // A folder that is still being cloned is read again.
     std::fs::create_dir_all(elsewhere.join("foo")).unwrap();
-    let mut server = sandbox.server_in(&elsewhere, &[]);
+    let mut server = one.sandbox.server_in(&elsewhere, &[]);
     assert_eq!(server.refused("tot_status", json!({"sessionId": one.id})), ["SESSION_NOT_FOUND"]);
     clone(&one);
     assert_eq!(server.ok("tot_status", json!({"sessionId": one.id}))["sessionId"], json!(one.id));
@@ -91,10 +86,9 @@ fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first()
 
 #[test]
 fn a_revision_in_no_language_is_an_error_and_no_panic() {
-    let sandbox = Sandbox::new();
-    let session = grown(&sandbox);
+    let session = grown(&Sandbox::new());
     for rev in ["HEAD~é", "HEAD^é", "é", "~", "HEAD~99999999999999999999"] {
-        let mut command = sandbox.command(TOT_REPORT);
+        let mut command = session.sandbox.command(TOT_REPORT);
         let output =
             command.arg(session.repository()).args(["--rev", rev, "--out", "site"]).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{rev}: {}", String::from_utf8_lossy(&output.stderr));
@@ -103,8 +97,7 @@ fn a_revision_in_no_language_is_an_error_and_no_panic() {
 
 #[test]
 fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     // Enough files of the user's own that only a few more nodes fit.
     let make = |command: &str, input: &str| fed(&session, &command.split(' ').collect::<Vec<_>>(), input);
     let blob = make("hash-object -w --stdin", "mine\n");
@@ -127,13 +120,12 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     assert!(!ids.is_empty(), "{refusal:#}");
     ids.sort();
     assert_eq!(codes(&refusal["errors"]), ["INVESTIGATION_FULL"], "{refusal:#}");
-    let error = &refusal["errors"][0];
-    let told = format!("{} {}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
     insta::assert_snapshot!(
-        told.replace(&session.repository().display().to_string(), "[REPOSITORY]"),
+        told(&refusal["errors"][0]).replace(&session.repository().display().to_string(), "[REPOSITORY]"),
         @"The investigation in [REPOSITORY] is full: it would exceed 198000 files and folders and could not be read back. Conclude it with tot_end, then start another one for the open questions."
     );
-    let status = Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
+    let status =
+        Session::of(&session.sandbox, session.sandbox.server(), &session.id).ok("tot_status", json!({}));
     assert_eq!((&status["pending"], &status["faults"]), (&json!(ids), &Value::Null), "{status:#}");
     // Less fits.
     session.ok("tot_propose", json!({"withdraw": ids}));

@@ -3,21 +3,20 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node, short, there};
+#[cfg(target_os = "linux")]
+use crate::support::random::Random;
+use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node, short, there, told};
 
 /// An investigation with a root and two children.
-fn begun(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::begun(sandbox);
-    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
-    session
+fn begun(sandbox: &Sandbox) -> Session {
+    Session::grown(sandbox, &["R2.A1", "R2.A2"], "EXPLORE")
 }
 
 /// Returns the only error of a refused reply, which must have this code: the message and the suggestion.
 fn error(reply: &Value, code: &str) -> String {
     assert_eq!(reply["status"], "REJECTED", "{reply:#}");
     assert_eq!(codes(&reply["errors"]), [code]);
-    let part = |name: &str| reply["errors"][0][name].as_str().unwrap_or_default();
-    format!("{} {}", part("message"), part("suggestion")).trim_end().to_owned()
+    told(&reply["errors"][0])
 }
 
 const A1: &str = "nodes/R2/R2.A1.yaml";
@@ -37,8 +36,7 @@ fn proposal() -> Value {
 
 #[test]
 fn changed_and_staged_files_stay_so_and_are_not_committed() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     let edited = session.text(A1).replace("Findings of", "My own words on");
     session.write(A1, &edited);
     session.write("notes.md", "mine\n");
@@ -64,15 +62,14 @@ fn changed_and_staged_files_stay_so_and_are_not_committed() {
 
 #[test]
 fn commits_go_to_the_branch_that_is_checked_out() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     let commit_of = |session: &Session, rev: &str| session.git(&["rev-parse", rev]);
     let main = commit_of(&session, "main");
     session.git(&["checkout", "-q", "-b", "idea"]);
     session.ok("tot_reclassify", dead());
     assert_eq!(commit_of(&session, "main"), main);
     assert_eq!(commit_of(&session, "idea"), commit_of(&session, "HEAD"));
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
     // Another branch is another state: the checked-out branch is shown.
     session.git(&["checkout", "-q", "main"]);
     assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 0);
@@ -80,8 +77,7 @@ fn commits_go_to_the_branch_that_is_checked_out() {
 
 #[test]
 fn while_git_is_in_the_middle_of_something_nothing_is_written() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     let repository = session.repository();
     let original = session.text(A1);
     session.git(&["checkout", "-q", "-b", "theirs"]);
@@ -98,7 +94,7 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
         // No branch would have the commit.
         (&["checkout", "-q", "HEAD~1"], "HEAD", &["switch", "main"]),
     ] {
-        sandbox.try_git(&repository, command);
+        session.sandbox.try_git(&repository, command);
         let state = |session: &Session| {
             let git = ["status", "ls-files --stage", "rev-parse HEAD"];
             (git.map(|it| session.git(&it.split(' ').collect::<Vec<_>>())), session.text(A1))
@@ -114,22 +110,21 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
             );
         }
         // A command whose run could not be stored does not start.
-        let (ran, root) = (sandbox.path("ran"), sandbox.root());
+        let (ran, root) = (session.sandbox.path("ran"), session.sandbox.root());
         let touch = ["run", "--root", root.to_str().unwrap(), "--", "touch", ran.to_str().unwrap()];
-        assert!(sandbox.run(TOT, &touch).err.contains(end[1]), "{command:?}");
+        assert!(session.sandbox.run(TOT, &touch).err.contains(end[1]), "{command:?}");
         assert!(!ran.exists(), "{command:?}");
         assert_eq!(state(&session), before, "{command:?}");
         session.git(end);
-        sandbox.assert_sound(&repository);
+        session.assert_sound();
     }
     session.ok("tot_reclassify", dead());
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 #[test]
 fn a_commit_by_hand_is_part_of_the_state() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     session.write("README.md", "# Mine\n");
     session.edit(A1, &session.text(A1).replace("state: EXPLORE", "state: DEAD"));
     assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 1);
@@ -137,7 +132,7 @@ fn a_commit_by_hand_is_part_of_the_state() {
     assert_eq!(session.refused("tot_propose", below), ["TERMINAL_PARENT"]);
     session.ok("tot_propose", proposal());
     assert_eq!(session.text("README.md"), "# Mine\n");
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }
 
 #[test]
@@ -147,13 +142,13 @@ fn line_endings_stay_as_they_are() {
         sandbox.git(&sandbox.path("home"), &["config", "--global", key, value]);
     }
     let session = begun(&sandbox);
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
     // A clone has the same bytes, and can be written too.
     let mut clone = session.cloned("clone");
     assert_eq!(clone.text(A1), session.text(A1));
     clone.ok("tot_reclassify", dead());
     assert!(!clone.text(A1).contains('\r'));
-    sandbox.assert_sound(&clone.repository());
+    clone.assert_sound();
 }
 
 #[test]
@@ -182,9 +177,8 @@ fn unnamed(sandbox: &Sandbox) -> std::process::Command {
 #[test]
 fn a_name_that_the_user_sets_while_the_server_runs_is_taken() {
     let sandbox = Sandbox::new();
-    let mut server = sandbox.serve(unnamed(&sandbox));
-    let started = server.ok("tot_start", json!({"query": "Who am I?", "mode": "smoke"}));
-    let mut session = Session::of(&sandbox, server, started["sessionId"].as_str().unwrap());
+    let server = sandbox.serve(unnamed(&sandbox));
+    let mut session = Session::start_with(&sandbox, server, json!({"mode": "smoke"}));
     let repository = session.repository();
     let author = |session: &Session| session.git(&["log", "-1", "--format=%an <%ae>"]);
     assert_eq!(author(&session), "Tree of Thoughts <tot@localhost>\n");
@@ -239,7 +233,7 @@ fn a_repository_of_another_user_is_read_and_written() {
 fn a_folder_that_cannot_be_written_can_be_read() {
     let sandbox = Sandbox::new();
     let mut session = begun(&sandbox);
-    let before = sandbox.head(&session.repository());
+    let before = session.head();
     let mode = |mode: &str| {
         let mut find = sandbox.command("find");
         find.arg(sandbox.root()).args(["-type", "d", "-exec", "chmod", mode, "{}", "+"]);
@@ -265,8 +259,8 @@ fn a_folder_that_cannot_be_written_can_be_read() {
     let message = error(&session.server.call("tot_start", json!({"query": "q"})), "STORE_ERROR");
     assert!(message.contains("write") || message.contains("writable"), "{message}");
     mode("755");
-    assert_eq!(sandbox.head(&session.repository()), before);
-    sandbox.assert_sound(&session.repository());
+    assert_eq!(session.head(), before);
+    session.assert_sound();
 }
 
 /// Proposes a node, and returns the arguments that commit it with findings of this length, which can't be compressed.
@@ -274,40 +268,34 @@ fn a_folder_that_cannot_be_written_can_be_read() {
 fn big(session: &mut Session, length: usize) -> Value {
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
     session.sandbox.sleep(60);
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        char::from(b'!' + (state >> 40) as u8 % 90)
-    };
+    let mut random = Random(1);
+    let findings: String = (0..length).map(|_| char::from(b'!' + random.below(90) as u8)).collect();
     let mut result = crate::support::result("R3.A1a", "EXPLORE");
-    result["findings"] = json!((0..length).map(|_| next()).collect::<String>());
+    result["findings"] = json!(findings);
     json!({"results": [result]})
 }
 
 /// After a failed write, the head is unchanged, the repository is sound, and the next call succeeds.
 #[cfg(target_os = "linux")]
 fn assert_unharmed(session: &mut Session, before: &str) {
-    assert_eq!(session.sandbox.head(&session.repository()), before);
+    assert_eq!(session.head(), before);
     session.ok("tot_reclassify", change("R2.A2", "DEAD"));
     session.ok("tot_reclassify", change("R2.A2", "EXPLORE"));
-    session.sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     let big = big(&mut session, 3_000);
     // In blocks of 512 bytes: from too little for the journal to too little for the index.
     let mut failed = 0;
     for blocks in 0..8 {
-        let before = sandbox.head(&session.repository());
-        let mut command = sandbox.command("sh");
+        let before = session.head();
+        let mut command = session.sandbox.command("sh");
         command.args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\"", &blocks.to_string(), TOT_MCP]);
-        let mut limited = Session::of(&sandbox, sandbox.serve(command), &session.id);
+        let mut limited = Session::of(&session.sandbox, session.sandbox.serve(command), &session.id);
         let reply = limited.call("tot_commit", big.clone());
         if reply["status"] == "OK" {
             break;
@@ -342,7 +330,7 @@ fn a_full_disk_fails_a_call_and_nothing_else() {
     let _mounted = Mounted(&sandbox);
     let mut session = begun(&sandbox);
     let big = big(&mut session, 900_000);
-    let before = sandbox.head(&session.repository());
+    let before = session.head();
     let message = error(&session.call("tot_commit", big), "STORE_ERROR");
     assert!(message.contains("space"), "{message}");
     // Now to the last byte, and a small call.

@@ -10,7 +10,7 @@ use tree_of_thoughts::store::{HistoryEntry, Snapshot, Store};
 use crate::support::{Sandbox, Session, node, result};
 
 /// An investigation with every kind of event: conversions, a withdrawal, a state change, a conclusion, a reopening.
-fn eventful(sandbox: &Sandbox) -> Session<'_> {
+fn eventful(sandbox: &Sandbox) -> Session {
     let mut session = Session::start(sandbox, json!({"mode": "smoke", "allowEarlyTerminal": false}));
     session.grow(&[("R1.A", None)], "FOUND");
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
@@ -46,9 +46,8 @@ pub fn folded(snapshot: &Snapshot, history: &[HistoryEntry]) -> Investigation {
 
 #[test]
 fn folding_the_history_gives_what_the_tip_says() {
-    let sandbox = Sandbox::new();
-    let session = eventful(&sandbox);
-    let store = Store::new(sandbox.root());
+    let session = eventful(&Sandbox::new());
+    let store = Store::new(session.sandbox.root());
     let snapshot = store.load(&session.repository()).unwrap();
     let history = store.history(&snapshot).unwrap();
     let folded = folded(&snapshot, &history);
@@ -66,8 +65,7 @@ fn folding_the_history_gives_what_the_tip_says() {
 
 #[test]
 fn the_log_reads_like_the_story_of_the_work() {
-    let sandbox = Sandbox::new();
-    let session = eventful(&sandbox);
+    let session = eventful(&Sandbox::new());
     assert_snapshot!("log", session.git(&["log", "--reverse", "--format=%B"]));
     let agents = session.git(&["log", "-1", "--format=%(trailers:key=Agent-Id,valueonly)", "HEAD~5"]);
     assert_eq!(agents.trim(), "judge");

@@ -8,7 +8,7 @@ use super::{fetch, join, load};
 use crate::support::{Sandbox, Session, node, result};
 
 /// Two clones of an investigation with a researched root and a proposal, `R2.A9`.
-fn pair(sandbox: &Sandbox) -> (Session<'_>, Session<'_>) {
+fn pair(sandbox: &Sandbox) -> (Session, Session) {
     let mut here = Session::start(sandbox, json!({"mode": "smoke", "allowEarlyTerminal": true}));
     here.grow(&[("R1.A", None)], "EXPLORE");
     here.ok("tot_propose", json!({"nodes": [node("R2.A9", Some("R1.A"))]}));
@@ -64,15 +64,14 @@ fn assert_no_error(session: &Session) -> String {
 
 #[test]
 fn both_sides_make_the_same_merge_commit() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     propose(&mut here, "R2.A1", "Here");
     propose(&mut there, "R2.A1", "There");
     let theirs = fetch(&here, &there);
     assert_eq!(merged(&there, &here).len(), 1);
     super::store(&here).join(&here.repository(), theirs).unwrap();
-    sandbox.assert_sound(&here.repository());
-    assert_eq!(sandbox.head(&here.repository()), sandbox.head(&there.repository()));
+    here.assert_sound();
+    assert_eq!(here.head(), there.head());
     assert_eq!(nodes(&here).len(), 4);
     assert_no_error(&here);
     let message = here.git(&["log", "-1", "--format=%(trailers:key=Merged)"]);
@@ -85,8 +84,7 @@ fn both_sides_make_the_same_merge_commit() {
 /// Compared with only one of two common ancestors, the file would come back.
 #[test]
 fn what_was_taken_back_stays_away_where_histories_cross() {
-    let sandbox = Sandbox::new();
-    let (here, mut there) = pair(&sandbox);
+    let (here, mut there) = pair(&Sandbox::new());
     here.edit("notes.md", "one");
     join(&there, &here);
     here.edit("notes.md", "two");
@@ -104,8 +102,7 @@ fn what_was_taken_back_stays_away_where_histories_cross() {
 
 #[test]
 fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_decides() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     research(&mut here, "R2.A9", "DEAD", "It was measured here, and does not hold.");
     research(&mut there, "R2.A9", "EXPLORE", "It was measured there, and may hold.");
     let told = merged(&here, &there);
@@ -135,15 +132,14 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     give_up(&mut here, "I repeated both.");
     assert!(!here.ok("tot_status", json!({})).to_string().contains("CONTESTED"));
     assert!(!here.check().contains("CONTESTED"));
-    let before = sandbox.head(&here.repository());
+    let before = here.head();
     give_up(&mut here, "I repeated both.");
-    assert_eq!(sandbox.head(&here.repository()), before);
+    assert_eq!(here.head(), before);
 }
 
 #[test]
 fn a_short_id_of_two_nodes_is_refused_and_both_are_named() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     propose(&mut there, "R2.A1", "There");
     research(&mut there, "R2.A1", "DEAD", "There it was measured, and does not hold.");
     propose(&mut here, "R2.A1", "Here");
@@ -164,8 +160,7 @@ fn a_short_id_of_two_nodes_is_refused_and_both_are_named() {
 
 #[test]
 fn two_changes_to_one_state_are_no_fault_and_one_that_a_hand_adds_is() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     research(&mut here, "R2.A9", "EXPLORE", "It may hold.");
     join(&there, &here);
     give_up(&mut here, "Here it was refuted.");
@@ -183,8 +178,7 @@ fn two_changes_to_one_state_are_no_fault_and_one_that_a_hand_adds_is() {
 /// Each is valid on its own: a proposal there, below a node that was given up here.
 #[test]
 fn a_proposal_below_what_was_given_up_elsewhere_is_a_warning_and_by_hand_an_error() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     research(&mut here, "R2.A9", "EXPLORE", "It may hold.");
     join(&there, &here);
     there.ok("tot_propose", json!({"nodes": [node("R3.A9a", Some("R2.A9"))]}));
@@ -203,8 +197,7 @@ fn a_proposal_below_what_was_given_up_elsewhere_is_a_warning_and_by_hand_an_erro
 
 #[test]
 fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
-    let sandbox = Sandbox::new();
-    let (mut here, mut there) = pair(&sandbox);
+    let (mut here, mut there) = pair(&Sandbox::new());
     let stop = |conclusion: &str| json!({"conclusion": conclusion, "stopped": {"reason": "budget"}});
     research(&mut here, "R2.A9", "DEAD", "It was measured here, and does not hold.");
     here.ok("tot_end", stop("Nothing was found, and the time is over."));

@@ -15,12 +15,10 @@ fn titles(listing: &Listing) -> Vec<&str> {
 }
 
 /// Starts investigations, each a minute after the previous one.
-fn started<'a>(sandbox: &'a Sandbox, queries: &[&str]) -> Vec<Session<'a>> {
+fn started(sandbox: &Sandbox, queries: &[&str]) -> Vec<Session> {
     let start = |query: &&str| {
         sandbox.sleep(60);
-        let mut server = sandbox.server();
-        let started = server.ok("tot_start", json!({"query": query, "mode": "smoke"}));
-        Session::of(sandbox, server, started["sessionId"].as_str().unwrap())
+        Session::start(sandbox, json!({"query": query, "mode": "smoke"}))
     };
     queries.iter().map(start).collect()
 }

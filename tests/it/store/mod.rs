@@ -45,13 +45,13 @@ fn fed(session: &Session, arguments: &[&str], input: impl AsRef<[u8]>) -> String
 /// Fetches the other's commits, and returns its head.
 fn fetch(to: &Session, from: &Session) -> CommitId {
     to.git(&["fetch", "--quiet", from.repository().to_str().unwrap(), "main"]);
-    from.sandbox.head(&from.repository()).parse().unwrap()
+    from.head().parse().unwrap()
 }
 
 /// Merges the other's work node by node.
 fn join(to: &Session, from: &Session) -> Joined {
     let joined = store(to).join(&to.repository(), fetch(to, from)).unwrap();
-    to.sandbox.assert_sound(&to.repository());
+    to.assert_sound();
     joined
 }
 

@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Session, TOT, node};
 
-fn begun(sandbox: &Sandbox) -> Session<'_> {
-    let mut session = Session::begun(sandbox);
-    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    session
+fn begun(sandbox: &Sandbox) -> Session {
+    Session::grown(sandbox, &["R2.A1"], "EXPLORE")
 }
 
 /// Returns what a reply says about a moved history, with suggestions: its warnings, or its error if it was refused.
@@ -18,9 +16,7 @@ fn moves(reply: &Value) -> Vec<String> {
     let told =
         ["warnings", "errors"].into_iter().flat_map(|list| reply[list].as_array().into_iter().flatten());
     let moves = told.filter(|warning| warning["code"] == "HISTORY_MOVED");
-    moves
-        .map(|it| format!("{} {}", it["message"].as_str().unwrap(), it["suggestion"].as_str().unwrap()))
-        .collect()
+    moves.map(crate::support::told).collect()
 }
 
 /// Asserts that the status says nothing about a moved history, and returns the number of nodes.
@@ -49,9 +45,8 @@ fn lost(session: &Session) -> Vec<String> {
 
 #[test]
 fn a_reset_that_takes_acknowledged_commits_away_is_told_once_with_the_way_back() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
-    let acknowledged = sandbox.head(&session.repository());
+    let mut session = begun(&Sandbox::new());
+    let acknowledged = session.head();
     let parts = [&acknowledged[..10], "2 commits"];
     for (tool, arguments) in [
         ("tot_status", json!({})),
@@ -71,18 +66,17 @@ fn a_reset_that_takes_acknowledged_commits_away_is_told_once_with_the_way_back()
         for part in [&parts[..], &["warning", "with R2.A1", "HEAD once pointed there"]].concat() {
             assert!(found[0].contains(part), "{part}: {found:?}");
         }
-        follow(&sandbox, if reply["status"] == "OK" { &told[0] } else { &found[0] });
+        follow(&session.sandbox, if reply["status"] == "OK" { &told[0] } else { &found[0] });
         session.git(&["merge-base", "--is-ancestor", &acknowledged, "HEAD"]);
         assert_eq!(nodes(&mut session), 2);
         assert_eq!(lost(&session), [""; 0]);
     }
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }
 
 #[test]
 fn a_head_that_goes_forward_is_no_news() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     let clone = session.cloned("clone");
     session.git(&["commit", "-q", "--allow-empty", "-m", "By hand"]);
     nodes(&mut session);
@@ -92,35 +86,33 @@ fn a_head_that_goes_forward_is_no_news() {
     let from = clone.repository();
     session.git(&["pull", "-q", "--no-rebase", "--no-edit", from.to_str().unwrap(), "main"]);
     assert_eq!(moves(&session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}))), [""; 0]);
-    let mut other = Session::of(&sandbox, sandbox.server(), &session.id);
+    let mut other = Session::of(&session.sandbox, session.sandbox.server(), &session.id);
     assert_eq!(moves(&other.ok("tot_propose", json!({"nodes": [node("R2.A3", Some("R1.A"))]}))), [""; 0]);
     assert_eq!(moves(&session.ok("tot_read", json!({"nodeIds": ["R1.A"]}))), [""; 0]);
     // There and back between two calls.
     session.git(&["reset", "-q", "--hard", "HEAD~2"]);
-    Session::of(&sandbox, sandbox.server(), &session.id).ok("tot_status", json!({}));
+    Session::of(&session.sandbox, session.sandbox.server(), &session.id).ok("tot_status", json!({}));
     session.git(&["reset", "-q", "--hard", "ORIG_HEAD"]);
     nodes(&mut session);
 }
 
 #[test]
 fn another_branch_is_told_with_the_one_that_still_has_it() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     session.git(&["checkout", "-q", "-b", "idea", "HEAD~1"]);
     let told = moves(&session.ok("tot_next", json!({})));
     assert!(told.len() == 1 && told[0].contains("main still has it"), "{told:?}");
     assert_eq!(lost(&session), [""; 0]);
-    follow(&sandbox, &told[0]);
+    follow(&session.sandbox, &told[0]);
     nodes(&mut session);
     assert_eq!(session.git(&["rev-parse", "HEAD"]), session.git(&["rev-parse", "main"]));
 }
 
 #[test]
 fn an_investigation_that_was_not_used_for_long_is_watched_even_when_git_has_collected_its_commits() {
-    let sandbox = Sandbox::new();
-    let mut session = begun(&sandbox);
+    let mut session = begun(&Sandbox::new());
     for _ in 0..70 {
-        sandbox.sleep(1);
+        session.sandbox.sleep(1);
         session.server.ok("tot_start", json!({"query": "Another one?"}));
     }
     session.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -132,8 +124,7 @@ fn an_investigation_that_was_not_used_for_long_is_watched_even_when_git_has_coll
 
 #[test]
 fn commits_that_were_never_published_are_told_apart_from_lost_ones() {
-    let sandbox = Sandbox::new();
-    let session = begun(&sandbox);
+    let session = begun(&Sandbox::new());
     // The state left by a writer that is killed before it moves the head.
     let message = session.git(&["log", "-1", "--format=%B"]);
     session.git(&["commit-tree", "-p", "HEAD~1", "-m", &message, "HEAD^{tree}"]);

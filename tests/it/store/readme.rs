@@ -52,13 +52,12 @@ fn it_has_the_question_and_at_the_end_the_answer_with_what_it_rests_on() {
         .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "There is more."}));
     assert!(page(&session).contains(": There is more.**\n"), "{}", page(&session));
     assert_eq!(checked(&session), "");
-    sandbox.assert_sound(&session.repository());
+    session.assert_sound();
 }
 
 #[test]
 fn what_is_changed_in_it_by_hand_is_named_and_other_pages_are_no_fault() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     session.edit("README.md", &page(&session).replace("Why is the sky blue?", "Why is it red?"));
     assert!(checked(&session).contains("README_DIFFERS"), "{}", checked(&session));
     session.edit("README.md", "# Mine\n");
@@ -81,11 +80,10 @@ fn what_is_changed_in_it_by_hand_is_named_and_other_pages_are_no_fault() {
 #[test]
 fn two_ends_keep_the_page_of_the_earlier_one() {
     for by_git in [false, true] {
-        let sandbox = Sandbox::new();
-        let mut here = Session::begun(&sandbox);
+        let mut here = Session::begun(&Sandbox::new());
         let mut there = here.cloned("there");
         there.ok("tot_end", end("The earlier answer."));
-        sandbox.sleep(60);
+        here.sandbox.sleep(60);
         here.ok("tot_end", end("The later answer."));
         match by_git {
             true => resolved(&here, &there),
@@ -101,13 +99,12 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
 /// It was the page of the side with the earlier conclusion, which the other had reopened.
 #[test]
 fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
-    let sandbox = Sandbox::new();
-    let mut here = Session::begun(&sandbox);
+    let mut here = Session::begun(&Sandbox::new());
     here.ok("tot_end", end("The first answer."));
     let mut there = here.cloned("there");
-    sandbox.sleep(60);
+    here.sandbox.sleep(60);
     there.ok("tot_reclassify", json!({"nodeId": "R1.A", "newState": "FOUND", "reason": "Open it."}));
-    sandbox.sleep(60);
+    here.sandbox.sleep(60);
     there.ok("tot_end", end("The second answer."));
     // Here somebody objects to the first, as the page shows.
     here.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day."}));

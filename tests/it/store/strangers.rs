@@ -16,25 +16,24 @@ use super::{fed, load, store};
 use crate::support::{Said, Sandbox, Session, TOT, TOT_MCP, TOT_REPORT, files, short, there};
 
 /// An investigation of three nodes, whose committed tree is made odd.
-struct Stranger<'a> {
-    session: Session<'a>,
+struct Stranger {
+    session: Session,
     /// Its sound commit.
     sound: String,
 }
 
-impl<'a> Deref for Stranger<'a> {
-    type Target = Session<'a>;
+impl Deref for Stranger {
+    type Target = Session;
 
-    fn deref(&self) -> &Session<'a> {
+    fn deref(&self) -> &Session {
         &self.session
     }
 }
 
-impl<'a> Stranger<'a> {
-    fn new(sandbox: &'a Sandbox) -> Self {
-        let mut session = Session::begun(sandbox);
-        session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
-        Stranger { sound: sandbox.head(&session.repository()), session }
+impl Stranger {
+    fn new(sandbox: &Sandbox) -> Self {
+        let session = Session::grown(sandbox, &["R2.A1", "R2.A2"], "EXPLORE");
+        Stranger { sound: session.head(), session }
     }
 
     /// Removes the digests from all ids, as in files that people write. Such files are easier to replace.
@@ -47,7 +46,7 @@ impl<'a> Stranger<'a> {
         session.git(&["checkout", "-q", "--orphan", "bare"]);
         session.git(&["commit", "-qam", "By hand"]);
         session.git(&["branch", "-M", "main"]);
-        Stranger { sound: session.sandbox.head(&session.repository()), session }
+        Stranger { sound: session.head(), session }
     }
 
     /// Writes an object with these bytes, even if git considers it invalid.
@@ -293,8 +292,7 @@ const ODDITIES: [Oddity; 11] = [
 
 #[test]
 fn each_oddity_is_named_with_file_and_line() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox).without_digests();
+    let stranger = Stranger::new(&Sandbox::new()).without_digests();
     let cached = store(&stranger);
     let mut told = String::new();
     let mut tell = |what: &str, tree: String| {
@@ -315,8 +313,7 @@ fn each_oddity_is_named_with_file_and_line() {
 
 #[test]
 fn every_program_shows_the_sound_part_and_names_each_oddity() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox).without_digests();
+    let stranger = Stranger::new(&Sandbox::new()).without_digests();
     for (what, place, reason, code) in [
         ("a link", A1, "symbolic link", "UNREADABLE_FILE"),
         ("a folder that is a link", "nodes/R2", "symbolic link", "STRAY_FILE"),
@@ -335,8 +332,7 @@ fn every_program_shows_the_sound_part_and_names_each_oddity() {
 
 #[test]
 fn every_program_names_an_unreadable_file_of_the_whole() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
+    let stranger = Stranger::new(&Sandbox::new());
     for is_link in [true, false] {
         let change = |path: &str, from: &str, to: &str| {
             match is_link {
@@ -371,8 +367,7 @@ fn every_program_names_an_unreadable_file_of_the_whole() {
 #[test]
 #[ignore = "takes 12 seconds; .ci/run tries it"]
 fn bombs_and_huge_files_are_refused() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
+    let stranger = Stranger::new(&Sandbox::new());
     let mut bomb = String::from("version: 2\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
@@ -411,16 +406,13 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(unix)]
 #[test]
 fn nothing_that_a_configuration_names_is_executed() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let sandbox = Sandbox::new();
-    let mut stranger = Stranger::new(&sandbox);
+    let mut stranger = Stranger::new(&Sandbox::new());
     stranger.file(".gitattributes", "* filter=evil diff=evil merge=evil text eol=crlf\n");
     stranger.commit(&stranger.index());
-    let before = sandbox.head(&stranger.repository());
-    let (canary, script) = (sandbox.path("canary"), sandbox.path("script"));
-    fs::write(&script, format!("#!/bin/sh\necho \"$0 $@\" >> {}\ncat\nexit 1\n", canary.display())).unwrap();
-    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let before = stranger.head();
+    let canary = stranger.sandbox.path("canary");
+    let script = format!("echo \"$0 $@\" >> {}\ncat\nexit 1", canary.display());
+    let script = stranger.sandbox.script("script", &script);
     let hooks = stranger.repository().join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
     for hook in names(
@@ -456,7 +448,7 @@ fn nothing_that_a_configuration_names_is_executed() {
     stranger.report().unwrap();
     stranger.check();
     // Writing executes nothing either, and signs nothing.
-    stranger.session.server = sandbox.server();
+    stranger.session.server = stranger.sandbox.server();
     stranger.session.grow(&[("R3.A1a", Some("R2.A1")), ("R3.A2a", Some("R2.A2"))], "DEAD");
     stranger.session.ok("tot_end", json!({"conclusion": "Done."}));
     let assert_idle =
@@ -469,7 +461,7 @@ fn nothing_that_a_configuration_names_is_executed() {
     // Nor does the user's git, in commands that start it.
     let tot = |arguments: &[&str]| {
         let folder = stranger.repository();
-        let mut command = sandbox.command(TOT);
+        let mut command = stranger.sandbox.command(TOT);
         command.current_dir(&folder).args(arguments).stdin(std::process::Stdio::null());
         let ran = Said::from(command.output().unwrap());
         assert_idle();
@@ -516,9 +508,8 @@ fn make_pipe(path: &Path) {
 #[cfg(unix)]
 #[test]
 fn includes_of_a_configuration_neither_hang_nor_fill_the_memory() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
-    let (config, fifo) = (stranger.repository().join(".git/config"), sandbox.path("fifo"));
+    let stranger = Stranger::new(&Sandbox::new());
+    let (config, fifo) = (stranger.repository().join(".git/config"), stranger.sandbox.path("fifo"));
     make_pipe(&fifo);
     let text = fs::read_to_string(&config).unwrap();
     for path in [fifo.to_str().unwrap(), "/dev/zero", "/dev/tty", "config", "absent"] {
@@ -538,8 +529,7 @@ fn pipes_in_place_of_gits_own_files_do_not_hang() {
         "HEAD config index logs/HEAD objects/info/commit-graph objects/pack/pack-1.idx packed-refs \
          refs/heads/main refs/heads/other shallow tot-journal tot-lock tot-turn",
     ) {
-        let sandbox = Sandbox::new();
-        let stranger = Stranger::new(&sandbox);
+        let stranger = Stranger::new(&Sandbox::new());
         let path = stranger.repository().join(".git").join(name);
         let _ = fs::remove_file(&path);
         make_pipe(&path);
@@ -555,14 +545,13 @@ fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
         "logs/HEAD logs/refs/heads/main logs/refs/heads refs/heads/main refs/tags/ended objects/OBJECT \
          objects/OBJECT/REST",
     ) {
-        let sandbox = Sandbox::new();
-        let stranger = Stranger::new(&sandbox);
+        let stranger = Stranger::new(&Sandbox::new());
         // Text that a shell would run if it became a line of a shell script.
         stranger.git(&["config", "user.name", "x; touch /tmp/x #"]);
         let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
         let name = name.replace("OBJECT", &tree[..2]).replace("REST", tree[2..].trim());
         let path = stranger.repository().join(".git").join(&name);
-        let folder = sandbox.path("outside");
+        let folder = stranger.sandbox.path("outside");
         let outside = folder.join("it");
         fs::create_dir(&folder).unwrap();
         if fs::rename(&path, &outside).is_err() {
@@ -582,18 +571,19 @@ fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
 
 #[test]
 fn a_format_of_the_repository_that_is_not_known_is_refused_as_git_does() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
+    let stranger = Stranger::new(&Sandbox::new());
     let config = stranger.repository().join(".git/config");
     let set = |key: &str, value: &str| {
-        sandbox.git(&sandbox.path("home"), &["config", "--file", config.to_str().unwrap(), key, value]);
+        stranger
+            .sandbox
+            .git(&stranger.sandbox.path("home"), &["config", "--file", config.to_str().unwrap(), key, value]);
     };
     // In repository format version 0, extensions have no effect.
     set("extensions.futureThing", "true");
     assert_eq!(stranger.check().1, 0);
     for (version, named) in [("1", "futurething"), ("2", "2")] {
         set("core.repositoryFormatVersion", version);
-        let status = sandbox.try_git(&stranger.repository(), &["status"]);
+        let status = stranger.sandbox.try_git(&stranger.repository(), &["status"]);
         assert!(!status.status.success(), "git itself refuses {version}");
         let (lines, exit) = stranger.check();
         assert!(lines.to_lowercase().contains(named) && exit == 1, "{lines}");
@@ -614,10 +604,9 @@ fn history(session: &Session) -> Vec<HistoryEntry> {
 #[test]
 #[ignore = "takes 12 seconds; .ci/run tries it"]
 fn long_messages_do_not_fill_the_memory() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
+    let stranger = Stranger::new(&Sandbox::new());
     let long = "It is long.\n".repeat(1 << 20);
-    let message = sandbox.path("message");
+    let message = stranger.sandbox.path("message");
     fs::write(&message, format!("A subject\n\n{long}\nTool: tot_commit\nNode: R1.A\n")).unwrap();
     for _ in 0..5 {
         stranger.git(&["commit", "-q", "--allow-empty", "-F", message.to_str().unwrap()]);
@@ -637,8 +626,7 @@ fn long_messages_do_not_fill_the_memory() {
 
 #[test]
 fn commits_of_many_paths_do_not_fill_the_memory() {
-    let sandbox = Sandbox::new();
-    let stranger = Stranger::new(&sandbox);
+    let stranger = Stranger::new(&Sandbox::new());
     let blob = stranger.object("blob", "x");
     let whole = stranger.git(&["ls-tree", "HEAD"]);
     let with = |number: usize| {
@@ -663,15 +651,14 @@ fn commits_of_many_paths_do_not_fill_the_memory() {
 
 #[test]
 fn a_shallow_clone_is_shown_as_far_as_it_goes() {
-    let sandbox = Sandbox::new();
-    let whole = Session::begun(&sandbox);
+    let whole = Session::begun(&Sandbox::new());
     let from = format!("file://{}", whole.repository().display());
     for read in [1, 2] {
-        let root = sandbox.path(&format!("shallow-{read}"));
+        let root = whole.sandbox.path(&format!("shallow-{read}"));
         fs::create_dir(&root).unwrap();
-        sandbox.git(&root, &["clone", "--quiet", "--depth", &read.to_string(), &from]);
-        let server = sandbox.server_in(&root, &[]);
-        let session = Session { sandbox: &sandbox, root, server, id: whole.id.clone() };
+        whole.sandbox.git(&root, &["clone", "--quiet", "--depth", &read.to_string(), &from]);
+        let server = whole.sandbox.server_in(&root, &[]);
+        let session = Session { sandbox: whole.sandbox.clone(), root, server, id: whole.id.clone() };
         let mut shallow = Stranger { sound: String::new(), session };
         let history = history(&shallow);
         assert_eq!(history.len(), read);
@@ -691,8 +678,7 @@ fn a_shallow_clone_is_shown_as_far_as_it_goes() {
 #[test]
 fn an_unreadable_ancestor_ends_the_history_and_nothing_else() {
     for broken in [None, Some("")] {
-        let sandbox = Sandbox::new();
-        let stranger = Stranger::new(&sandbox);
+        let stranger = Stranger::new(&Sandbox::new());
         let ancestor = stranger.git(&["rev-parse", "HEAD~2"]);
         let (folder, name) = ancestor.trim().split_at(2);
         let file = stranger.repository().join(".git/objects").join(folder).join(name);

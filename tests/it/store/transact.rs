@@ -35,10 +35,9 @@ fn note(snapshot: &Snapshot) -> Draft {
 
 #[test]
 fn a_decision_that_is_rejected_or_panics_writes_nothing_and_lets_the_next_writer_in() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     let repository = session.repository();
-    let store = Store::new(sandbox.root());
+    let store = Store::new(session.sandbox.root());
     let before = files(&repository, true);
     let rejected = store.transact(&repository, |_| Err::<(Vec<Draft>, ()), _>(Refused::ByARule));
     assert!(matches!(rejected, Err(Refused::ByARule)));
@@ -53,15 +52,14 @@ fn a_decision_that_is_rejected_or_panics_writes_nothing_and_lets_the_next_writer
     // In this process and in another.
     store.transact(&repository, |before| Ok::<_, Refused>((vec![note(before)], ()))).unwrap();
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }
 
 #[test]
 fn whoever_only_reads_does_not_wait_for_a_writer() {
-    let sandbox = Sandbox::new();
-    let mut session = Session::begun(&sandbox);
+    let mut session = Session::begun(&Sandbox::new());
     let repository = session.repository();
-    let store = &Store::new(sandbox.root());
+    let store = &Store::new(session.sandbox.root());
     let (entered, inside) = mpsc::channel();
     let (leave, left) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -88,24 +86,23 @@ fn whoever_only_reads_does_not_wait_for_a_writer() {
 
 #[test]
 fn whoever_commits_by_git_in_between_is_decided_on() {
-    let sandbox = Sandbox::new();
-    let session = Session::begun(&sandbox);
+    let session = Session::begun(&Sandbox::new());
     let repository = session.repository();
-    let store = Store::new(sandbox.root());
+    let store = Store::new(session.sandbox.root());
     let heads = RefCell::new(Vec::new());
     let written = store.transact(&repository, |before| {
         heads.borrow_mut().push(before.head.to_string());
         if heads.borrow().len() == 1 {
-            sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
+            session.git(&["commit", "-q", "--allow-empty", "-m", "By hand"]);
         }
         Ok::<_, Refused>((vec![note(before)], ()))
     });
     let written = written.unwrap();
     let heads = heads.into_inner();
     assert_eq!(heads.len(), 2);
-    assert_eq!(sandbox.git(&repository, &["rev-parse", "HEAD~1"]).trim(), heads[1]);
+    assert_eq!(session.git(&["rev-parse", "HEAD~1"]).trim(), heads[1]);
     assert_eq!((written.before.head.to_string(), written.after.head.to_string()), {
-        (heads[1].clone(), sandbox.head(&repository))
+        (heads[1].clone(), session.head())
     });
-    sandbox.assert_sound(&repository);
+    session.assert_sound();
 }

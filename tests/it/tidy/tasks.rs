@@ -2,10 +2,9 @@
 //! example keeps each list accurate: the files of an existing feature.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use super::quoted;
 use super::source::sources;
+use super::{quoted, read};
 
 /// The file with the list, the heading, and the most files that the list may name; the code that identifies the example's
 /// files, and the files that only mention or use the example. The list must name every other file of the library and the
@@ -35,11 +34,6 @@ const TASKS: [Task; 6] = [
     ),
     ("src/core/domain/node.rs", "Adding a stored field of a node", 4, "verification_method", &[]),
 ];
-
-fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
 
 /// Returns the files in a task's list, which must exist.
 fn named((file, heading, most, ..): Task) -> BTreeSet<String> {

@@ -142,7 +142,7 @@ fn no_snapshot_joins_two_sentences() {
 
 #[test]
 fn the_readme_is_read_in_one_go() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let text = super::read("README.md");
     // The table of tools is written by a test.
     let lines = text.lines().filter(|line| !line.starts_with('|')).count();
     if lines > 135 {
