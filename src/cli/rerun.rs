@@ -25,6 +25,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
+use crate::assess::inputs::named_paths;
 use crate::assess::{CapturedRun, ProjectInputs, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
@@ -422,12 +423,17 @@ impl<'a> Again<'a> {
             if is_interrupted {
                 return Ok(true);
             }
+            let state = again.project.as_ref().filter(|_| self.place != Where::Here);
+            // Without a file that it names, the command did not get to judge.
+            let names = named_paths(first);
+            let lacks_named = state.is_some_and(|state| {
+                state.untracked.iter().chain(&state.ignored).any(|path| names.contains(path))
+            });
             let verdict = match again.verdict(first, &captured.later) {
-                RunComparison::Differs if elsewhere.is_some() => RunComparison::CouldNotRun,
+                RunComparison::Differs if elsewhere.is_some() || lacks_named => RunComparison::CouldNotRun,
                 verdict => verdict,
             };
             let before = captured.as_before(&again);
-            let state = again.project.as_ref().filter(|_| self.place != Where::Here);
             let missing = state.and_then(ProjectState::lacks);
             let repetition =
                 RerunResult { run, first, at, again, verdict, missing, elsewhere, before, stored: None };

@@ -317,7 +317,7 @@ fn entry(arguments: &SetupArguments, is_shared: bool, is_at_home: bool) -> Comma
     let own_fetcher = || fetcher(&std::env::current_exe().ok()?);
     let (command, words) = match arguments.by.as_deref().or_else(own_fetcher) {
         Some(program) => {
-            let words = fetched_by(program, cfg!(windows));
+            let words = fetched_by(program, platform::PROGRAM_SUFFIXES.contains(&".cmd"));
             (words[0].to_owned(), &words[1..])
         }
         None if is_shared && on_path("tot-mcp").is_some() => ("tot-mcp".to_owned(), &[][..]),

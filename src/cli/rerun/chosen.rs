@@ -38,10 +38,12 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen
 }
 
-/// Returns whether the inputs of a command changed or, if `unknown` is true, are not known to be unchanged.
+/// Returns whether the inputs of a command changed or, if `unknown` is true, are not known to be unchanged. Inputs that are
+/// again as they were when it was captured have changed since a rerun that differed.
 pub(super) fn is_due(run: &CapturedRun<'_>, unknown: bool) -> bool {
     match run.input_state {
         Some(InputState::Changed(_)) => true,
+        Some(InputState::Unchanged | InputState::NotRecorded) if run.is_contesting() => true,
         Some(InputState::Unchanged | InputState::Pinned) => false,
         Some(InputState::NotRecorded | InputState::NotChecked) | None => unknown,
     }

@@ -251,6 +251,11 @@ impl CapturedRun<'_> {
         matches!(self.standing(), RunStanding::Differs | RunStanding::Fails)
     }
 
+    /// Returns true if a rerun that contests the answers ran at a later commit than the captured run.
+    pub fn differs_later(&self) -> bool {
+        self.repetitions.iter().any(|it| it.is_contesting() && it.at.is_some() && !it.is_old)
+    }
+
     /// Returns true if a rerun in another session, on another machine or by another person had the same result.
     pub fn is_reproduced(&self) -> bool {
         let is_same =

@@ -287,7 +287,13 @@ impl<'a> Assessment<'a> {
                     (format!("{what} ({}){more}.", named(files)), format!("{node} --at HEAD"))
                 }
                 _ => {
-                    (format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words()), node.to_string())
+                    // At the recorded commit, the command is not asked what became of a later difference.
+                    let is_later = runs.iter().any(|run| run.differs_later());
+                    let at = if is_later { " --at HEAD" } else { "" };
+                    (
+                        format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words()),
+                        format!("{node}{at}"),
+                    )
                 }
             };
             let (call, seconds) = (("tot rerun", rest), Some(self.recorded([node])));

@@ -185,11 +185,13 @@ pub fn end(
     check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
-        let is_dropped =
-            conclusion.is_none() && !(request.answers.is_empty() && request.not_covered.is_empty());
-        let message = match is_dropped {
-            true => "It ends without a conclusion, so its answers and open questions are not stored.",
-            false => "It ends without a conclusion.",
+        let is_dropped = !(request.answers.is_empty() && request.not_covered.is_empty());
+        let message = match &conclusion {
+            Some(_) => "The conclusion is too short to say anything.",
+            None if is_dropped => {
+                "It ends without a conclusion, so its answers and open questions are not stored."
+            }
+            None => "It ends without a conclusion.",
         };
         let doubt = Diagnostic::new(Code::MissingConclusion, message)
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.")

@@ -80,7 +80,7 @@ pub fn record(
             && is_first_author(investigation, of, &author)
         {
             let message = "You captured the command, so your word does not settle this difference.";
-            let how = "Let somebody else judge it, or say that the evidence fails.";
+            let how = "Let somebody else judge it, say that the evidence fails, or take back the rerun if it is your own and a mistake.";
             diagnostics.refuse(Code::InvalidArgument, "", message, how);
         }
         if let RunKind::Expected { of, expectations } = &what {
@@ -234,8 +234,8 @@ fn placed(
     }
 }
 
-/// Adds an error if this author can't take back this run: without a reason, only its own author can. Whoever captured a
-/// command can't take back the rerun of somebody else that differs.
+/// Adds an error if this author can't take back this run: without a reason, only its own author can, and only if it does not
+/// differ. Whoever captured a command can't take back the rerun of somebody else that differs.
 fn check_retraction(
     investigation: &Investigation,
     of: RunId,
@@ -245,14 +245,10 @@ fn check_retraction(
 ) {
     let Some(run) = investigation.run(of) else { return };
     let is_own = author.is_same_author(&run.author);
-    if reason.is_none() && !is_own {
-        let how = "Say why it counts for nothing.";
-        diagnostics.refuse(
-            Code::MissingReason,
-            "",
-            "You take back somebody else's run without a reason.",
-            how,
-        );
+    if reason.is_none() && (!is_own || differs(run)) {
+        let which = if is_own { "a rerun that differs" } else { "somebody else's run" };
+        let message = format!("You take back {which} without a reason.");
+        diagnostics.refuse(Code::MissingReason, "", message, "Say why it counts for nothing.");
     }
     if differs(run) && !is_own && is_first_author(investigation, of, author) {
         let message = "You captured the command, and this rerun of it differs.";

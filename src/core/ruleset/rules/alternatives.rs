@@ -74,8 +74,8 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
         });
         let how = Wording::both(
             "Say what else could be the answer, and why it is not, each in a sentence.",
-            "Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below \
-             `## Alternatives`.",
+            "Say what else could be the answer, and why it is not, each in a sentence: --alternative, a list in the \
+             head of a file (`tot commit --help`), or a line below `## Alternatives` in the editor.",
         );
         diagnostics.refuse(Code::MissingAlternatives, &result.node.id, message, how);
     }
