@@ -156,11 +156,6 @@ impl Verdict {
         }
     }
 
-    /// Collapses all confirmed verdicts into one, for places that do not show who confirmed the answer.
-    pub fn in_short(self) -> Verdict {
-        if self.is_confirmed() { Verdict::Person } else { self }
-    }
-
     /// Returns a label of one or two words, which is `confirmed` for all confirmed verdicts.
     pub fn short_label(self) -> &'static str {
         if self.is_confirmed() { "confirmed" } else { self.label() }
@@ -175,11 +170,6 @@ impl Verdict {
     /// Returns true if somebody, possibly only the author, has checked the answer and nothing contests it.
     pub fn is_checked(self) -> bool {
         self >= Verdict::AuthorOnly
-    }
-
-    /// Returns the sort key for lists that begin with the best verdict.
-    pub fn rank(self) -> usize {
-        (Verdict::Person as usize) - (self as usize)
     }
 }
 
@@ -400,8 +390,6 @@ pub struct Overturned<'a> {
     pub node: &'a Arc<Node>,
     /// The change that reversed the result.
     pub change: &'a Reclassification,
-    /// The current state.
-    pub now: &'a StateName,
 }
 
 /// The assessment of an investigation.
@@ -655,7 +643,7 @@ impl<'a> Assessment<'a> {
                 is_result && was != is
             };
             let change = result.reclassified.iter().rev().find(|it| is_lost(&it.from))?;
-            Some(Overturned { node, change, now })
+            Some(Overturned { node, change })
         })
     }
 

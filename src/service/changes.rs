@@ -33,27 +33,14 @@ impl ServiceChange {
         let mut nodes = Vec::new();
         for change in changes {
             let (id, parent) = match change {
-                Change::Node(node) => (&node.id, node.parent.as_ref()),
-                Change::NodeRemoved(id) => (id, before.node(id).and_then(|node| node.parent.as_ref())),
-                Change::Comment(comment) => {
-                    nodes.extend(comment.node.clone());
-                    continue;
-                }
-                Change::Run(run) => {
-                    nodes.extend(run.node.clone());
-                    continue;
-                }
-                Change::Attached(file) => {
-                    nodes.push(file.node.clone());
-                    continue;
-                }
-                Change::Meta(_)
-                | Change::Concluded(_)
-                | Change::Reopened(_)
-                | Change::CommentRemoved(_)
-                | Change::RunRemoved(_) => continue,
+                Change::Node(node) => (Some(&node.id), node.parent.as_ref()),
+                Change::NodeRemoved(id) => (Some(id), before.node(id).and_then(|node| node.parent.as_ref())),
+                Change::Comment(comment) => (comment.node.as_ref(), None),
+                Change::Run(run) => (run.node.as_ref(), None),
+                Change::Attached(file) => (Some(&file.node), None),
+                Change::Concluded(_) | Change::Reopened(_) => (None, None),
             };
-            nodes.extend([Some(id), parent].into_iter().flatten().cloned());
+            nodes.extend([id, parent].into_iter().flatten().cloned());
         }
         nodes.sort();
         nodes.dedup();

@@ -7,9 +7,9 @@ use super::loaded::{Loaded, Written, with_rules};
 use super::sharing::UseKind;
 use super::{Refusal, Service};
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, Timestamp};
+use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, Node, Timestamp};
 use crate::format::layout::{self, FileRole};
-use crate::format::{self, FileChange, message, node_file, readme};
+use crate::format::{self, FileChange, StoredFile, message, readme};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{Draft, Snapshot, StoreError, Transacted};
 
@@ -150,7 +150,7 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
     for file in files {
         let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };
         let FileRole::Node(id) = layout::file_role(&file.path) else { continue };
-        let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
+        let is_read = std::str::from_utf8(content).is_ok_and(|text| Node::read(text).is_ok());
         if content.len() > MOST || !is_read {
             let message = format!("{id} has {} bytes of text; the limit is {MOST}.", content.len());
             return Err(Diagnostic::new(Code::TextTooLong, message)

@@ -33,9 +33,9 @@ use sha2::{Digest, Sha256};
 use super::git::{BlobId, CommitId, Descent, EntryChange, Git, Leaf, RawCommit, TreeFile};
 use super::join::{self, merge_commits};
 use super::{StoreError, snapshot::trailers};
-use crate::domain::{Caller, Person};
+use crate::domain::{Caller, Comment, Conclusion, Node, Person, Run};
+use crate::format::StoredFile;
 use crate::format::layout::{self, FileRole};
-use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
 /// The key of the trailer.
@@ -275,10 +275,10 @@ fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     let (Some(a), Some(b)) = (one, other) else { return one == other };
     a == b
         || match layout::file_role(path) {
-            FileRole::Node(_) => parses_same([a, b], node_file::read),
-            FileRole::Comment(_) => parses_same([a, b], comment_file::read),
-            FileRole::Run(_) => parses_same([a, b], run_file::read),
-            FileRole::Conclusion => parses_same([a, b], conclusion_file::read),
+            FileRole::Node(_) => parses_same([a, b], Node::read),
+            FileRole::Comment(_) => parses_same([a, b], Comment::read),
+            FileRole::Run(_) => parses_same([a, b], Run::read),
+            FileRole::Conclusion => parses_same([a, b], Conclusion::read),
             _ => false,
         }
 }

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::decide::TEXT_MAX;
     use crate::domain::{Change, Conclusion, Meta, Node, NodeId, SessionId, Timestamp};
-    use crate::format::{conclusion_file, meta_file, node_file};
+    use crate::format::StoredFile;
     use crate::ruleset::builtin;
 
     fn meta(query: &str) -> Meta {
@@ -191,14 +191,14 @@ mod tests {
         for part in ["\u{7f}", "\u{85}", "\n", "a\n", "a", "- ", "*a ", "😀"] {
             let text = part.repeat(TEXT_MAX / part.len());
             let end = Conclusion { conclusion: Some(text.clone()), ..Conclusion::new(Timestamp::default()) };
-            let file = conclusion_file::write(&end).unwrap();
+            let file = end.write().unwrap();
             assert!(file.len() as u64 <= read::FILE_MAX, "{part:?}");
-            assert!(conclusion_file::read(&file).as_ref() == Ok(&end), "{part:?}");
+            assert!(Conclusion::read(&file).as_ref() == Ok(&end), "{part:?}");
         }
         let meta = meta(&"\u{7f}".repeat(TEXT_MAX));
-        let file = meta_file::write(&meta).unwrap();
+        let file = meta.write().unwrap();
         assert!(file.len() as u64 <= read::FILE_MAX);
-        assert!(meta_file::read(&file).as_ref() == Ok(&meta));
+        assert!(Meta::read(&file).as_ref() == Ok(&meta));
     }
 
     /// Writes a file of this length for the node, or removes it.
@@ -207,7 +207,7 @@ mod tests {
             planned_action: "x".repeat(length.unwrap_or_default()),
             ..Node::new(id.clone(), None, "A", Timestamp::default())
         };
-        let content = length.map(|_| node_file::write(&node).unwrap());
+        let content = length.map(|_| node.write().unwrap());
         let change = match length {
             Some(_) => Change::Node(Arc::new(node)),
             None => Change::NodeRemoved(id.clone()),

@@ -66,7 +66,7 @@ pub use snapshot::{CommittedList, Fault, HistoryEntry, LostCommit, Relation, Sna
 pub use transact::{Draft, Transacted};
 
 use crate::domain::{Attached, Investigation, Meta, SessionId};
-use crate::format::{self, FileChange, layout};
+use crate::format::{self, FileChange, StoredFile, layout};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 
 /// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments, in bytes. The
@@ -170,7 +170,7 @@ impl Store {
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
             file(layout::README, &format::readme::readme(&investigation, &rules)),
-            file(layout::META, &format::meta_file::write(meta)?),
+            file(layout::META, &meta.write()?),
             file(layout::RULESET, &ruleset.text),
         ];
         let id = meta.id.to_string();

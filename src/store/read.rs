@@ -11,10 +11,10 @@ use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, terms}
 use crate::domain::{
     Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
+use crate::format::StoredFile;
 use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::is_misnamed;
-use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
@@ -233,12 +233,12 @@ fn unfit(file: &TreeFile, place: &FileRole) -> Option<String> {
 
 /// Reads the title and terms of the investigation.
 pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
-    meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
+    Meta::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }
 
 /// Reads the conclusion.
 pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
-    conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
+    Conclusion::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
 }
 
 pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
@@ -346,7 +346,7 @@ fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
-    let node = node_file::read(text).map_err(|error| fault(path, error))?;
+    let node = Node::read(text).map_err(|error| fault(path, error))?;
     if &node.id != id {
         let reason = format!("the file names {}, but its path names {id}", node.id);
         return Err(Fault::new(path, None, reason));

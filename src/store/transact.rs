@@ -145,9 +145,7 @@ impl Store {
         let (commits, confirmed) = writer.commit(before.head, &texts, tag.as_ref(), |head| {
             after.head = head;
             // This commit may fix earlier faults or replace a conclusion or terms edited by hand, so reread the state.
-            let is_end = |change: &Change| {
-                matches!(change, Change::Meta(_) | Change::Concluded(_) | Change::Reopened(_))
-            };
+            let is_end = |change: &Change| matches!(change, Change::Concluded(_) | Change::Reopened(_));
             if !before.faults.is_empty() || !before.edits.is_empty() && changes.iter().any(is_end) {
                 let branch = before.branch.clone();
                 after = read::snapshot(writer.git(), &before.path, head, branch, Some(before))?;

@@ -31,8 +31,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::base::world::World;
-use tree_of_thoughts::domain::{NodeId, SessionId, StateName, Timestamp};
-use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
+use tree_of_thoughts::domain::{Comment, Conclusion, Meta, Node, NodeId, SessionId, StateName, Timestamp};
+use tree_of_thoughts::format::{StoredFile, layout};
 use tree_of_thoughts::mcp::tools;
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::service::Service;
@@ -152,9 +152,9 @@ const COMMITTED: &str = include_str!("fuzz/committed.yaml");
 fn any_node_file_is_read_or_refused() {
     fuzz(near(vec![PENDING.into(), COMMITTED.into()]), || {
         |text: String| {
-            let Ok(node) = node_file::read(&text) else { return };
-            let written = node_file::write(&node).unwrap();
-            assert_eq!(node_file::read(&written).unwrap(), node, "{written}");
+            let Ok(node) = Node::read(&text) else { return };
+            let written = node.write().unwrap();
+            assert_eq!(Node::read(&written).unwrap(), node, "{written}");
             assert_eq!(
                 layout::file_role(&layout::node(&node.id)),
                 layout::FileRole::Node(node.id),
@@ -182,17 +182,17 @@ fn fuzz_file<T: PartialEq + Debug, E: Debug, W: Debug>(
 
 #[test]
 fn any_investigation_file_is_read_or_refused() {
-    fuzz_file(include_str!("fuzz/investigation.yaml"), meta_file::read, meta_file::write);
+    fuzz_file(include_str!("fuzz/investigation.yaml"), Meta::read, Meta::write);
 }
 
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
-    fuzz_file(include_str!("fuzz/conclusion.yaml"), conclusion_file::read, conclusion_file::write);
+    fuzz_file(include_str!("fuzz/conclusion.yaml"), Conclusion::read, Conclusion::write);
 }
 
 #[test]
 fn any_comment_file_is_read_or_refused() {
-    fuzz_file(include_str!("fuzz/comment.yaml"), comment_file::read, comment_file::write);
+    fuzz_file(include_str!("fuzz/comment.yaml"), Comment::read, Comment::write);
 }
 
 #[test]

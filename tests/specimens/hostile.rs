@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Comment, Conclusion, Event, Meta, Node, Run, SessionId, Timestamp};
-use tree_of_thoughts::format::{conclusion_file, layout, meta_file};
+use tree_of_thoughts::format::{StoredFile, layout};
 use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::yaml;
 
@@ -47,7 +47,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     };
     let trailer = format!("Start\n\n{text}\n\nTool: {text}\nAgent-Id: {text}\nWarning: {text}");
     let start = vec![
-        (layout::META.to_owned(), meta_file::write(&meta).unwrap().into()),
+        (layout::META.to_owned(), meta.write().unwrap().into()),
         (layout::RULESET.to_owned(), ruleset(number, text).into()),
     ];
     commit(0, &trailer, start);
@@ -81,7 +81,7 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     // Some have not ended.
     if !number.is_multiple_of(3) {
         let conclusion: Conclusion = serde_json::from_value(stored("conclusion")).unwrap();
-        let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap().into());
+        let file = (layout::CONCLUSION.to_owned(), conclusion.write().unwrap().into());
         commit(5, &format!("End {text}"), vec![file]);
     }
     stream.write(folder);

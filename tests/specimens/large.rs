@@ -8,7 +8,7 @@ use tree_of_thoughts::domain::{
     Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run, RunId,
     RunKind, SessionId, Timestamp,
 };
-use tree_of_thoughts::format::{layout, message, meta_file};
+use tree_of_thoughts::format::{StoredFile, layout, message};
 use tree_of_thoughts::ruleset::builtin;
 
 use super::repository::{Commit, Stream, files, files_of};
@@ -53,7 +53,7 @@ fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     };
     let start = vec![
         (layout::ATTRIBUTES.to_owned(), layout::ATTRIBUTES_TEXT.into()),
-        (layout::META.to_owned(), meta_file::write(&meta).unwrap().into()),
+        (layout::META.to_owned(), meta.write().unwrap().into()),
         (layout::RULESET.to_owned(), builtin::all()[0].text.clone().into()),
     ];
     commit("tot_start", format!("Start {}", meta.title), &[], start);

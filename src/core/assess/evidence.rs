@@ -87,16 +87,6 @@ pub enum RunStanding {
 }
 
 impl RunStanding {
-    /// All outcomes. Outcomes that contest an answer come first.
-    pub const ALL: [RunStanding; 6] = [
-        RunStanding::Fails,
-        RunStanding::Differs,
-        RunStanding::Same,
-        RunStanding::Holds,
-        RunStanding::CouldNotRun,
-        RunStanding::NeverRepeated,
-    ];
-
     /// Returns a short label, shown next to the command.
     pub fn label(self) -> &'static str {
         match self {

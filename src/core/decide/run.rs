@@ -35,10 +35,6 @@ pub struct NewRun {
     pub what: RunKind,
 }
 
-/// Error codes for rejected runs, besides those common to all calls.
-pub const CODES: &[Code] =
-    &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
-
 /// The time after which a repetition that says the same as the last one is stored all the same.
 const STALE_SECONDS: f64 = 30.0 * 24.0 * 60.0 * 60.0;
 
@@ -47,7 +43,8 @@ const STALE_SECONDS: f64 = 30.0 * 24.0 * 60.0 * 60.0;
 ///
 /// # Errors
 ///
-/// Returns errors with the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
+/// Returns errors with the codes `NODE_NOT_FOUND`, `RUN_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH`, `SECRET_SUSPECTED`,
+/// `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
 pub fn record(
     investigation: &Investigation,
     rules: &EffectiveRules,

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Amendment, Attached, AttachmentName, Author, Caller, Comment, CommentId, Conclusion, Investigation, Meta,
-    Node, NodeId, Reclassification, Run, RunId, StateName,
+    Amendment, Attached, AttachmentName, Author, Caller, Comment, CommentId, Conclusion, Investigation, Node,
+    NodeId, Reclassification, Run, RunId, StateName,
 };
 
 /// A difference between two states of an investigation, as shown by a git diff of their trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// `investigation.yaml` was written.
-    Meta(Arc<Meta>),
     /// A node's file was written.
     Node(Arc<Node>),
     /// A node's file was removed.
@@ -23,12 +21,8 @@ pub enum Change {
     Reopened(Arc<Conclusion>),
     /// A comment's file was written.
     Comment(Arc<Comment>),
-    /// A comment's file was removed.
-    CommentRemoved(CommentId),
     /// A run's file was written.
     Run(Arc<Run>),
-    /// A run's file was removed.
-    RunRemoved(RunId),
     /// An attachment was written.
     Attached(Arc<Attached>),
 }

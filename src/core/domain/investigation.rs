@@ -498,7 +498,6 @@ impl Investigation {
         let mut next = self.clone();
         for change in changes {
             match change {
-                Change::Meta(meta) => next.meta = Arc::clone(meta),
                 Change::Node(node) => {
                     next.confirm_again(node);
                     next.place(Arc::clone(node));
@@ -510,11 +509,9 @@ impl Investigation {
                 Change::Comment(comment) => {
                     Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
                 }
-                Change::CommentRemoved(id) => drop(Arc::make_mut(&mut next.comments).remove(id)),
                 Change::Run(run) => {
                     Arc::make_mut(&mut next.runs).insert(run.id, Arc::clone(run));
                 }
-                Change::RunRemoved(id) => drop(Arc::make_mut(&mut next.runs).remove(id)),
                 Change::Attached(file) => {
                     let of_node = Arc::make_mut(&mut next.attachments).entry(file.node.clone()).or_default();
                     of_node.insert(file.name.clone(), file.content.len() as u64);

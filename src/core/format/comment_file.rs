@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::domain::{
     Caller, ClaimHash, Comment, CommentId, CommentKind, Commenter, NodeId, Person, TextEdit, Timestamp,
 };
-use crate::yaml::YamlError;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,15 +55,6 @@ enum AuthorKind {
     Agent,
 }
 
-/// Serializes the file.
-///
-/// # Errors
-///
-/// Never fails in practice; see [`super::files`].
-pub fn write(comment: &Comment) -> Result<String, YamlError> {
-    super::write(comment)
-}
-
 fn entry(comment: Comment) -> CommentFile {
     let Comment { id, mut node, kind, reply_to, author, at, text, saw, edits } = comment;
     node.iter_mut().for_each(|id| id.show_whole(true));
@@ -89,15 +79,6 @@ pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByE
     let ByEntry { client, session, model, .. } = by;
     let caller = Caller { disowned: None, person, client, session, model };
     Commenter { name, email, agent_id, caller }
-}
-
-/// Parses the file.
-///
-/// # Errors
-///
-/// Returns an error if the file is invalid. The error includes the line, if known.
-pub fn read(text: &str) -> Result<Comment, YamlError> {
-    super::read(text)
 }
 
 impl Serialize for Comment {

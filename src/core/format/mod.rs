@@ -23,17 +23,14 @@
 //! # Modules
 //!
 //! - [`layout`]: file paths.
-//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`], [`withheld_file`]: the file
-//!   formats.
+//! - [`node_file`], [`comment_file`], [`run_file`], [`withheld_file`]: the file formats that differ from their types.
 //! - [`record`](mod@record): the common interface of comments and runs.
 //! - [`message`]: commit messages.
 //! - [`readme`]: the page shown by git forges.
 
 pub mod comment_file;
-pub mod conclusion_file;
 pub mod layout;
 pub mod message;
-pub mod meta_file;
 pub mod node_file;
 pub mod readme;
 pub mod record;
@@ -47,7 +44,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::{Change, Event};
+use crate::domain::{Change, Comment, Conclusion, Event, Meta, Node, Run};
 use crate::yaml::{self, YamlError};
 
 /// The version of the file formats that this program reads and writes.
@@ -78,18 +75,13 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     let mut files: Vec<FileChange> = Vec::new();
     for change in event.changes() {
         let file = match &change {
-            Change::Meta(meta) => FileChange::text(layout::META, meta_file::write(meta)?),
-            Change::Node(node) => FileChange::text(layout::node(&node.id), node_file::write(node)?),
+            Change::Node(node) => FileChange::text(layout::node(&node.id), node.write()?),
             Change::NodeRemoved(id) => FileChange { path: layout::node(id), content: None },
             Change::Concluded(conclusion) | Change::Reopened(conclusion) => {
-                FileChange::text(layout::CONCLUSION, conclusion_file::write(conclusion)?)
+                FileChange::text(layout::CONCLUSION, conclusion.write()?)
             }
-            Change::Comment(comment) => {
-                FileChange::text(layout::comment(comment.id), comment_file::write(comment)?)
-            }
-            Change::CommentRemoved(id) => FileChange { path: layout::comment(*id), content: None },
-            Change::Run(run) => FileChange::text(layout::run(run.id), run_file::write(run)?),
-            Change::RunRemoved(id) => FileChange { path: layout::run(*id), content: None },
+            Change::Comment(comment) => FileChange::text(layout::comment(comment.id), comment.write()?),
+            Change::Run(run) => FileChange::text(layout::run(run.id), run.write()?),
             Change::Attached(file) => FileChange {
                 path: layout::attachment(&file.node, &file.name),
                 content: Some(file.content.clone()),
@@ -100,6 +92,47 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
         files.push(file);
     }
     Ok(files)
+}
+
+/// A value with a file of its own.
+pub trait StoredFile: Serialize + DeserializeOwned {
+    /// Serializes the file.
+    ///
+    /// # Errors
+    ///
+    /// Never fails in practice; see [`files`].
+    fn write(&self) -> Result<String, YamlError> {
+        write(self)
+    }
+
+    /// Parses the file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file is invalid. The error includes the line, if known.
+    fn read(text: &str) -> Result<Self, YamlError> {
+        read(text)
+    }
+}
+
+impl StoredFile for Meta {}
+impl StoredFile for Comment {}
+impl StoredFile for Run {}
+
+impl StoredFile for Node {
+    fn write(&self) -> Result<String, YamlError> {
+        let mut node = self.clone();
+        node.visit_ids(&mut |id| id.show_whole(true));
+        write(&node)
+    }
+}
+
+impl StoredFile for Conclusion {
+    fn write(&self) -> Result<String, YamlError> {
+        let mut conclusion = self.clone();
+        conclusion.visit_ids(&mut |id| id.show_whole(true));
+        write(&conclusion)
+    }
 }
 
 fn write<T: Serialize>(value: &T) -> Result<String, YamlError> {

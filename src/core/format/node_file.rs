@@ -8,27 +8,6 @@ use serde::{Deserialize, Deserializer};
 
 use super::OtherFields;
 use crate::domain::{Classification, Node};
-use crate::yaml::YamlError;
-
-/// Serializes the file.
-///
-/// # Errors
-///
-/// Never fails in practice; see [`super::files`].
-pub fn write(node: &Node) -> Result<String, YamlError> {
-    let mut node = node.clone();
-    node.visit_ids(&mut |id| id.show_whole(true));
-    super::write(&node)
-}
-
-/// Parses the file.
-///
-/// # Errors
-///
-/// Returns an error if the file is invalid. The error includes the line, if known.
-pub fn read(text: &str) -> Result<Node, YamlError> {
-    super::read(text)
-}
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
@@ -113,6 +92,7 @@ mod tests {
         Amendment, Author, Caller, Citation, ClaimHash, Code, Command, CommentId, Lines, Link, LinkKind,
         NamedIn, Person, Pin, Reclassification, StateName, Warning,
     };
+    use crate::format::StoredFile;
 
     #[test]
     fn a_node_file_is_made_to_be_read() {
@@ -146,8 +126,8 @@ reclassified:
   agentId: abc-124
   reason: given up
 ";
-        let node = read(text).unwrap();
-        assert_eq!(write(&node).unwrap(), text);
+        let node = Node::read(text).unwrap();
+        assert_eq!(Node::write(&node).unwrap(), text);
         assert_eq!(node.state().unwrap().as_str(), "DEAD");
     }
 
@@ -175,11 +155,11 @@ otherResults:
   committedAt: \"2026-11-20T09:18:00.000Z\"
   findings: Something.
 ";
-        let node = read(text).unwrap();
-        assert_eq!(write(&node).unwrap(), text);
+        let node = Node::read(text).unwrap();
+        assert_eq!(Node::write(&node).unwrap(), text);
         assert!(!node.classification.unwrap().is_contested());
         let stray = text.replace("- state: EXPLORE", "- id: R2.A2\n  state: EXPLORE");
-        assert!(read(&stray).unwrap_err().to_string().contains("`id` is not a key"));
+        assert!(Node::read(&stray).unwrap_err().to_string().contains("`id` is not a key"));
         let pending = "version: 2\nid: R1.A\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
         let claimed = format!(
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
@@ -187,7 +167,7 @@ otherResults:
         let withdrawn =
             format!("{claimed}withdrawn:\n  at: \"2026-11-20T09:17:00.000Z\"\n  by:\n    client: it/1\n");
         for text in [claimed, withdrawn] {
-            assert_eq!(write(&read(&text).unwrap()).unwrap(), text);
+            assert_eq!(Node::write(&Node::read(&text).unwrap()).unwrap(), text);
         }
     }
 
@@ -214,15 +194,15 @@ reclassified:
     kind: person
     name: Ada
 ";
-        let mut node = read(text).unwrap();
+        let mut node = Node::read(text).unwrap();
         node.visit_callers(|_, caller| caller.disown());
-        assert_eq!(write(&node).unwrap(), text);
+        assert_eq!(Node::write(&node).unwrap(), text);
     }
 
     #[test]
     fn a_fault_is_named() {
         let pending = "version: 2\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: 2026-11-20T09:15:02Z\n";
-        assert!(read(pending).unwrap().is_pending());
+        assert!(Node::read(pending).unwrap().is_pending());
         for (text, reason) in [
             (pending.replace("version: 2", "version: 3"), "version 3 is not known"),
             (format!("{pending}children: [R2.A1]\n"), "children"),
@@ -232,7 +212,7 @@ reclassified:
             (pending.replace("2026-11-20T09:15:02Z", "today"), "`today` is not a time"),
             (format!("{pending}title: z\n"), "title"),
         ] {
-            let error = read(&text).unwrap_err().to_string();
+            let error = Node::read(&text).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
     }
@@ -342,8 +322,8 @@ reclassified:
                     time(1_700_000_000_123),
                 )
             };
-            let written = write(&node).unwrap();
-            prop_assert_eq!(read(&written).unwrap(), node, "{}", written);
+            let written = Node::write(&node).unwrap();
+            prop_assert_eq!(Node::read(&written).unwrap(), node, "{}", written);
         }
     }
 }

@@ -3,15 +3,11 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use super::layout;
+use super::{StoredFile, layout};
 use crate::domain::{Comment, CommentId, Commenter, Investigation, NodeId, Run, RunId, Timestamp};
-use crate::yaml::YamlError;
 
 /// A comment or a run.
-pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Record: StoredFile + Clone + PartialEq {
     /// The id type. The id is also the file name.
     type Id: Copy + Display + PartialEq;
 
@@ -29,22 +25,6 @@ pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
     fn known(investigation: &Investigation, id: Self::Id) -> Option<&Arc<Self>>;
     /// Returns the path of the file with the given id.
     fn path(id: Self::Id) -> String;
-    /// Serializes the file.
-    ///
-    /// # Errors
-    ///
-    /// Never fails in practice; see [`super::files`].
-    fn write(&self) -> Result<String, YamlError> {
-        super::write(self)
-    }
-    /// Parses the file.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file is invalid. The error includes the line, if known.
-    fn read(text: &str) -> Result<Self, YamlError> {
-        super::read(text)
-    }
 }
 
 macro_rules! record {

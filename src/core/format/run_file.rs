@@ -5,7 +5,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
 use crate::domain::run::{Expectation, Ran, RunComparison};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
-use crate::yaml::YamlError;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -39,24 +38,6 @@ enum WrittenResult {
     Holds,
     Fails,
     Retracted,
-}
-
-/// Serializes the file.
-///
-/// # Errors
-///
-/// Never fails in practice; see [`super::files`].
-pub fn write(run: &Run) -> Result<String, YamlError> {
-    super::write(run)
-}
-
-/// Parses the file.
-///
-/// # Errors
-///
-/// Returns an error if the file is invalid. The error includes the line, if known.
-pub fn read(text: &str) -> Result<Run, YamlError> {
-    super::read(text)
 }
 
 impl Serialize for Run {
@@ -135,6 +116,7 @@ mod tests {
         Ended, InputFile, Output, ProjectState, RunInput, RunVariable, Seconds, System,
     };
     use crate::domain::{Commenter, Person};
+    use crate::format::StoredFile;
 
     /// Creates a run with every field set.
     fn full() -> Run {
@@ -191,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_run_stands_in_its_file_as_people_read_it() {
-        insta::assert_snapshot!(write(&full()).unwrap());
+        insta::assert_snapshot!(Run::write(&full()).unwrap());
     }
 
     #[test]
@@ -214,8 +196,8 @@ mod tests {
         kinds.push(RunKind::Retracted { of });
         for what in kinds {
             let run = Run { what, ..captured.clone() };
-            let text = write(&run).unwrap();
-            assert_eq!(read(&text).as_ref(), Ok(&run), "{text}");
+            let text = Run::write(&run).unwrap();
+            assert_eq!(Run::read(&text).as_ref(), Ok(&run), "{text}");
             let json = serde_json::to_string(&run).unwrap();
             assert_eq!(serde_json::from_str::<Run>(&json).unwrap(), run, "{json}");
         }
@@ -223,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_together_is_a_fault() {
-        let text = write(&full()).unwrap();
+        let text = Run::write(&full()).unwrap();
         for (from, to) in [
             ("version: 2\n", ""),
             ("author:", "verdict: same\nauthor:"),
@@ -234,7 +216,7 @@ mod tests {
         ] {
             let other = text.replacen(from, to, 1);
             assert_ne!(text, other, "{from}");
-            assert!(read(&other).is_err(), "{other}");
+            assert!(Run::read(&other).is_err(), "{other}");
         }
     }
 }

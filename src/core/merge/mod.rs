@@ -28,11 +28,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{AttachmentName, Conclusion, Node, NodeId, ShortId, StateName, Timestamp};
+use crate::domain::{AttachmentName, Comment, Conclusion, Node, NodeId, Run, ShortId, StateName, Timestamp};
 use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::WithheldList;
-use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, withheld_file};
+use crate::format::{StoredFile, readme, withheld_file};
 use crate::text::one_line;
 use crate::yaml::YamlError;
 
@@ -207,7 +207,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                         end.reopened.is_none()
                     })
                 };
-                read(texts, conclusion_file::read)
+                read(texts, Conclusion::read)
                     .map(|[base, ours, theirs]| {
                         let [of_base, of_ours, of_theirs] = texts;
                         ends =
@@ -215,10 +215,10 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     })
                     .map_err(Some)
             }
-            FileRole::Comment(id) => read(texts, comment_file::read)
+            FileRole::Comment(id) => read(texts, Comment::read)
                 .map(|read| add(record(&sides, id, read), &mut files, &mut conflicts))
                 .map_err(Some),
-            FileRole::Run(id) => read(texts, run_file::read)
+            FileRole::Run(id) => read(texts, Run::read)
                 .map(|read| add(record(&sides, id, read), &mut files, &mut conflicts))
                 .map_err(Some),
             FileRole::Attachment(..) => Ok(()),
@@ -251,7 +251,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         let (end, decided) = end::join(ends, went_on);
         decisions.extend(decided);
         if let Some(end) = end {
-            let write = || conclusion_file::write(&end);
+            let write = || end.write();
             let file = file(&sides, layout::CONCLUSION.to_owned(), std::iter::empty(), write);
             add(file, &mut files, &mut conflicts);
         }
@@ -270,7 +270,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         let path = layout::node(&node.id);
         let is_same = |side: &usize| versions[*side].as_ref() == Some(node);
         let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(&path));
-        add(file(&sides, path.clone(), same, || node_file::write(node)), &mut files, &mut conflicts);
+        add(file(&sides, path.clone(), same, || node.write()), &mut files, &mut conflicts);
     }
     decisions.sort();
     decisions.dedup();
@@ -472,7 +472,7 @@ fn read<T>(
 
 /// Parses a node file and checks that its id matches the path.
 fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
-    let node = node_file::read(text)?;
+    let node = Node::read(text)?;
     if node.id != *id {
         let message = format!("the file names {}, but its path names {id}", node.id);
         return Err(YamlError { line: None, column: None, message });

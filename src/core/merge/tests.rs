@@ -26,10 +26,9 @@ struct TreeFiles {
 
 impl TreeFiles {
     fn files(&self) -> FileMap {
-        let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node_file::write(node).unwrap()));
-        let end =
-            self.end.iter().map(|end| (layout::CONCLUSION.to_owned(), conclusion_file::write(end).unwrap()));
-        let comment = |it: &Comment| (layout::comment(it.id), comment_file::write(it).unwrap());
+        let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node.write().unwrap()));
+        let end = self.end.iter().map(|end| (layout::CONCLUSION.to_owned(), end.write().unwrap()));
+        let comment = |it: &Comment| (layout::comment(it.id), it.write().unwrap());
         let own = self.comments.values().map(comment).chain(self.files.clone());
         nodes.chain(end).chain(own).map(|(path, text)| (path, text.into_bytes())).collect()
     }
@@ -40,8 +39,8 @@ impl TreeFiles {
             let text = std::str::from_utf8(text).unwrap();
             match layout::file_role(path) {
                 FileRole::Node(id) => drop(tree.nodes.insert(id.clone(), node_of(text, &id).unwrap())),
-                FileRole::Conclusion => tree.end = Some(conclusion_file::read(text).unwrap()),
-                FileRole::Comment(id) => drop(tree.comments.insert(id, comment_file::read(text).unwrap())),
+                FileRole::Conclusion => tree.end = Some(Conclusion::read(text).unwrap()),
+                FileRole::Comment(id) => drop(tree.comments.insert(id, Comment::read(text).unwrap())),
                 _ => drop(tree.files.insert(path.clone(), text.to_owned())),
             }
         }

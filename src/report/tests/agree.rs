@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::*;
 use crate::assess::{Answer, Assessment, DoubtKind, Repetition, Verdict};
 use crate::domain::run::{Ran, RunComparison};
-use crate::domain::{ByHand, Event, Run, RunId, RunKind, TextEdit};
-use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
+use crate::domain::{ByHand, Comment, Conclusion, Event, Node, Run, RunId, RunKind, TextEdit};
+use crate::format::{StoredFile, layout, message, readme};
 use crate::markdown;
 use crate::merge::{self, Trees};
 use crate::report::model::Report;
@@ -207,9 +207,9 @@ fn with_comments(
 /// Returns the files that merges work on.
 fn files_of(input: &ReportInput) -> merge::FileMap {
     let investigation = input.snapshot.investigation.as_ref();
-    let nodes = investigation.nodes().map(|node| (layout::node(&node.id), node_file::write(node)));
-    let comments = investigation.comments().map(|it| (layout::comment(it.id), comment_file::write(it)));
-    let end = investigation.conclusion().map(|end| (layout::CONCLUSION.into(), conclusion_file::write(end)));
+    let nodes = investigation.nodes().map(|node| (layout::node(&node.id), node.write()));
+    let comments = investigation.comments().map(|it| (layout::comment(it.id), it.write()));
+    let end = investigation.conclusion().map(|end| (layout::CONCLUSION.into(), end.write()));
     let all = nodes.chain(comments).chain(end);
     all.map(|(path, text)| (path, text.unwrap().into_bytes())).collect()
 }
@@ -231,9 +231,9 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     for (path, text) in kept.chain(outcome.files).collect::<merge::FileMap>() {
         let text = String::from_utf8(text).unwrap();
         match layout::file_role(&path) {
-            layout::FileRole::Node(_) => nodes.push(node_file::read(&text).unwrap()),
-            layout::FileRole::Comment(_) => comments.push(Arc::new(comment_file::read(&text).unwrap())),
-            _ => conclusion = Some(conclusion_file::read(&text).unwrap()),
+            layout::FileRole::Node(_) => nodes.push(Node::read(&text).unwrap()),
+            layout::FileRole::Comment(_) => comments.push(Arc::new(Comment::read(&text).unwrap())),
+            _ => conclusion = Some(Conclusion::read(&text).unwrap()),
         }
     }
     with_comments(nodes, comments, conclusion)

@@ -2,10 +2,10 @@
 
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
-use crate::domain::Code;
+use crate::domain::{Code, Comment, Conclusion, Meta, Node, Run};
 use crate::format::layout::{self, FileRole};
 use crate::format::withheld_file::is_misnamed;
-use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme, run_file};
+use crate::format::{StoredFile, readme};
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::{Fault, HistoryEntry};
@@ -112,7 +112,7 @@ fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
     }
     // The file is readable but has no place in the tree, so the problem is its id or its parent.
     let text = subject.text(&fault.path);
-    match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
+    match text.and_then(|text| Some((text, Node::read(text).ok()?))) {
         Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
             Finding::new(Error, Code::DuplicateId, reason).at(&fault.path, None)
         }
@@ -196,11 +196,11 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
 /// Checks that reading the file and writing it back reproduces its bytes.
 fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
     let written = match layout::file_role(path) {
-        FileRole::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
-        FileRole::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
-        FileRole::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
-        FileRole::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
-        FileRole::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
+        FileRole::Node(_) => Node::read(text).and_then(|node| node.write()),
+        FileRole::Meta => Meta::read(text).and_then(|meta| meta.write()),
+        FileRole::Conclusion => Conclusion::read(text).and_then(|end| end.write()),
+        FileRole::Comment(_) => Comment::read(text).and_then(|comment| comment.write()),
+        FileRole::Run(_) => Run::read(text).and_then(|run| run.write()),
         FileRole::Ruleset | FileRole::Attachment(..) | FileRole::Stray | FileRole::Other => return,
     };
     // Unreadable files are reported elsewhere.

@@ -289,11 +289,6 @@ impl Git {
         &self.git_dir
     }
 
-    /// Returns the root of the work tree, or `None` for a bare repository.
-    pub fn work_dir(&self) -> Option<&Path> {
-        self.work_dir.as_deref()
-    }
-
     /// Returns the author's name for new commits, or `None` if not configured.
     pub fn author(&self) -> Option<String> {
         self.author.name()

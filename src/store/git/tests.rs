@@ -514,7 +514,7 @@ fn paths_that_lead_out_or_are_gits_own_are_refused() {
 /// Returns the files synced by a commit and a tag, without the names of objects.
 fn synced(git: &Git) -> Vec<String> {
     let paths = std::mem::take(&mut *git.disk.synced.lock().unwrap());
-    let root = git.work_dir().unwrap();
+    let root = git.work_dir.as_deref().unwrap();
     let mut names: Vec<String> = paths
         .iter()
         .map(|path| {
@@ -1391,7 +1391,7 @@ fn a_bare_clone_is_read_and_written() {
     run_in(bench.folder.path(), &["clone", "-q", "--bare", "it", "bare.git"]);
     let dir = bench.folder.path().join("bare.git");
     let git = open(&dir).unwrap();
-    assert_eq!(git.work_dir(), None);
+    assert_eq!(git.work_dir.as_deref(), None);
     assert_eq!(git.head().unwrap().commit, Some(second));
     assert_eq!(git.files(second).unwrap(), bench.git.files(second).unwrap());
     let third = git.commit_now(second, &[change("b", "2\n")], "Bare", AT).unwrap();

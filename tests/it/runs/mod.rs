@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use tree_of_thoughts::domain::run::Ran;
 use tree_of_thoughts::domain::{Run, RunKind};
-use tree_of_thoughts::format::run_file;
+use tree_of_thoughts::format::StoredFile;
 
 use crate::support::{Said, Sandbox, TOT, node};
 
@@ -104,7 +104,7 @@ impl World {
         let Ok(files) = fs::read_dir(self.repository().join("runs")) else { return Vec::new() };
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         files.sort();
-        files.iter().map(|file| run_file::read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+        files.iter().map(|file| Run::read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
     }
 
     /// Returns the only captured run.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::run::{Ended, Ran, RunComparison};
 use tree_of_thoughts::domain::{Run, RunKind};
-use tree_of_thoughts::format::run_file;
+use tree_of_thoughts::format::StoredFile;
 
 use super::{World, is_alive};
 use crate::support::{Said, eventually, node, result};
@@ -83,7 +83,7 @@ impl World {
         let RunKind::Captured(mut ran) = run.what else { panic!("captured") };
         change(&mut ran);
         let file = self.repository().join(format!("runs/{}.yaml", run.id));
-        fs::write(file, run_file::write(&Run { what: RunKind::Captured(ran), ..run }).unwrap()).unwrap();
+        fs::write(file, Run::write(&Run { what: RunKind::Captured(ran), ..run }).unwrap()).unwrap();
         self.sandbox.git(&self.repository(), &["commit", "-qam", "By hand"]);
     }
 }
