@@ -278,29 +278,29 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     value("2\n");
     let (status, told) = again("Bob");
     assert!(status == 1 && told.contains("0 of 1 same, 1 differs\n"), "{told}");
-    let by_bob = "rerun by Bob (a person) on 5 Jan 2026";
-    says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
+    let bob = |is: &str| format!("1 command: {is}; last rerun by Bob (a person) on 5 Jan 2026");
+    says(&mut session, CONTESTED, &bob("differs"));
     assert_snapshot!("differs", certainty(&mut session));
     let differing = session.git(&["ls-files", "runs"]);
     let last = differing.lines().last().unwrap().trim_end_matches(".yaml");
     assert_eq!(tot("Bob", &["rerun", "--judge", &last[last.len() - 8..], "holds", "-m", "It grows."]).0, 0);
-    says(&mut session, NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs (judged to hold)"));
+    says(&mut session, NOT_CHECKED, &bob("differs (judged to hold)"));
     assert_snapshot!("judged", certainty(&mut session));
     // The same difference is recognized when it recurs; a different one is not.
     let (status, told) = again("Bob");
     let known = "known: it holds, as judged by Bob (a person): It grows.";
     assert!(status == 0 && told.contains(known) && !told.contains("--judge"), "{told}");
     assert!(told.contains("0 of 1 same, 1 differs (judged to hold)\n"), "{told}");
-    says(&mut session, NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs (judged to hold)"));
+    says(&mut session, NOT_CHECKED, &bob("differs (judged to hold)"));
     value("3\n");
     assert_eq!(again("Bob").0, 1);
-    says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
+    says(&mut session, CONTESTED, &bob("differs"));
     value("1\n");
     // The word of whoever captured the command does not settle what somebody else found.
     assert_eq!(again("Ann").0, 0);
-    says(&mut session, CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
+    says(&mut session, CONTESTED, &bob("differs"));
     assert_eq!(again("Bob").0, 0);
-    says(&mut session, NOT_CHECKED, &format!("{by_bob}: 1 of 1 same (1 reproduced)"));
+    says(&mut session, NOT_CHECKED, &bob("same (rerun by another)"));
 }
 
 #[test]

@@ -186,12 +186,17 @@ impl Repetition<'_> {
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
+        format!("{by}{}", self.when())
+    }
+
+    /// Returns the day and the commit: ` on 24 Nov 2026 at 3f2a91c`. Notes uncommitted changes.
+    fn when(&self) -> String {
         let commit: String = self.at.unwrap_or_default().chars().take(COMMIT).collect();
         let at = if commit.is_empty() { String::new() } else { format!(" at {}", one_line(&commit)) };
         let changed = self.ran.project.as_ref().map_or(0, |project| project.changed.len());
         let with =
             if changed == 0 { String::new() } else { format!(" with {}", counted(changed, "changed file")) };
-        format!("{by} on {}{at}{with}", self.run.at.to_day())
+        format!(" on {}{at}{with}", self.run.at.to_day())
     }
 }
 
@@ -509,41 +514,53 @@ impl<'a> Assessment<'a> {
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// Describes the outcome of all commands: `rerun by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. If
-    /// there are no commands, describes the other evidence.
+    /// Describes the outcome of all commands, and what became of their inputs. If there are no commands, describes the other
+    /// evidence.
     fn in_words(&self, answers: &[&Answer<'a>]) -> String {
         let runs: Vec<&CapturedRun<'a>> = self.runs_behind(answers.iter().copied()).collect();
-        if runs.is_empty() {
+        let Some(words) = self.reruns_in_words(&runs) else {
             let premises = answers.iter().flat_map(|answer| &answer.premises);
             return match premises.filter_map(|it| it.node.classification.as_ref()).any(is_pinned) {
                 true => "cites files, and no command was run".to_owned(),
                 false => "only the agent's word".to_owned(),
             };
-        }
-        let inputs = self.inputs_in_words(&runs).map(|words| format!("; {words}")).unwrap_or_default();
+        };
+        let is_known = |run: &&CapturedRun<'_>| {
+            matches!(run.input_state, Some(InputState::Unchanged | InputState::Changed(_)))
+        };
+        let inputs = self.inputs_in_words(&runs).filter(|_| runs.iter().any(is_known));
+        words + &inputs.map(|words| format!("; {words}")).unwrap_or_default()
+    }
+
+    /// Describes the outcome of commands, each counted once: `3 commands: 2 same (rerun by another), 1 differs; last rerun by CI on
+    /// 24 Nov 2026 at 3f2a91c`. `None` without a command.
+    pub(super) fn reruns_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
+        let commands = (!runs.is_empty()).then(|| counted(runs.len(), "command"))?;
         let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
         let Some(last) = last.max_by_key(|it| it.run.id) else {
-            return format!("{}, not rerun yet{inputs}", counted(runs.len(), "command"));
+            return Some(format!("{commands}, not rerun yet"));
         };
-        let count = |standing| runs.iter().filter(|run| run.standing() == standing).count();
-        let reproduced = match runs.iter().filter(|run| run.is_reproduced()).count() {
-            0 => String::new(),
-            number => format!(" ({number} reproduced)"),
-        };
-        let same = format!("{} of {} same{reproduced}", count(RunStanding::Same), runs.len());
-        let rest = [
-            (RunStanding::Differs, "differs", "differ"),
-            (RunStanding::Fails, "differs (judged to fail)", "differ (judged to fail)"),
-            (RunStanding::Holds, "differs (judged to hold)", "differ (judged to hold)"),
-            (RunStanding::CouldNotRun, "could not run", "could not run"),
-            (RunStanding::NeverRepeated, "not rerun yet", "not rerun yet"),
+        let became = [
+            ((RunStanding::Same, true), "same (rerun by another)", "same (rerun by another)"),
+            (
+                (RunStanding::Same, false),
+                "same (rerun only by its author)",
+                "same (rerun only by their authors)",
+            ),
+            ((RunStanding::Differs, false), "differs", "differ"),
+            ((RunStanding::Fails, false), "differs (judged to fail)", "differ (judged to fail)"),
+            ((RunStanding::Holds, false), "differs (judged to hold)", "differ (judged to hold)"),
+            ((RunStanding::CouldNotRun, false), "could not run", "could not run"),
+            ((RunStanding::NeverRepeated, false), "not rerun yet", "not rerun yet"),
         ];
-        let rest = rest.into_iter().map(|(standing, one, many)| (count(standing), one, many));
-        let rest = rest.filter(|(number, ..)| *number > 0);
-        let rest =
-            rest.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
-        let parts: Vec<String> = std::iter::once(same).chain(rest).collect();
-        format!("rerun by {}: {}{inputs}", last.by(), parts.join(", "))
+        let count = |of| runs.iter().filter(|run| (run.standing(), run.is_reproduced()) == of).count();
+        let parts = became.map(|(of, one, many)| (count(of), one, many));
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let parts =
+            parts.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        let parts = if runs.len() == 1 { parts.trim_start_matches("1 ") } else { &parts };
+        Some(format!("{commands}: {parts}; last rerun by {}{}", name(&last.run.author), last.when()))
     }
 }
 
@@ -650,15 +667,29 @@ mod tests {
         let with = |more: Vec<Arc<Run>>| told([first(), more].concat());
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
         assert_eq!(with(vec![]), ("1 command, not rerun yet".into(), false));
-        let by_ci = "rerun by CI (a person) on 21 Nov 2026 at 3f2a91c";
-        let reproduced = format!("{by_ci}: 1 of 1 same (1 reproduced)");
-        assert_eq!(with(vec![again(3, 1, "CI", RunComparison::Same)]), (reproduced, false));
+        let words = |became: &str| {
+            format!("1 command: {became}; last rerun by CI (a person) on 21 Nov 2026 at 3f2a91c")
+        };
+        let same = || again(3, 1, "CI", RunComparison::Same);
+        assert_eq!(with(vec![same()]), (words("same (rerun by another)"), false));
+        let (each_once, _) = with(vec![
+            same(),
+            captured(2, Some("R1.A")),
+            captured(4, Some("R1.A")),
+            again(5, 4, "Ada", RunComparison::Same),
+        ]);
+        assert!(
+            each_once.starts_with(
+                "3 commands: 1 same (rerun by another), 1 same (rerun only by its author), 1 not rerun yet;"
+            ),
+            "{each_once}"
+        );
         let differs = || again(3, 1, "CI", RunComparison::Differs);
-        assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
-        let holds = format!("{by_ci}: 0 of 1 same, 1 differs (judged to hold)");
-        assert_eq!(with(vec![differs(), judged(4, 3, true)]), (holds, false));
-        let fails = format!("{by_ci}: 0 of 1 same, 1 differs (judged to fail)");
-        assert_eq!(with(vec![differs(), judged(4, 3, true), judged(5, 3, false)]), (fails, true));
+        assert_eq!(with(vec![differs()]), (words("differs"), true));
+        let judged_to = |what: &str| words(&format!("differs (judged to {what})"));
+        assert_eq!(with(vec![differs(), judged(4, 3, true)]), (judged_to("hold"), false));
+        let fails = with(vec![differs(), judged(4, 3, true), judged(5, 3, false)]);
+        assert_eq!(fails, (judged_to("fail"), true));
     }
 
     #[test]
@@ -676,7 +707,7 @@ mod tests {
         assert!(with(vec![first.clone(), holds.clone(), other]).1, "another difference");
         let (words, is_contested) =
             with(vec![first.clone(), holds.clone(), same.clone(), judged(5, 2, false)]);
-        assert!(is_contested && words.ends_with("1 differs (judged to fail)"), "{words}");
+        assert!(is_contested && words.contains(": differs (judged to fail);"), "{words}");
         assert!(!with(vec![first, judged(3, 2, false), same, judged(5, 4, true)]).1);
         // Withheld outputs look alike but may differ.
         assert!(with(vec![printing(2, ""), holds, printing(4, "")]).1);
@@ -688,10 +719,10 @@ mod tests {
         let (same, differs) =
             (again(3, 1, "CI", RunComparison::Same), again(2, 1, "CI", RunComparison::Differs));
         let (words, is_contested) = all(vec![differs.clone(), same]);
-        assert!(!is_contested && words.ends_with("1 of 1 same (1 reproduced)"), "{words}");
+        assert!(!is_contested && words.contains(": same (rerun by another);"), "{words}");
         assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
-        assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");
+        assert!(!is_contested && words.contains(": could not run;"), "{words}");
     }
 
     #[test]

@@ -407,24 +407,27 @@ impl<'a> Assessment<'a> {
         self
     }
 
-    /// Describes the inputs of commands: `declared inputs of 2 of 3 commands unchanged at 3f2a91c, 1 changed`. `None` if nothing is known
-    /// of them.
+    /// Describes what became of the inputs of commands, each counted once: `what the commands read, at 3f2a91c: 2 changed since, 1 not
+    /// recorded`. `None` if the project is not known.
     pub(super) fn inputs_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
-        let states = || runs.iter().filter_map(|run| run.input_state.as_ref());
-        let unchanged = states().filter(|it| matches!(it, InputState::Unchanged)).count();
-        let pinned = states().filter(|it| matches!(it, InputState::Pinned)).count();
-        let changed = states().filter(|it| matches!(it, InputState::Changed(_))).count();
-        if unchanged + changed == 0 {
-            return None;
-        }
-        let of = counted(runs.len(), "command");
-        let more =
-            |number: usize, what| if number == 0 { String::new() } else { format!(", {number} {what}") };
-        let more = more(changed, "changed") + &more(pinned, "reading fixed revisions only");
-        Some(format!(
-            "declared inputs of {unchanged} of {of} unchanged at {commit}{more}",
-            commit = self.inputs_at.as_deref()?
-        ))
+        let became = |run: &&CapturedRun<'_>| match &run.input_state {
+            Some(InputState::Changed(_)) => 0,
+            Some(InputState::Unchanged) => 1,
+            Some(InputState::Pinned) => 2,
+            Some(InputState::NotRecorded) => 3,
+            Some(InputState::NotChecked) | None => 4,
+        };
+        let words = ["changed since", "unchanged as declared", "fixed", "not recorded", "not checked here"];
+        let parts = words.iter().enumerate().filter_map(|(at, words)| {
+            let number = runs.iter().filter(|run| became(run) == at).count();
+            (number > 0).then(|| {
+                if number == runs.len() { format!("all {words}") } else { format!("{number} {words}") }
+            })
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        let read = if runs.len() == 1 { "what it reads" } else { "what the commands read" };
+        let parts = if runs.len() == 1 { parts.trim_start_matches("all ") } else { &parts };
+        Some(format!("{read}, at {}: {parts}", self.inputs_at.as_deref()?))
     }
 }
 

@@ -12,9 +12,6 @@ use crate::text::{one_line, shorten};
 const NAMED: usize = 3;
 const NAME: usize = 40;
 
-/// The words for a report that nobody attacked.
-pub(super) const NOT_ATTACKED: &str = "Nobody has attacked the report";
-
 /// Whether somebody attacked the report: confirmed it, or proposed a correction of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -73,11 +70,17 @@ impl Assessment<'_> {
         };
         let words = match standing {
             ReportStanding::Attacked if is_corrected => {
-                format!("The report: attacked by {by}, changed since only by corrections")
+                format!("The report: attacked by {by}, its text changed since only by corrections")
             }
-            ReportStanding::Attacked => format!("The report: attacked by {by}, unchanged since"),
+            ReportStanding::Attacked => format!("The report: attacked by {by}, its text unchanged since"),
             ReportStanding::ChangedSince => format!("The report changed since {by} attacked it"),
-            ReportStanding::NotAttacked => NOT_ATTACKED.to_owned(),
+            ReportStanding::NotAttacked => match self.investigation.report().and_then(Conclusion::who) {
+                Some(who) => {
+                    let who = shorten(&one_line(&who), NAME);
+                    format!("The report is by {who}; nobody else has attacked it")
+                }
+                None => "Nobody has attacked the report".to_owned(),
+            },
         };
         Some(ReportState { standing, words, attacked_by })
     }

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::report::NOT_ATTACKED;
+use super::report::ReportStanding;
 use super::{Answer, Assessment, BY_HAND, CapturedRun, InputState, Outcome, RunStanding, Verdict};
 use crate::domain::wording::command;
 use crate::domain::{BoundAs, Classification, CommentId, NodeId};
 use crate::markdown;
+use crate::ruleset::effective::joined;
 use crate::ruleset::rules::objections::Objection;
 use crate::text::{counted, one_line, sentence, shorten};
 
@@ -65,6 +66,8 @@ pub enum VerdictSubject {
     Checked,
     /// Reruns of the evidence.
     Evidence,
+    /// Changes of what the evidence reads, since.
+    Since,
     /// Alternatives that were ruled out.
     RuledOut,
     /// Open objections.
@@ -139,11 +142,12 @@ impl<'a> Assessment<'a> {
     pub fn sentence(&self, signed: &[Signed]) -> String {
         let verdict = self.top().verdict;
         let evidence = verdict.and_then(|verdict| self.evidence_clause(verdict)).unwrap_or_default();
-        let mut more: Vec<String> = self.report().map(|report| report.words).into_iter().collect();
-        match (sign_off(signed), more.last_mut()) {
+        let report = self.report();
+        let mut more: Vec<String> = report.iter().map(|report| report.words.clone()).collect();
+        match (sign_off(signed), report.map(|report| report.standing)) {
             (Some((_, words)), _) => more.push(words),
             (None, _) if !self.outcome.is_ended() => {}
-            (None, Some(nobody)) if nobody == NOT_ATTACKED => nobody.push_str(" or signed it off"),
+            (None, Some(ReportStanding::NotAttacked)) => more[0].push_str(" or signed it off"),
             (None, _) => more.push("Nobody has signed it off".to_owned()),
         }
         let verdict = sentence(&format!("{}{evidence}", self.in_short()));
@@ -166,8 +170,11 @@ impl<'a> Assessment<'a> {
 
     fn evidence_clause(&self, verdict: Verdict) -> Option<String> {
         // Evidence does not strengthen a contested or refuted answer.
-        if verdict <= Verdict::Contested || self.supporting().is_empty() {
-            return None;
+        match verdict {
+            _ if self.supporting().is_empty() => return None,
+            Verdict::Contested if self.top().words == verdict.label() => return self.contested_by(),
+            _ if verdict <= Verdict::Contested => return None,
+            _ => {}
         }
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let is_same = !standings.is_empty() && standings.iter().all(|it| *it == RunStanding::Same);
@@ -183,10 +190,48 @@ impl<'a> Assessment<'a> {
         Some(format!(", {and} {what}"))
     }
 
-    /// Returns the grounds for the verdict and its open points in up to six lines.
-    pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
-        let mut lines =
-            vec![self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
+    /// Returns what contests the answers: `, because a rerun by Ada differs`.
+    fn contested_by(&self) -> Option<String> {
+        let supporting = self.supporting();
+        let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();
+        let objections: Vec<_> = self.open.iter().filter(|it| against.contains(&it.comment.id)).collect();
+        let differing = supporting.iter().flat_map(|answer| &answer.differing).next();
+        let runs: Vec<_> = self.whole_runs().filter(|run| run.is_contesting()).collect();
+        let number = |number: usize, one: &str, many: &str| match number {
+            1 => one.to_owned(),
+            _ => format!("{number} {many}"),
+        };
+        let objections = objections.last().map(|last| {
+            let by = shorten(&one_line(&last.comment.author.label()), TITLE);
+            number(
+                objections.len(),
+                &format!("{by} objects"),
+                &format!("objections are open, the last of {by}"),
+            )
+        });
+        let runs = runs.iter().filter_map(|run| run.counts()).max_by_key(|it| it.run.id).map(|last| {
+            let by = shorten(&one_line(&last.run.author.label()), TITLE);
+            number(
+                runs.len(),
+                &format!("a rerun by {by} differs"),
+                &format!("reruns differ, the last by {by}"),
+            )
+        });
+        let differing = differing.map(|id| format!("results of {id} differ"));
+        let by: Vec<String> = [objections, differing, runs].into_iter().flatten().collect();
+        (!by.is_empty()).then(|| format!(", because {}", joined(&by, "and")))
+    }
+
+    /// Returns the grounds for the verdict and its open points in up to seven lines. `cited` says what became of the places that
+    /// the answers cite, if that is known: `3 cited places unchanged`.
+    pub fn verdict_lines(&self, signed: &[Signed], cited: &[String]) -> Vec<VerdictLine> {
+        let mut lines = vec![
+            self.checked_line(),
+            self.evidence_line(),
+            self.since_line(cited),
+            self.ruled_out_line(),
+            self.objections_line(),
+        ];
         if !self.open.is_empty() {
             lines.rotate_right(1);
         }
@@ -259,23 +304,13 @@ impl<'a> Assessment<'a> {
         format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
     }
 
-    /// Returns the line about reruns of the evidence, if anything was rerun.
+    /// Returns the line about reruns of the evidence, if anything was run.
     fn evidence_line(&self) -> Option<VerdictLine> {
-        let is_known = |run: &CapturedRun<'_>| match &run.input_state {
-            Some(state) => {
-                matches!(state, InputState::Unchanged | InputState::Changed(_) | InputState::Pinned)
-            }
-            None => false,
-        };
-        self.whole_runs().find(|run| !run.repetitions.is_empty() || is_known(run))?;
-        let words = self.whole_evidence()?;
+        let words = self.reruns_in_words(&self.whole_runs().collect::<Vec<_>>())?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let fits = |it: &RunStanding| matches!(it, RunStanding::Same | RunStanding::Holds);
         let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
             true => Sign::Against,
-            false if self.whole_runs().any(|run| matches!(run.input_state, Some(InputState::Changed(_)))) => {
-                Sign::Doubt
-            }
             false if standings.iter().all(fits) => Sign::For,
             false => Sign::Doubt,
         };
@@ -285,6 +320,24 @@ impl<'a> Assessment<'a> {
         Some(line.with(differing.map_or_else(String::new, |run| run.command())))
     }
 
+    /// Returns the line about what changed of what the commands read and the answers cite.
+    fn since_line(&self, cited: &[String]) -> Option<VerdictLine> {
+        let line = |sign, text: &str| Some(VerdictLine::new(VerdictSubject::Since, sign, text));
+        let runs: Vec<_> = self.whole_runs().collect();
+        let is_checked =
+            |run: &&CapturedRun<'_>| !matches!(run.input_state, None | Some(InputState::NotChecked));
+        let read = self.inputs_in_words(&runs).filter(|_| runs.iter().any(is_checked));
+        let known: Vec<String> = read.into_iter().chain(cited.iter().cloned()).collect();
+        if known.is_empty() {
+            let has_sources =
+                !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some());
+            return line(Sign::Note, "Whether the code changed since was not checked here")
+                .filter(|_| has_sources);
+        }
+        let has_changed = runs.iter().any(|run| matches!(run.input_state, Some(InputState::Changed(_))));
+        line(if has_changed { Sign::Doubt } else { Sign::Note }, &sentence(&known.join("; ")))
+    }
+
     /// Returns the line about alternatives that were ruled out.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         self.rules?;
@@ -292,7 +345,7 @@ impl<'a> Assessment<'a> {
         let names: Vec<String> =
             self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
         Some(match self.ruled_out().count() {
-            0 => line(Sign::Note, "Nothing else was ruled out".to_owned()),
+            0 => line(Sign::Note, "No alternative was ruled out".to_owned()),
             number => {
                 let more = if number > NAMED { " …" } else { "" };
                 let names =
@@ -316,6 +369,9 @@ impl<'a> Assessment<'a> {
             let line = |sign, text: &str| VerdictLine::new(VerdictSubject::Objections, sign, text);
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
+                None if supporting.iter().any(|answer| answer.verdict <= Verdict::Contested) => {
+                    line(Sign::Note, "No comment objects to it")
+                }
                 None => line(Sign::For, "No objection is open"),
             });
         };

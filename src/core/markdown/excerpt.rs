@@ -27,6 +27,21 @@ pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     Parsed::new(markdown).excerpt(max_chars)
 }
 
+/// Extracts what a long text asks: its sentences that end with a question mark or, without one, its beginning. The text is
+/// cut in the same way as an [`excerpt`].
+pub fn question(markdown: &str, max_chars: usize) -> String {
+    let whole = excerpt(markdown, markdown.len());
+    let mut rest = whole.as_str();
+    let sentences = std::iter::from_fn(|| {
+        let sentence = Some(first_sentence(rest)).filter(|it| !it.is_empty())?;
+        rest = rest[sentence.len()..].trim_start();
+        Some(sentence)
+    });
+    let asked = sentences.filter(|sentence| sentence.ends_with('?')).collect::<Vec<_>>().join(" ");
+    let is_short = asked.is_empty() || whole.chars().nth(max_chars).is_none();
+    shorten(if is_short { &whole } else { &asked }, max_chars)
+}
+
 /// Extracts all text without markup on one line, for searches. The text is cut in the same way as an [`excerpt`].
 pub fn plain_text(markdown: &str, max_chars: usize) -> String {
     Parsed::new(markdown).plain_text(max_chars)

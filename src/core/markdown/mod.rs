@@ -42,7 +42,7 @@ mod terminal;
 mod tests;
 mod text;
 
-pub use excerpt::{excerpt, plain_text};
+pub use excerpt::{excerpt, plain_text, question};
 pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use quote::{Reader, code_span, literal, quoted, quoted_with};

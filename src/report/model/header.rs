@@ -69,7 +69,7 @@ pub(in crate::report) struct Header {
 pub(in crate::report) struct HeaderFacts {
     pub id: String,
     pub title: String,
-    /// The beginning of the question, in one line.
+    /// What the question asks, or its beginning, in one line.
     pub query_excerpt: String,
     pub ended: bool,
     pub started_at: Time,
@@ -131,7 +131,7 @@ pub(super) fn header(input: &ReportInput, assessment: &Assessment<'_>, overview:
         facts: HeaderFacts {
             id: meta.id.to_string(),
             title: meta.title.clone(),
-            query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
+            query_excerpt: markdown::question(&meta.query, CARD_EXCERPT),
             ended: investigation.end().is_some(),
             started_at: Time::of(meta.started_at),
             ended_at: conclusion.map(|end| Time::of(end.ended_at)),

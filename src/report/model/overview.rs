@@ -372,7 +372,10 @@ impl<'a> Cards<'a> {
             Some(BestLink { steps, card: self.get(&first.node.id)?.clone() })
         });
         let signed = input.sign_offs.signed();
-        let lines = assessment.verdict_lines(&signed).into_iter();
+        let evidence = self.evidence_in_short(runs, input);
+        let places = evidence.places.iter().filter(|it| it.class != "quiet");
+        let cited: Vec<String> = places.map(|it| format!("{} {}", it.label, it.words)).collect();
+        let lines = assessment.verdict_lines(&signed, &cited).into_iter();
         let lines = lines.map(|line| self.verdict_line(line)).collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();
@@ -410,7 +413,7 @@ impl<'a> Cards<'a> {
                 })
                 .collect(),
             lead: findings.map(|result| Lead::of(&result.findings)).unwrap_or_default(),
-            evidence: self.evidence_in_short(runs, input),
+            evidence,
             doubts: assessment
                 .doubts(&|pin| input.evidence.lost(pin))
                 .iter()

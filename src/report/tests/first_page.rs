@@ -140,7 +140,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
         ">Maria (a person) objects: “The replay had a warm cache.”</a>",
         ">Maria (a person) objects to R4.A1a1: “The replay had a warm cache”.</a>",
         "<section class=\"answer contested\"",
-        "<h2 id=\"trust\">Contested.",
+        "<h2 id=\"trust\">Contested, because Maria (a person) objects.",
         "<h2 id=\"said\">Comments",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
