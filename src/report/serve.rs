@@ -24,7 +24,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use tokio::sync::watch;
 use url::Url;
 
@@ -37,6 +37,10 @@ use crate::base::platform::Signals;
 const SHOWN: &str = "/-/shown";
 /// The timeout for a request for a new state. Some clients give up on a silent connection after a minute.
 const PATIENCE: Duration = Duration::from_secs(25);
+
+/// The answer where there is no page.
+const NOT_FOUND: &str =
+    "<!doctype html><title>Page not found</title><p>Page not found. <a href=\"/\">First page</a></p>";
 
 /// The connection limits. A browser opens six connections at a time, and keeps idle ones open.
 const LIMITS: Limits = Limits { all: 500, head: Duration::from_secs(10), write: Duration::from_secs(30) };
@@ -129,7 +133,7 @@ impl Served {
             let folder = format!("{path}/");
             return match self.files.contains_key(&index(&folder)) {
                 true => Redirect::permanent(&folder).into_response(),
-                false => (StatusCode::NOT_FOUND, "Page not found.\n").into_response(),
+                false => (StatusCode::NOT_FOUND, Html(NOT_FOUND)).into_response(),
             };
         };
         let tag = [(header::ETAG, file.tag.clone())];

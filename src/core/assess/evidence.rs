@@ -630,18 +630,7 @@ mod tests {
             parent = Some(node.id.clone());
             Arc::new(node)
         });
-        let meta = Meta {
-            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
-            title: "T".into(),
-            query: "Q".into(),
-            context: None,
-            ruleset: "found-verify".into(),
-            mode: "deep".into(),
-            min_rounds: 1,
-            min_roots: 1,
-            allow_early_terminal: false,
-            started_at: at(0),
-        };
+        let meta = Meta::sample("found-verify", at(0));
         Investigation::from_facts(meta, nodes.to_vec(), None).0.with_runs(runs)
     }
 

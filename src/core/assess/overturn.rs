@@ -462,18 +462,7 @@ mod tests {
     fn told(change: impl FnOnce(&mut Facts)) -> Vec<String> {
         let mut facts = Facts::new();
         change(&mut facts);
-        let meta = Meta {
-            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
-            title: "T".into(),
-            query: "Q".into(),
-            context: None,
-            ruleset: "review".into(),
-            mode: "deep".into(),
-            min_rounds: 1,
-            min_roots: 1,
-            allow_early_terminal: false,
-            started_at: at(0),
-        };
+        let meta = Meta::sample("review", at(0));
         let (investigation, faults) =
             Investigation::from_facts(meta, facts.nodes.into_iter().map(Arc::new), facts.end);
         assert!(faults.is_empty(), "{faults:?}");

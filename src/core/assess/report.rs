@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Assessment;
-use crate::domain::{Comment, CommentKind, Conclusion};
+use crate::domain::{Classification, Comment, CommentKind, Conclusion};
 use crate::ruleset::corrections::{self, Corrections};
 use crate::text::{one_line, shorten};
 
@@ -74,7 +74,8 @@ impl Assessment<'_> {
             }
             ReportStanding::Attacked => format!("The report: attacked by {by}, its text unchanged since"),
             ReportStanding::ChangedSince => format!("The report changed since {by} attacked it"),
-            ReportStanding::NotAttacked => match self.investigation.report().and_then(Conclusion::who) {
+            ReportStanding::NotAttacked => match report.classification.as_ref().and_then(Classification::who)
+            {
                 Some(who) => {
                     let who = shorten(&one_line(&who), NAME);
                     format!("The report is by {who}; nobody else has attacked it")

@@ -830,19 +830,8 @@ mod tests {
     }
 
     /// Returns the rows as `heading: sign id words [checks]`, and the width of the axis in labels.
-    fn told(nodes: &[&str], answers: &[(&str, BoundAs)]) -> (Vec<String>, Option<usize>) {
-        let meta = Meta {
-            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
-            title: "T".into(),
-            query: "Q".into(),
-            context: None,
-            ruleset: "review".into(),
-            mode: "deep".into(),
-            min_rounds: 1,
-            min_roots: 1,
-            allow_early_terminal: false,
-            started_at: at(0),
-        };
+    fn told(nodes: &[&str], answers: &[(&str, BoundAs)], signed: &[Signed]) -> (Vec<String>, Option<usize>) {
+        let meta = Meta::sample("review", at(0));
         let mut end = Conclusion::new(at(100));
         end.conclusion = Some("So it is.".into());
         end.not_covered = vec!["Windows.".into()];
@@ -854,7 +843,7 @@ mod tests {
         assert!(faults.is_empty(), "{faults:?}");
         let ruleset = &builtin::all().iter().find(|it| it.ruleset.name == "review").unwrap().ruleset;
         let rules = EffectiveRules::new(ruleset, investigation.meta());
-        let rows = Assessment::new(&investigation, Some(rules)).rows(&[]);
+        let rows = Assessment::new(&investigation, Some(rules)).rows(signed);
         let row = |group: &RowGroup, row: &Row| {
             let id = row.node.as_ref().map_or(&*row.title, NodeId::as_str);
             let checks: String = row.checks.iter().map(|check| check.sign).collect();
@@ -874,8 +863,8 @@ mod tests {
             "R2.A1 CONFIRMED critic 1",
             "R2.B1 REFUTED critic 1",
         ];
-        let (rows, axis) =
-            told(&nodes, &[("R1.A", BoundAs::Part), ("R1.B", BoundAs::Part), ("R1.C", BoundAs::Rival)]);
+        let answers = [("R1.A", BoundAs::Part), ("R1.B", BoundAs::Part), ("R1.C", BoundAs::Rival)];
+        let (rows, axis) = told(&nodes, &answers, &[]);
         assert_eq!(
             rows,
             [
@@ -887,6 +876,11 @@ mod tests {
             ]
         );
         assert_eq!(axis, None, "all nodes are of one minute");
+        for (is_valid, is_approval, sign) in [(true, true, '✓'), (true, false, '✗'), (false, true, '○')]
+        {
+            let signed = [Signed { label: "By Ada".into(), is_valid, is_approval }];
+            assert!(told(&nodes, &answers, &signed).0[0].ends_with(sign), "{signed:?}");
+        }
     }
 
     #[test]
@@ -895,9 +889,11 @@ mod tests {
         nodes.extend((1..=70).map(|number| format!("R2.A{number} RULED_OUT author {}", number + 1)));
         nodes.push("R2.B1".to_owned());
         let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        let (rows, axis) = told(&nodes, &[]);
+        let (rows, axis) = told(&nodes, &[], &[]);
         assert_eq!(rows[0], "What was tried, by branch:  R1.A 71 steps · 70 ruled out");
         assert!(rows[1].starts_with("What was tried, by branch:  R1.B 2 steps · "), "{rows:?}");
         assert_eq!((rows.len(), axis), (2, Some(4)), "{rows:?}");
+        let has_axis = |nodes| told(nodes, &[], &[]).1.is_some();
+        assert!(!has_axis(&nodes[..10]) && has_axis(&nodes[..11]), "nine minutes, and ten");
     }
 }

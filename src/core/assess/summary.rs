@@ -1,4 +1,4 @@
-//! The overall verdict in a sentence, with up to six lines of supporting facts. The front page of a report begins
+//! The overall verdict in a sentence, with up to seven lines of supporting facts. The front page of a report begins
 //! with these lines.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::report::ReportStanding;
 use super::{Answer, Assessment, BY_HAND, CapturedRun, InputState, Outcome, RunStanding, Verdict};
 use crate::domain::wording::command;
-use crate::domain::{BoundAs, Classification, CommentId, NodeId};
+use crate::domain::{BoundAs, Classification, CommentId, Commenter, NodeId};
 use crate::markdown;
 use crate::ruleset::effective::joined;
 use crate::ruleset::rules::objections::Objection;
@@ -193,33 +193,18 @@ impl<'a> Assessment<'a> {
     /// Returns what contests the answers: `, because a rerun by Ada differs`.
     fn contested_by(&self) -> Option<String> {
         let supporting = self.supporting();
-        let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();
-        let objections: Vec<_> = self.open.iter().filter(|it| against.contains(&it.comment.id)).collect();
-        let differing = supporting.iter().flat_map(|answer| &answer.differing).next();
-        let runs: Vec<_> = self.whole_runs().filter(|run| run.is_contesting()).collect();
-        let number = |number: usize, one: &str, many: &str| match number {
-            1 => one.to_owned(),
-            _ => format!("{number} {many}"),
-        };
-        let objections = objections.last().map(|last| {
-            let by = shorten(&one_line(&last.comment.author.label()), TITLE);
-            number(
-                objections.len(),
-                &format!("{by} objects"),
-                &format!("objections are open, the last of {by}"),
-            )
-        });
-        let runs = runs.iter().filter_map(|run| run.counts()).max_by_key(|it| it.run.id).map(|last| {
-            let by = shorten(&one_line(&last.run.author.label()), TITLE);
-            number(
-                runs.len(),
-                &format!("a rerun by {by} differs"),
-                &format!("reruns differ, the last by {by}"),
-            )
-        });
-        let differing = differing.map(|id| format!("results of {id} differ"));
-        let by: Vec<String> = [objections, differing, runs].into_iter().flatten().collect();
-        (!by.is_empty()).then(|| format!(", because {}", joined(&by, "and")))
+        let name = |by: &Commenter| shorten(&one_line(&by.label()), TITLE);
+        let is_against = |it: &&Objection| supporting.iter().any(|of| of.against.contains(&it.comment.id));
+        let objection = self.open.iter().find(is_against);
+        let results = supporting.iter().flat_map(|answer| &answer.differing).next();
+        let rerun = self.whole_runs().filter(|run| run.is_contesting()).find_map(|run| run.counts());
+        let reasons = [
+            objection.map(|it| format!("{} objects", name(&it.comment.author))),
+            results.map(|id| format!("results of {id} differ")),
+            rerun.map(|it| format!("a rerun by {} differs", name(&it.run.author))),
+        ];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| format!(", because {}", joined(&reasons, "and")))
     }
 
     /// Returns the grounds for the verdict and its open points in up to seven lines. `cited` says what became of the places that
@@ -370,7 +355,7 @@ impl<'a> Assessment<'a> {
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
                 None if supporting.iter().any(|answer| answer.verdict <= Verdict::Contested) => {
-                    line(Sign::Note, "No comment objects to it")
+                    line(Sign::Note, "No open objection in a comment")
                 }
                 None => line(Sign::For, "No objection is open"),
             });

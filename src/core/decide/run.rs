@@ -375,18 +375,7 @@ mod tests {
     }
 
     fn started() -> Investigation {
-        let meta = Meta {
-            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
-            title: "T".into(),
-            query: "Q".into(),
-            context: None,
-            ruleset: "review".into(),
-            mode: "deep".into(),
-            min_rounds: 1,
-            min_roots: 1,
-            allow_early_terminal: false,
-            started_at: at(),
-        };
+        let meta = Meta::sample("review", at());
         let node = Node::new("R1.A".parse().unwrap(), None, "A", at());
         Investigation::from_facts(meta, [Arc::new(node)], None).0
     }

@@ -591,23 +591,30 @@ impl Investigation {
 mod tests {
     use super::*;
 
+    impl Meta {
+        /// Returns the terms of an investigation in a test.
+        pub fn sample(ruleset: &str, started_at: Timestamp) -> Meta {
+            Meta {
+                id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
+                title: "T".into(),
+                query: "Q".into(),
+                context: None,
+                ruleset: ruleset.into(),
+                mode: "deep".into(),
+                min_rounds: 1,
+                min_roots: 1,
+                allow_early_terminal: false,
+                started_at,
+            }
+        }
+    }
+
     #[test]
     fn a_changed_or_removed_node_is_a_child_of_its_new_parent_only() {
         let at = Timestamp::from_milliseconds(0).unwrap();
         let id = |id: &str| id.parse::<NodeId>().unwrap();
         let node = |own: &str, parent: Option<&str>| Arc::new(Node::new(id(own), parent.map(id), "T", at));
-        let meta = Meta {
-            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
-            title: "T".into(),
-            query: "Q".into(),
-            context: None,
-            ruleset: "single-root".into(),
-            mode: "deep".into(),
-            min_rounds: 1,
-            min_roots: 1,
-            allow_early_terminal: false,
-            started_at: at,
-        };
+        let meta = Meta::sample("single-root", at);
         let roots = [node("R1.A", None), node("R1.B", None), node("R2.A1", Some("R1.A"))].map(Change::Node);
         let before = Investigation::new(meta).with(&roots);
         let moved = before.with(&[Change::Node(node("R2.A1", Some("R1.B")))]);

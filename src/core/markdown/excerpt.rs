@@ -37,7 +37,10 @@ pub fn question(markdown: &str, max_chars: usize) -> String {
         rest = rest[sentence.len()..].trim_start();
         Some(sentence)
     });
-    let asked = sentences.filter(|sentence| sentence.ends_with('?')).collect::<Vec<_>>().join(" ");
+    // After a short word, as in `Is it?`, the sentence goes on.
+    let end = |sentence: &str| sentence.strip_suffix('?').map(str::len).or_else(|| sentence.rfind("? "));
+    let asked = sentences.filter_map(|sentence| Some(&sentence[..=end(sentence)?]));
+    let asked = asked.collect::<Vec<_>>().join(" ");
     let is_short = asked.is_empty() || whole.chars().nth(max_chars).is_none();
     shorten(if is_short { &whole } else { &asked }, max_chars)
 }

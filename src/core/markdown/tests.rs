@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, Parsed, excerpt, own_path, plain_text, references,
+    HtmlOptions, Mention, MentionKind, Parsed, excerpt, own_path, plain_text, question, references,
     sanitize::{ALLOWED, is_allowed, sanitize},
     text::file_lines,
     unreadable_references,
@@ -988,6 +988,12 @@ fn excerpts() {
         ("", 10, ""),
     ] {
         assert_eq!(excerpt(markdown, max), text, "{markdown}");
+    }
+    let long = "# Slow\n\n(See p1/x.py.) It is slow.\n\n1. Why is it?\n2. Say it plainly.\n3. Since when?";
+    for (markdown, max, asked) in
+        [(long, 40, "Why is it? Since when?"), (long, 12, "Why is it?…"), ("It is slow.", 6, "It is…")]
+    {
+        assert_eq!(question(markdown, max), asked);
     }
 }
 

@@ -150,8 +150,8 @@ pub(in crate::report) struct RowView {
 /// The evidence behind the outcome, or behind the whole investigation if there is no outcome.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct EvidenceInShort {
-    /// The first captured runs.
-    pub runs: Vec<SharedValue<RunView>>,
+    /// The first captured runs, each with the number of those that look the same.
+    pub runs: Vec<(SharedValue<RunView>, usize)>,
     pub more_runs: usize,
     /// The number of commands reported by agents.
     pub commands: usize,
@@ -290,8 +290,18 @@ impl<'a> Cards<'a> {
             };
             counts.entry(kind).or_default().insert(pin);
         }
+        let mut unlike: Vec<(SharedValue<RunView>, usize)> = Vec::new();
+        for run in shown.iter().filter_map(|it| runs.get(&it.run.id)) {
+            let is_alike = |it: &RunView| {
+                (&it.note, &it.command, it.in_short) == (&run.note, &run.command, run.in_short)
+            };
+            match unlike.iter_mut().find(|(it, _)| is_alike(it)) {
+                Some((_, times)) => *times += 1,
+                None => unlike.push((run.clone(), 1)),
+            }
+        }
         EvidenceInShort {
-            runs: shown.iter().filter_map(|it| runs.get(&it.run.id).cloned()).collect(),
+            runs: unlike,
             more_runs,
             commands: nodes.iter().flat_map(|node| &node.classification).map(|it| it.commands.len()).sum(),
             places: counts

@@ -563,7 +563,7 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
         .skip(1)
         .map(|line| (line.split_once('"').unwrap().0, between(line, "<div dir=\"auto\">", "</div>")))
         .collect();
-    prop_assert!((1..=6).contains(&lines.len()), "{verdict}");
+    prop_assert!((1..=7).contains(&lines.len()), "{verdict}");
     let doubts = case.assessment.doubts(&|_| None);
     let (_, check) = page.split_once("<ol class=\"doubts\">").unwrap_or_default();
     let (check, _) = check.split_once("</ol>").unwrap_or_default();

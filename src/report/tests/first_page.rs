@@ -8,7 +8,7 @@ fn the_first_page_answers_the_questions() {
     let (first, _) = page.split_once("<section class=\"report\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\"",
-        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has attacked the report or signed it off.</h2>",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by lead; nobody else has attacked it or signed it off.</h2>",
         "found by researcher-r4.a1a1",
         "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
@@ -145,7 +145,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
     }
-    assert_eq!(index.matches("Maria (a person) objects").count(), 3, "{index}");
+    assert_eq!(index.matches("Maria (a person) objects").count(), 4, "{index}");
     let node = page(&files, "nodes/R4.A1a1.html");
     for text in
         ["Maria (a person) objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"]

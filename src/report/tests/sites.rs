@@ -52,7 +52,9 @@ fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
     assert!(before.contains("<h2 id=\"trust\">Confirmed") && !before.contains("<h2 id=\"trust\">Contested"));
     input.snapshot.investigation = Arc::new(changed);
     let files = render(&[input]);
-    assert!(page(&files, "index.html").contains("<h2 id=\"trust\">Contested."));
+    assert!(
+        page(&files, "index.html").contains("<h2 id=\"trust\">Contested, because results of R4.A1a1 differ.")
+    );
     assert!(page(&files, "nodes/R4.A1a1.html").contains("Results of R4.A1a1 differ"));
 }
 
