@@ -30,6 +30,11 @@ const PATTERN_MAX: usize = 1_000;
 /// The maximum length of a path in a sentence, in characters.
 const PATH: usize = 80;
 
+/// The endings of scripts.
+const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
+/// Folders that other machines have, too.
+const SYSTEM: [&str; 5] = ["/usr/", "/opt/", "/nix/", "/System/", "/Library/"];
+
 /// The paths that differ between a commit and a state, each with whether the commit has a file there.
 pub type ChangedPaths = BTreeMap<String, bool>;
 
@@ -275,6 +280,18 @@ fn touched_since_capture(
 }
 
 impl CapturedRun<'_> {
+    /// Returns a script from outside the project that the command names and that is not stored with it, so that only its author
+    /// can run it again.
+    pub(super) fn lost_script(&self) -> Option<&str> {
+        let folder = self.ran.folder.as_deref().unwrap_or_default();
+        let is_elsewhere = |word: &str| match word.starts_with('/') {
+            true => !SYSTEM.iter().any(|system| word.starts_with(system)),
+            false => word.starts_with("../") && path_from(folder, word).is_none(),
+        };
+        let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
+        words(self.ran).find(|word| is_elsewhere(word) && is_script(word))
+    }
+
     /// Returns what changed since each run of the command that had the recorded result, the last one first and the captured
     /// one last.
     fn changes(

@@ -259,14 +259,21 @@ impl<'a> Assessment<'a> {
     fn unrun(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {
         let nodes = answers.iter().flat_map(|answer| &answer.premises).map(|it| &it.node.id);
         let (mut runs, mut found) = (HashSet::new(), Vec::<(DoubtKind, &NodeId, Vec<_>)>::new());
+        let mut lost = Vec::new();
         for (node, run) in nodes.flat_map(|node| self.runs_of(node).map(move |run| (node, run))) {
             let kind = match run.standing() {
                 _ if !runs.insert(run.run.id) => continue,
                 RunStanding::Fails | RunStanding::Differs => DoubtKind::Differs,
                 RunStanding::Holds => DoubtKind::Judged,
                 _ if matches!(run.input_state, Some(InputState::Changed(_))) => DoubtKind::Inputs,
-                _ if !run.is_rerun_by_other() => DoubtKind::Alone,
-                _ => continue,
+                _ if run.is_rerun_by_other() => continue,
+                _ => match run.lost_script() {
+                    Some(script) => {
+                        lost.push((node, script));
+                        continue;
+                    }
+                    None => DoubtKind::Alone,
+                },
             };
             match found.iter_mut().find(|(one, of, _)| (*one, *of) == (kind, node)) {
                 Some((.., runs)) => runs.push(run),
@@ -296,8 +303,24 @@ impl<'a> Assessment<'a> {
                     )
                 }
             };
+            let doubt = self.doubt(kind, Some(node), text);
             let (call, seconds) = (("tot rerun", rest), Some(self.recorded([node])));
-            doubts.push(Doubt { call, seconds, ..self.doubt(kind, Some(node), text) });
+            doubts.push(match runs[0].lost_script() {
+                Some(_) => doubt,
+                None => Doubt { call, seconds, ..doubt },
+            });
+        }
+        if let Some((first, script)) = lost.first() {
+            let scripts: HashSet<&str> = lost.iter().map(|(_, script)| *script).collect();
+            let mut nodes: Vec<_> = lost.iter().map(|(node, _)| node).collect();
+            nodes.dedup();
+            let (commands, nodes) = (counted(lost.len(), "command"), shortened(&nodes, NAMED));
+            let not_stored = match scripts.len() - 1 {
+                0 => format!("{script} is not stored"),
+                more => format!("{script} and {} are not stored", counted(more, "other script")),
+            };
+            let text = format!("Nobody else can rerun {commands} of {nodes}: {not_stored}.");
+            doubts.push(self.doubt(DoubtKind::Alone, Some(first), text));
         }
         let nodes: Vec<&NodeId> = alone.iter().map(|(_, node, _)| *node).collect();
         let all: Vec<&CapturedRun<'_>> = alone.iter().flat_map(|(.., runs)| runs).copied().collect();
@@ -556,6 +579,15 @@ mod tests {
                 &[
                     "“./measure” of R2.A1 was rerun by client-third on 18 Nov 2026: differs. tot rerun R2.A1 (1.5 s)",
                 ],
+            ),
+            (
+                "commands whose scripts are lost",
+                told(|facts| {
+                    facts.runs.truncate(1);
+                    let RunKind::Captured(ran) = &mut facts.runs[0].what else { panic!("captured") };
+                    ran.command = vec!["python3".into(), "../lab/replay.py".into()];
+                }),
+                &["Nobody else can rerun 1 command of R2.A1: ../lab/replay.py is not stored. tot show R2.A1"],
             ),
             (
                 "commands that nobody else ran",
