@@ -116,6 +116,11 @@ impl VerdictLine {
     }
 }
 
+/// Returns whether a report has a passage about what it does not cover, as the instructions teach it.
+fn names_limits(report: &str) -> bool {
+    report.to_lowercase().contains("not covered")
+}
+
 /// Returns what can be done about an open objection, with the commands. `named` is the id for the commands, if they need one.
 pub fn reactions(open: &Objection, named: Option<&str>) -> [(&'static str, String); 2] {
     let id = open.comment.id;
@@ -396,6 +401,9 @@ impl<'a> Assessment<'a> {
         let line = |sign, text: &str| VerdictLine::new(VerdictSubject::NotCovered, sign, text);
         match self.limits().as_slice() {
             [] if self.end().is_none() => None,
+            [] if self.end().and_then(|end| end.conclusion.as_deref()).is_some_and(names_limits) => {
+                Some(line(Sign::Doubt, "Not covered: see the report"))
+            }
             [] => Some(line(Sign::Note, "Nothing listed as not covered")),
             limits => {
                 let own: Vec<String> = limits
