@@ -249,8 +249,9 @@ fn lines(
     };
     let through = answer.through.iter();
     let (mut new, again): (Vec<_>, Vec<_>) =
-        through.partition(|it| said.insert(format!("{} {}", it.node_id, it.recheck)));
+        through.partition(|it| !said.contains(&format!("{} {}", it.node_id, it.recheck)));
     let more = new.split_off(rows.min(new.len())).len();
+    said.extend(new.iter().map(|it| format!("{} {}", it.node_id, it.recheck)));
     let ids: Vec<&str> = new.iter().filter_map(|it| it.run_id.as_ref()?.rsplit('-').next()).collect();
     let rerun = (!ids.is_empty())
         .then(|| command("tot rerun", Some(&answer.session_id), &format!("{} --at HEAD", ids.join(" "))));

@@ -25,7 +25,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
-use crate::assess::inputs::named_paths;
+use crate::assess::inputs::not_found;
 use crate::assess::{CapturedRun, ProjectInputs, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
@@ -423,17 +423,12 @@ impl<'a> Again<'a> {
             if is_interrupted {
                 return Ok(true);
             }
-            let state = again.project.as_ref().filter(|_| self.place != Where::Here);
-            // Without a file that it names, the command did not get to judge.
-            let names = named_paths(first);
-            let lacks_named = state.is_some_and(|state| {
-                state.untracked.iter().chain(&state.ignored).any(|path| names.contains(path))
-            });
             let verdict = match again.verdict(first, &captured.later) {
-                RunComparison::Differs if elsewhere.is_some() || lacks_named => RunComparison::CouldNotRun,
+                RunComparison::Differs if elsewhere.is_some() => RunComparison::CouldNotRun,
                 verdict => verdict,
             };
             let before = captured.as_before(&again);
+            let state = again.project.as_ref().filter(|_| self.place != Where::Here);
             let missing = state.and_then(ProjectState::lacks);
             let repetition =
                 RerunResult { run, first, at, again, verdict, missing, elsewhere, before, stored: None };
@@ -509,8 +504,10 @@ impl<'a> Again<'a> {
         let unset =
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
         let unfiltered = unfiltered.map(|files| format!("{files}: rerun it with --at here"));
+        let lacked = not_found(&again, first).filter(|_| self.place != Where::Here);
+        let lacked = lacked.map(|path| format!("{} is not stored in the run", one_line(&path)));
         if let Some(lack) =
-            unfiltered.or(unset).filter(|_| again.verdict(first, later) == RunComparison::Differs)
+            unfiltered.or(unset).or(lacked).filter(|_| again.verdict(first, later) == RunComparison::Differs)
         {
             again.ended = Ended::NotRun(lack);
         }

@@ -345,8 +345,10 @@ fn shown(
     if !sign_offs.all.is_empty() {
         text.push_str(&section("Sign-offs", &signatures::lines(sign_offs, screen)));
     }
-    let names =
-        assessment.verdict_lines(&signed, &[]).into_iter().filter(|it| it.subject == VerdictSubject::Names);
+    let names = assessment
+        .verdict_lines(&signed, (&[], false))
+        .into_iter()
+        .filter(|it| it.subject == VerdictSubject::Names);
     let names = names.map(|it| format!("  {}\n", screen.rest(&format!("{}. {}", it.text, it.detail), 2)));
     text.push_str(&section("Names", &names.collect::<String>()));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());

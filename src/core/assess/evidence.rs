@@ -540,18 +540,18 @@ impl<'a> Assessment<'a> {
         let Some(last) = last.max_by_key(|it| it.run.id) else {
             return Some(format!("{commands}, not rerun yet"));
         };
+        let is_tried = |run: &&CapturedRun<'_>| {
+            run.standing() == RunStanding::NeverRepeated && !run.repetitions.is_empty()
+        };
+        let never = if runs.iter().any(is_tried) { "not rerun without changes" } else { "not rerun yet" };
         let became = [
             ((RunStanding::Same, true), "same (rerun by another)", "same (rerun by another)"),
-            (
-                (RunStanding::Same, false),
-                "same (rerun only by its author)",
-                "same (rerun only by their authors)",
-            ),
+            ((RunStanding::Same, false), "same (not rerun by another)", "same (not rerun by another)"),
             ((RunStanding::Differs, false), "differs", "differ"),
             ((RunStanding::Fails, false), "differs (judged to fail)", "differ (judged to fail)"),
             ((RunStanding::Holds, false), "differs (judged to hold)", "differ (judged to hold)"),
             ((RunStanding::CouldNotRun, false), "could not run", "could not run"),
-            ((RunStanding::NeverRepeated, false), "not rerun yet", "not rerun yet"),
+            ((RunStanding::NeverRepeated, false), never, never),
         ];
         let count = |of| runs.iter().filter(|run| (run.standing(), run.is_reproduced()) == of).count();
         let parts = became.map(|(of, one, many)| (count(of), one, many));
@@ -669,7 +669,7 @@ mod tests {
         ]);
         assert!(
             each_once.starts_with(
-                "3 commands: 1 same (rerun by another), 1 same (rerun only by its author), 1 not rerun yet;"
+                "3 commands: 1 same (rerun by another), 1 same (not rerun by another), 1 not rerun yet;"
             ),
             "{each_once}"
         );

@@ -30,6 +30,9 @@ const PATTERN_MAX: usize = 1_000;
 /// The maximum length of a path in a sentence, in characters.
 const PATH: usize = 80;
 
+/// The programs that start scripts.
+const INTERPRETERS: [&str; 11] =
+    ["python", "sh", "bash", "zsh", "node", "deno", "bun", "ruby", "perl", "php", "Rscript"];
 /// The endings of scripts.
 const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
 /// Folders that other machines have, too.
@@ -167,6 +170,24 @@ pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
     parts.filter_map(|part| path_from(folder, part)).collect()
 }
 
+/// Returns an untracked or ignored file that the captured run had and a repetition lacked, if the command names it and its
+/// output says that it was not found. Then the command did not get to judge.
+pub fn not_found(again: &Ran, first: &Ran) -> Option<String> {
+    const SAID: [&str; 5] = ["no such file", "cannot find", "can't open", "cannot open", "not found"];
+    let state = again.project.as_ref().filter(|_| again.ended != first.ended)?;
+    let is_lacked = |name: &String| {
+        state.unknown().any(|path| path == name || path.ends_with('/') && name.starts_with(path.as_str()))
+    };
+    let is_said = |name: &String| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let says = |line: &str| SAID.iter().any(|said| line.to_lowercase().contains(said));
+        again.output.text.lines().any(|line| line.contains(file) && says(line))
+    };
+    // A word such as `test` is rarely a file.
+    let mut names = named_paths(first).into_iter().filter(|name| name.contains(['.', '/']));
+    names.find(|name| is_lacked(name) && is_said(name))
+}
+
 /// Returns the words of a command, also those within a line for a shell.
 fn words(ran: &Ran) -> impl Iterator<Item = &str> {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
@@ -253,7 +274,8 @@ fn touched_since_capture(
         return Some(TouchedInputs { files, is_in_doubt });
     }
     // What the command read of an untracked or ignored file is not known.
-    is_in_doubt |= state.unknown().any(|path| may_cover(&ran.input_folders, path));
+    let names = named_paths(ran);
+    is_in_doubt |= state.unknown().any(|path| may_cover(&ran.input_folders, path) || names.contains(path));
     let now = view.files()?;
     let is_same = |it: &RunInput| {
         !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))
@@ -280,8 +302,8 @@ fn touched_since_capture(
 }
 
 impl CapturedRun<'_> {
-    /// Returns a script from outside the project that the command names and that is not stored with it, so that only its author
-    /// can run it again.
+    /// Returns a script from outside the project that the command starts and that is not stored with it, so that others may not
+    /// have it.
     pub(super) fn lost_script(&self) -> Option<&str> {
         let folder = self.ran.folder.as_deref().unwrap_or_default();
         let is_elsewhere = |word: &str| match word.starts_with('/') {
@@ -289,7 +311,25 @@ impl CapturedRun<'_> {
             false => word.starts_with("../") && path_from(folder, word).is_none(),
         };
         let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
-        words(self.ran).find(|word| is_elsewhere(word) && is_script(word))
+        let is_one_of = |word: &str, programs: &[&str]| {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            programs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+        };
+        // What another machine or a container starts lies there.
+        if self
+            .ran
+            .command
+            .first()
+            .is_some_and(|word| is_one_of(word, &["docker", "podman", "kubectl", "ssh"]))
+        {
+            return None;
+        }
+        let mut before = None;
+        let mut words = words(self.ran).filter(|word| !word.is_empty() && !word.starts_with('-'));
+        words.find(|word| {
+            let is_started = before.replace(*word).is_none_or(|it| is_one_of(it, &INTERPRETERS));
+            is_started && is_elsewhere(word) && is_script(word)
+        })
     }
 
     /// Returns what changed since each run of the command that had the recorded result, the last one first and the captured
@@ -451,6 +491,7 @@ impl<'a> Assessment<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::run::Ended;
 
     #[test]
     fn a_pattern_covers_what_a_shell_would_expand_it_to_and_what_is_below() {
@@ -470,5 +511,33 @@ mod tests {
             assert_eq!(covers(declared, path), is_covered, "{declared} {path}");
         }
         assert!(covers(&format!("{}b", "*a".repeat(2_000)), &"a".repeat(4_000)));
+    }
+
+    #[test]
+    fn only_a_missing_file_that_the_command_names_and_asks_for_keeps_it_from_judging() {
+        let at = crate::domain::Timestamp::from_milliseconds(0).unwrap();
+        for (command, lacked, output, is_found) in [
+            ("cat data.csv", "data.csv", "cat: data.csv: No such file or directory", true),
+            (
+                "node run.js in/x.csv",
+                "in/",
+                "Error: ENOENT: no such file or directory, open 'in/x.csv'",
+                true,
+            ),
+            // An output of the command, another fault, a word that is no file, and a file that it does not name.
+            ("sh bench.sh out.txt", "out.txt", "9 of 10 passed", false),
+            ("cat data.csv", "data.csv", "cat: other.csv: No such file or directory", false),
+            ("cargo test", "test", "test parser: not found", false),
+            ("sh all.sh", "data.csv", "cat: data.csv: No such file or directory", false),
+        ] {
+            let first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
+            let mut again = Ran { ended: Ended::Exit(1), ..first.clone() };
+            again.output.text = output.to_owned();
+            again.project =
+                Some(ProjectState { ignored: vec![lacked.to_owned()], ..ProjectState::default() });
+            assert_eq!(not_found(&again, &first).is_some(), is_found, "{command}: {output}");
+            again.ended = first.ended.clone();
+            assert_eq!(not_found(&again, &first), None, "{command}");
+        }
     }
 }

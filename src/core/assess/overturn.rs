@@ -305,9 +305,9 @@ impl<'a> Assessment<'a> {
             };
             let doubt = self.doubt(kind, Some(node), text);
             let (call, seconds) = (("tot rerun", rest), Some(self.recorded([node])));
-            doubts.push(match runs[0].lost_script() {
-                Some(_) => doubt,
-                None => Doubt { call, seconds, ..doubt },
+            doubts.push(match runs.iter().all(|run| run.lost_script().is_some()) {
+                true => doubt,
+                false => Doubt { call, seconds, ..doubt },
             });
         }
         if let Some((first, script)) = lost.first() {
@@ -319,7 +319,7 @@ impl<'a> Assessment<'a> {
                 0 => format!("{script} is not stored"),
                 more => format!("{script} and {} are not stored", counted(more, "other script")),
             };
-            let text = format!("Nobody else can rerun {commands} of {nodes}: {not_stored}.");
+            let text = format!("Others may not be able to rerun {commands} of {nodes}: {not_stored}.");
             doubts.push(self.doubt(DoubtKind::Alone, Some(first), text));
         }
         let nodes: Vec<&NodeId> = alone.iter().map(|(_, node, _)| *node).collect();
@@ -587,7 +587,9 @@ mod tests {
                     let RunKind::Captured(ran) = &mut facts.runs[0].what else { panic!("captured") };
                     ran.command = vec!["python3".into(), "../lab/replay.py".into()];
                 }),
-                &["Nobody else can rerun 1 command of R2.A1: ../lab/replay.py is not stored. tot show R2.A1"],
+                &[
+                    "Others may not be able to rerun 1 command of R2.A1: ../lab/replay.py is not stored. tot show R2.A1",
+                ],
             ),
             (
                 "commands that nobody else ran",

@@ -118,7 +118,10 @@ impl VerdictLine {
 
 /// Returns whether a report has a passage about what it does not cover, as the instructions teach it.
 fn names_limits(report: &str) -> bool {
-    report.to_lowercase().contains("not covered")
+    let is_named = |line: &str| {
+        line.trim_start_matches(['#', '*', '_', '-', ' ']).to_lowercase().starts_with("not covered")
+    };
+    report.lines().any(is_named)
 }
 
 /// Returns what can be done about an open objection, with the commands. `named` is the id for the commands, if they need one.
@@ -213,8 +216,8 @@ impl<'a> Assessment<'a> {
     }
 
     /// Returns the grounds for the verdict and its open points in up to seven lines. `cited` says what became of the places that
-    /// the answers cite, if that is known: `3 cited places unchanged`.
-    pub fn verdict_lines(&self, signed: &[Signed], cited: &[String]) -> Vec<VerdictLine> {
+    /// the answers cite, if that is known, and whether one is lost: `3 cited places unchanged`.
+    pub fn verdict_lines(&self, signed: &[Signed], cited: (&[String], bool)) -> Vec<VerdictLine> {
         let mut lines = vec![
             self.checked_line(),
             self.evidence_line(),
@@ -311,7 +314,7 @@ impl<'a> Assessment<'a> {
     }
 
     /// Returns the line about what changed of what the commands read and the answers cite.
-    fn since_line(&self, cited: &[String]) -> Option<VerdictLine> {
+    fn since_line(&self, (cited, is_lost): (&[String], bool)) -> Option<VerdictLine> {
         let line = |sign, text: &str| Some(VerdictLine::new(VerdictSubject::Since, sign, text));
         let runs: Vec<_> = self.whole_runs().collect();
         let is_checked =
@@ -324,7 +327,8 @@ impl<'a> Assessment<'a> {
             return line(Sign::Note, "Whether the code changed since was not checked here")
                 .filter(|_| has_sources);
         }
-        let has_changed = runs.iter().any(|run| matches!(run.input_state, Some(InputState::Changed(_))));
+        let has_changed =
+            is_lost || runs.iter().any(|run| matches!(run.input_state, Some(InputState::Changed(_))));
         line(if has_changed { Sign::Doubt } else { Sign::Note }, &sentence(&known.join("; ")))
     }
 
@@ -335,7 +339,9 @@ impl<'a> Assessment<'a> {
         let names: Vec<String> =
             self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
         Some(match self.ruled_out().count() {
-            0 => line(Sign::Note, "No alternative was ruled out".to_owned()),
+            0 if self.dead_ends.is_empty() => line(Sign::Note, "No other branch was ruled out".to_owned()),
+            // What was refuted stands among the other answers.
+            0 => return None,
             number => {
                 let more = if number > NAMED { " …" } else { "" };
                 let names =

@@ -247,6 +247,13 @@ fn check_retraction(
         let message = format!("You take back {which} without a reason.");
         diagnostics.refuse(Code::MissingReason, "", message, "Say why it counts for nothing.");
     }
+    let is_other =
+        |again: &Arc<Run>| again.of() == Some(of) && differs(again) && !author.is_same_author(&again.author);
+    if matches!(run.what, RunKind::Captured(_)) && is_own && investigation.counted_runs().any(is_other) {
+        let message = "You captured the command, and somebody else's rerun of it differs.";
+        let how = "Correct what rests on it, or let somebody else take it back.";
+        diagnostics.refuse(Code::InvalidArgument, "", message, how);
+    }
     if differs(run) && !is_own && is_first_author(investigation, of, author) {
         let message = "You captured the command, and this rerun of it differs.";
         let how = "Let somebody else judge the difference, or take it back.";

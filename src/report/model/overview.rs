@@ -383,9 +383,10 @@ impl<'a> Cards<'a> {
         });
         let signed = input.sign_offs.signed();
         let evidence = self.evidence_in_short(runs, input);
+        let is_lost = evidence.places.iter().any(|it| it.class == "differs");
         let places = evidence.places.iter().filter(|it| it.class != "quiet");
         let cited: Vec<String> = places.map(|it| format!("{} {}", it.label, it.words)).collect();
-        let lines = assessment.verdict_lines(&signed, &cited).into_iter();
+        let lines = assessment.verdict_lines(&signed, (&cited, is_lost)).into_iter();
         let lines = lines.map(|line| self.verdict_line(line)).collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();

@@ -130,9 +130,12 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode };
         ran.inputs = files.into_iter().map(input).collect();
-        let ignored = self.ignored(git, &ran.input_folders).map_err(|error| one_line(&causes(&error)))?;
+        let read = [ran.input_folders.clone(), names.into_iter().collect()].concat();
+        let ignored = self.ignored(git, &read).map_err(|error| one_line(&causes(&error)))?;
+        let is_named = |path: &String| read.contains(path) || may_cover(&ran.input_folders, path);
         if let Some(state) = &mut ran.project {
-            state.ignored = ignored.into_iter().filter(|path| !state.changed.contains(path)).collect();
+            let is_changed = |path: &String| state.changed.contains(path);
+            state.ignored = ignored.into_iter().filter(|path| is_named(path) && !is_changed(path)).collect();
         }
         Ok(())
     }
@@ -150,7 +153,10 @@ impl Project {
         let mut paths = git.untracked(self.root(), false)?;
         paths.retain(|path| path.ends_with('/'));
         paths.extend(git.untracked(self.root(), true)?);
-        let is_investigation = |path: &String| self.root().join(path).join(INVESTIGATION).is_file();
+        let is_investigation = |path: &String| {
+            let folder = self.root().join(path);
+            folder.join(INVESTIGATION).is_file() && folder.join(".git").exists()
+        };
         let inside = |folder: &str| -> Vec<String> {
             let entries = self.root().join(folder).read_dir().into_iter().flatten().flatten();
             let path = |it: std::fs::DirEntry| {
