@@ -247,11 +247,10 @@ fn lines(
         nodes.dedup();
         nodes.join(", ")
     };
-    let through = answer.through.iter();
-    let (mut new, again): (Vec<_>, Vec<_>) =
-        through.partition(|it| !said.contains(&format!("{} {}", it.node_id, it.recheck)));
+    let key = |it: &AffectedThrough| format!("{} {}", it.node_id, it.recheck);
+    let (mut new, again): (Vec<_>, Vec<_>) = answer.through.iter().partition(|it| !said.contains(&key(it)));
     let more = new.split_off(rows.min(new.len())).len();
-    said.extend(new.iter().map(|it| format!("{} {}", it.node_id, it.recheck)));
+    said.extend(new.iter().map(|it| key(it)));
     let ids: Vec<&str> = new.iter().filter_map(|it| it.run_id.as_ref()?.rsplit('-').next()).collect();
     let rerun = (!ids.is_empty())
         .then(|| command("tot rerun", Some(&answer.session_id), &format!("{} --at HEAD", ids.join(" "))));
