@@ -85,7 +85,8 @@ struct CheckReport {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckedReference {
-    node_id: String,
+    /// The node that cites the file; `null` for the report.
+    node_id: Option<String>,
     /// The path of the cited file. The cited lines are in `lines`.
     path: String,
     lines: Option<Lines>,
@@ -211,12 +212,10 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
 
 /// Returns the state of each cited project file, in node order.
 fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<CheckedReference> {
-    let pins: Vec<(&Node, &Pin)> = investigation
-        .committed()
-        .flat_map(|(node, _)| node.pins().map(move |pin| (node.as_ref(), pin)))
-        .collect();
+    let pins: Vec<(Option<&Node>, &Pin)> = investigation.pins().collect();
     let evidence = project.evidence(pins.iter().map(|(_, pin)| *pin));
-    let reference = |(node, pin): (&Node, &Pin)| {
+    let reference = |(node, pin): (Option<&Node>, &Pin)| {
+        let who = node.map_or("the report", |node| node.id.as_str());
         let drift = evidence.drift.get(pin)?;
         let now = match drift {
             Drift::Moved { path, lines } => Some(json!({"path": path, "lines": lines})),
@@ -226,11 +225,11 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
         let to = drift.moved_to().map(|to| format!(" to {to}")).unwrap_or_default();
         let state = drift.as_str();
         Some(CheckedReference {
-            node_id: node.id.to_string(),
+            node_id: node.map(|node| node.id.to_string()),
             path: pin.path.clone(),
             lines: pin.lines,
             state,
-            shown: one_line(&format!("{folder}: {} {state} {}{lines}{to}", node.id, pin.path)),
+            shown: one_line(&format!("{folder}: {who} {state} {}{lines}{to}", pin.path)),
             now,
             is_lost: drift.is_lost(),
         })

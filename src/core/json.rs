@@ -397,6 +397,9 @@ pub fn conclusion<S: Serializer>(end: &Option<&Conclusion>, serializer: S) -> Re
     let Some(end) = end else { return serializer.serialize_none() };
     let mut end = Conclusion::clone(end);
     end.visit_callers(|_, caller| publish(caller));
+    // They quote files. What became of each place is in the list of sources.
+    end.references.clear();
+    end.amended.iter_mut().for_each(|it| it.references = None);
     let mut fields = present(&end).map_err(serde::ser::Error::custom)?;
     name_ids(&mut fields, "nodeId");
     fields.serialize(serializer)

@@ -139,7 +139,7 @@ pub fn review(
         if let Some(became) = evidence.lost(pin) {
             let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
             let text = format!("it cites {}{lines}, which is {became}", pin.path);
-            notes.add(Some(&node.id), Risk::ProjectEvidence, text);
+            notes.add(node.map(|node| &node.id), Risk::ProjectEvidence, text);
         }
     }
     conclusion(&mut notes, before, after);

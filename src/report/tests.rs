@@ -698,6 +698,7 @@ fn all_texts(text: &str) -> ReportInput {
         }],
         answers: vec![BoundAnswer { id: "R4.A1a1".parse().unwrap(), role: BoundAs::Main }],
         not_covered: vec![text.into()],
+        references: vec![Citation { target: text.into(), pinned: Some(pin()), ..Citation::default() }],
         ..Conclusion::new(time(900))
     };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));

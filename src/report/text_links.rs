@@ -30,7 +30,7 @@ pub(super) struct TextLinks<'r> {
     /// The forge that shows the project's files.
     forge: Option<&'r Forge>,
     /// The cited files by file name (without folders), each with the citing node.
-    pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
+    pins: HashMap<&'r str, Vec<(Option<&'r str>, &'r Pin)>>,
     /// The states of sources.
     sources: Option<SourceLinks<'r>>,
 }
@@ -57,7 +57,7 @@ impl<'r> TextLinks<'r> {
         let forge = input.evidence.forge.as_ref();
         let mut pins: HashMap<&str, Vec<_>> = HashMap::new();
         for (node, pin) in forge.iter().flat_map(|_| input.snapshot.investigation.pins()) {
-            pins.entry(name(&pin.path)).or_default().push((node.id.as_str(), pin));
+            pins.entry(name(&pin.path)).or_default().push((node.map(|node| node.id.as_str()), pin));
         }
         TextLinks {
             sources: Some(SourceLinks { assessment, evidence: &input.evidence, runs: &report.runs }),
@@ -210,7 +210,7 @@ impl<'r> TextLinks<'r> {
             }
         };
         let of_path = || alike.iter().filter(|(_, pin)| pin.path == *full);
-        let own = of_path().find(|(node, _)| own == Some(node));
+        let own = of_path().find(|(node, _)| own == *node);
         own.or_else(|| of_path().next_back()).map(|(_, pin)| *pin)
     }
 }
@@ -298,7 +298,7 @@ mod tests {
             sources: None,
         };
         for (node, pin) in &pins {
-            links.pins.entry(name(&pin.path)).or_default().push((node, pin));
+            links.pins.entry(name(&pin.path)).or_default().push((Some(*node), pin));
         }
         String::from_utf8(links.put_into(page.as_bytes().to_vec(), From::Page { root: "../", own })).unwrap()
     }

@@ -402,6 +402,7 @@ impl ProjectInputs {
         let runs = EvidenceRuns::of(investigation);
         let mut cited: HashMap<RunId, Vec<&Pin>> = HashMap::new();
         for (node, pin) in investigation.pins() {
+            let Some(node) = node else { continue };
             for run in runs.of_nodes(std::iter::once(&node.id)) {
                 cited.entry(run).or_default().push(pin);
             }

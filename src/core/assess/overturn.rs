@@ -15,7 +15,7 @@ use super::inputs::named;
 use super::{Answer, Assessment, CapturedRun, InputState, RunStanding, Verdict, VerdictLimit, differs};
 use crate::domain::run::Seconds;
 use crate::domain::wording::command;
-use crate::domain::{CommentId, Node, NodeId, Pin, SessionId};
+use crate::domain::{CommentId, Conclusion, Node, NodeId, Pin, SessionId};
 use crate::ruleset::effective::joined;
 use crate::ruleset::rules::shortened;
 use crate::text::{counted, one_line, shorten};
@@ -150,6 +150,8 @@ impl<'a> Assessment<'a> {
             answers = self.bound().filter_map(|bound| bound.answer).collect();
         }
         self.doubts_about(&answers, lost, &mut doubts);
+        let pins = self.investigation.report().into_iter().flat_map(Conclusion::pins);
+        doubts.extend(self.lost_citation(None, pins, lost));
         if !doubts.is_empty() || !answers.is_empty() {
             doubts.extend(self.limits().into_iter().map(|limit| self.not_covered(limit)));
             doubts.extend(self.investigation.withdrawn().map(|node| {
@@ -217,18 +219,27 @@ impl<'a> Assessment<'a> {
                     let text = format!("Results of {node} differ, and nobody has decided between them.");
                     doubts.push(self.doubt(DoubtKind::Results, Some(node), text));
                 }
-                let cited = premise.node.pins().find_map(|pin| Some((pin, lost(pin)?)));
-                if let Some((pin, became)) = cited {
-                    let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-                    let text = format!("{node} cites {}{lines}, which is {became}.", pin.path);
-                    let call = ("tot check", "--references".to_owned());
-                    doubts.push(Doubt { call, ..self.doubt(DoubtKind::Citation, Some(node), text) });
-                }
+                doubts.extend(self.lost_citation(Some(node), premise.node.pins(), lost));
             }
         }
         self.unchecked(answers, doubts);
         self.unrun(answers, doubts);
         self.weak_confirmation(answers, doubts);
+    }
+
+    /// Finds the first place that the findings of a node, or the report, cite and that is no longer there.
+    fn lost_citation<'p>(
+        &self,
+        node: Option<&NodeId>,
+        mut pins: impl Iterator<Item = &'p Pin>,
+        lost: LostCitation<'_>,
+    ) -> Option<Doubt> {
+        let (pin, became) = pins.find_map(|pin| Some((pin, lost(pin)?)))?;
+        let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+        let who = node.map_or("The report", NodeId::as_str);
+        let text = format!("{who} cites {}{lines}, which is {became}.", pin.path);
+        let call = ("tot check", "--references".to_owned());
+        Some(Doubt { call, ..self.doubt(DoubtKind::Citation, node, text) })
     }
 
     fn unchecked(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
-use crate::decide::sources::{figures, found_run, was_taken_back};
+use crate::decide::sources::{figures, found_run, was_taken_back, was_withdrawn};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Parsed, Source, SourceTarget};
@@ -123,8 +123,7 @@ impl<'a> Assessment<'a> {
             Ok(node) => state(self.node_state(node), node.id.to_string(), SourceAt::Node(&node.id)),
             Err(NotFound::Ambiguous(_)) => not_there("several nodes have this id"),
             Err(NotFound::Unknown) => {
-                let is_it = |node: &Node| [node.id.short().as_str(), node.id.whole()].contains(&named);
-                let is_withdrawn = self.investigation.withdrawn().any(|node| is_it(node));
+                let is_withdrawn = was_withdrawn(self.investigation, named);
                 not_there(if is_withdrawn { "withdrawn" } else { "not there" })
             }
         };
@@ -248,7 +247,7 @@ impl<'a> Assessment<'a> {
         ("·", "quiet", label)
     }
 
-    /// Returns what was recorded of a place: for the node that names it, or else for any node.
+    /// Returns what was recorded of a place: for the node that names it, or without one for the report, or else for any node.
     fn pin_of(&self, place: &Mention, own: Option<&NodeId>) -> Option<&'a Pin> {
         let lines = lines_of(place);
         let fits = |citation: &'a Citation| {
@@ -257,7 +256,10 @@ impl<'a> Assessment<'a> {
             (is_same && pin.lines == lines).then_some(pin)
         };
         let of = |node: &'a Node| node.results().flat_map(|it| &it.references).find_map(fits);
-        let own = own.and_then(|id| self.investigation.node(id)).and_then(|node| of(node));
+        let own = match own {
+            Some(id) => self.investigation.node(id).and_then(|node| of(node)),
+            None => self.investigation.reports().flat_map(|report| &report.references).find_map(fits),
+        };
         own.or_else(|| self.investigation.nodes().find_map(|node| of(node)))
     }
 }

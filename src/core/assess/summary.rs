@@ -127,7 +127,7 @@ fn names_limits(report: &str) -> bool {
 /// Returns what can be done about an open objection, with the commands. `named` is the id for the commands, if they need one.
 pub fn reactions(open: &Objection, named: Option<&str>) -> [(&'static str, String); 2] {
     let id = open.comment.id;
-    let settle = match open.is_correction() {
+    let settle = match open.is_correction() && !open.is_outdated {
         true => ("Accept", command("tot amend", named, &format!("--accept {id}"))),
         false => ("Resolve", command("tot resolve", named, &id.to_string())),
     };
@@ -389,8 +389,10 @@ impl<'a> Assessment<'a> {
             true => format!("{by} proposes a correction{place}: {}", first.comment.edits_in_short()),
             false => format!("{by} objects{place}: “{said}”"),
         };
-        let accept = is_correction
-            .then(|| format!("Accept it with `tot amend --accept {}`, or answer it", first.comment.id));
+        let accept = is_correction.then(|| match first.is_outdated {
+            true => "The passage has changed since: answer it".to_owned(),
+            false => format!("Accept it with `tot amend --accept {}`, or answer it", first.comment.id),
+        });
         let more = (self.open.len() > 1).then(|| match self.open.len() - 1 {
             1 => "1 more objection is open".to_owned(),
             more => format!("{more} more objections are open"),

@@ -10,7 +10,7 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
 use super::edits::edited;
-use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, source_warnings};
+use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, pin_changed, source_warnings};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
     refuse_if_ended, sources, trimmed,
@@ -234,7 +234,10 @@ impl Amend {
         }
         let request =
             Amend { node_id: about, reason: self.reason, agent_id: self.agent_id, ..Amend::default() };
-        let request = request.with_edits(investigation, &correction.edits)?;
+        let request = request.with_edits(investigation, &correction.edits).map_err(|rejection| {
+            let suggest = |error: Diagnostic| error.suggest(objections::outdated(correction.id));
+            Rejection { errors: rejection.errors.into_iter().map(suggest).collect() }
+        })?;
         Ok(Some(Amend { correction: Some(correction.id.to_string()), ..request }))
     }
 
@@ -428,10 +431,11 @@ fn of_conclusion(
     if amendment.parts().next().is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
+    pin_changed(&mut end, &mut amendment, known);
     let is_new = amendment.conclusion.is_some() || amendment.bottom_line.is_some();
     if let Some(text) = end.conclusion.as_ref().filter(|_| is_new) {
         diagnostics.warnings.extend(source_warnings(investigation, &end.bottom_line, text, known));
-        diagnostics.warnings.extend(sources::preview(rules, &end.bottom_line, text));
+        diagnostics.warnings.extend(sources::preview(rules, [&end.bottom_line, text], known));
     }
     end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: diagnostics.warnings })

@@ -1,10 +1,13 @@
-//! Project files cited by a result: collects the paths to look up, then pins the files found.
+//! Project files cited by a result or the report: collects the paths to look up, then pins the files found.
+
+use std::collections::HashSet;
 
 use super::amend::Amend;
 use super::backing::NewCitation;
 use super::commit::NodeResult;
+use super::sources::MOST;
 use crate::domain::{
-    Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn, Wording,
+    Citation, CitedPath, Code, Conclusion, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn, Wording,
 };
 use crate::markdown::{self, Mention, MentionKind, Parsed, Source, SourceTarget};
 
@@ -17,9 +20,6 @@ pub const WARNINGS: &[Code] = &[
     Code::NumberNotThere,
     Code::ReferenceIgnored,
 ];
-
-/// Maximum number of paths looked up for one result.
-const MOST: usize = 100;
 
 /// Maximum number of missing paths named in a message.
 const NAMED: usize = 5;
@@ -44,7 +44,8 @@ pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
 /// Returns the places that are sources of a report: of its bottom line and its conclusion.
 pub fn cited_by_report(texts: [Option<&str>; 2]) -> Vec<CitedPath> {
     let paths = texts.into_iter().flatten().flat_map(|text| source_paths(&Parsed::new(text)));
-    paths.take(MOST).collect()
+    let mut seen = HashSet::new();
+    paths.filter(|path| seen.insert(path.clone())).take(MOST).collect()
 }
 
 fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
@@ -133,21 +134,26 @@ pub(super) fn pin_named(
     let before =
         references.extract_if(.., |citation| citation.named_in == Some(named_in)).collect::<Vec<_>>();
     let mut missing = Vec::new();
-    // Most servers have no project, and without one nothing was looked up.
     let named: Vec<CitedPath> = match named_in {
-        _ if known.is_empty() => Vec::new(),
+        _ if known.is_empty() && before.is_empty() => Vec::new(),
         NamedIn::Source => source_paths(text).collect(),
         NamedIn::Findings | NamedIn::Evidence => named_paths(text).collect(),
     };
     for path in named {
-        let Some(found) = known.get(&path) else { continue };
         let lines = path.lines.map(|lines| lines.to_string());
-        // Authors who kept a quote after a warning are not warned again.
         let is_known =
-            |it: &Citation| (&it.target, &it.lines, &it.quote) == (&path.path, &lines, &path.quote);
+            |it: &&Citation| (&it.target, &it.lines, &it.quote) == (&path.path, &lines, &path.quote);
+        let found = known.get(&path);
+        if found.is_none_or(|it| matches!(it, LookedUp::Missing(_))) {
+            // An earlier author read what is not here, or no longer.
+            let kept = before.iter().find(is_known).filter(|it| !references.contains(it)).cloned();
+            references.extend(kept);
+        }
+        let Some(found) = found else { continue };
         match found {
             LookedUp::Found(_) => {}
-            LookedUp::Misquoted(..) if before.iter().any(is_known) => {}
+            // Authors who kept a quote after a warning are not warned again.
+            LookedUp::Misquoted(..) if before.iter().any(|it| is_known(&it)) => {}
             // `sources` warns of it.
             LookedUp::Missing(_) if named_in == NamedIn::Source => {}
             other => missing.push(other.clone()),
@@ -168,6 +174,19 @@ pub(super) fn pin_named(
         }
     }
     missing
+}
+
+/// Pins the places that are sources of a report. Where its text did not change, what was recorded stays.
+pub(super) fn pin_report(report: &mut Conclusion, is_new: bool, known: &LookedUpPaths) {
+    let before = if is_new { Vec::new() } else { report.references.clone() };
+    let text = Parsed::new(&report.report());
+    pin_named(&mut report.references, NamedIn::Source, &text, known);
+    for it in &mut report.references {
+        let was = before.iter().find(|was| (&was.target, &was.lines) == (&it.target, &it.lines));
+        if let Some(was) = was {
+            it.clone_from(was);
+        }
+    }
 }
 
 /// Returns warnings about missing sources, misquoted files, and files ignored by git.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::backing::{LINE_MAX, check_number};
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
+use super::citing::pin_report;
 use super::{
     Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, sources, trimmed,
 };
@@ -121,6 +122,7 @@ pub const WARNINGS: &[Code] = &[
     Code::SourceNotThere,
     Code::NumberNotThere,
     Code::NoSource,
+    Code::PlacesNotChecked,
     Code::InsiderWords,
     Code::NotAccepted,
 ];
@@ -218,7 +220,7 @@ pub fn end(
     // What an accepted draft lacks was told when it was stored.
     if let Some(text) = conclusion.as_ref().filter(|_| is_new || request.draft) {
         diagnostics.warnings.extend(source_warnings(investigation, &bottom_line, text, known));
-        let preview = request.draft.then(|| sources::preview(rules, &bottom_line, text));
+        let preview = request.draft.then(|| sources::preview(rules, [&bottom_line, text], known));
         diagnostics.warnings.extend(preview.into_iter().flatten());
     }
     diagnostics.warnings.extend(request.asked.as_ref().map(check_reply).transpose()?.flatten());
@@ -240,12 +242,14 @@ pub fn end(
     if let Some(draft) = draft {
         report = draft.clone();
         change.exchange(&mut report);
+        pin_changed(&mut report, &mut change, known);
         if change.parts().next().is_some() {
             report.amended.push(change);
         }
     } else {
         report.conclusion = change.conclusion.take();
         change.exchange(&mut report);
+        pin_report(&mut report, true, known);
     }
     if request.draft {
         if draft == Some(&report) {
@@ -330,6 +334,7 @@ fn end_again(
             not_covered,
             ..ended.clone()
         };
+        pin_report(&mut conclusion, true, known);
         let replaced = std::mem::replace(&mut conclusion.bottom_line, bottom_line);
         if !replaced.is_empty() && replaced != conclusion.bottom_line {
             conclusion.amended.push(AmendedConclusion {
@@ -360,6 +365,14 @@ fn end_again(
         )
     });
     Ok(Decision { event: None, warnings: unstored.into_iter().collect() })
+}
+
+/// Pins the places that are sources of a report after a change, which keeps the earlier ones if it changed the text.
+pub(super) fn pin_changed(report: &mut Conclusion, change: &mut AmendedConclusion, known: &LookedUpPaths) {
+    let is_new = change.conclusion.is_some() || change.bottom_line.is_some();
+    let before = report.references.clone();
+    pin_report(report, is_new, known);
+    change.references = Some(before).filter(|it| is_new && *it != report.references);
 }
 
 /// Returns the warnings about the sources of a report.

@@ -8,15 +8,15 @@ use strsim::damerau_levenshtein;
 use super::citing::source_path;
 use super::run;
 use crate::domain::{
-    Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, RunId, Wording,
+    CitedPath, Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, RunId, Wording,
 };
 use crate::markdown::{How, Parsed, Sentence, Source, SourceTarget, node_ids};
 use crate::numbers::{Figures, has_number};
 use crate::ruleset::{EffectiveRules, Enforcement};
-use crate::text::{one_line, shorten};
+use crate::text::{counted, one_line, shorten};
 
 /// Maximum number of different sources checked in one text.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 200;
 
 /// Maximum number of sources named in a message.
 const NAMED: usize = 5;
@@ -27,14 +27,17 @@ const QUOTED: usize = 120;
 /// Maximum length of a source in a message, and of an id that is compared with others, in characters.
 const SHOWN: usize = 80;
 
-/// Returns what a draft says without a source, and in words that its readers don't know. Sentences without a source are told
-/// where the method asks for a report with a bottom line.
+/// Returns what a draft says without a source, and in words that its readers don't know, and whether nobody looked at the places
+/// that it names. Sentences without a source are told where the method asks for a report with a bottom line.
 pub fn preview(
     rules: &EffectiveRules,
-    bottom_line: &str,
-    conclusion: &str,
-) -> impl Iterator<Item = Diagnostic> {
-    let [bottom_line, sentences] = [bottom_line, conclusion].map(|text| Parsed::new(text).sentences());
+    texts: [&str; 2],
+    known: &LookedUpPaths,
+) -> impl Iterator<Item = Diagnostic> + use<> {
+    let texts = texts.map(Parsed::new);
+    let places: HashSet<CitedPath> = texts.iter().flat_map(places).collect();
+    let unchecked = places.len() * usize::from(places.iter().all(|place| !known.contains_key(place)));
+    let [bottom_line, sentences] = texts.map(|text| text.sentences());
     let is_asked = rules.ruleset().checks.missing_bottom_line != Enforcement::Off;
     let known_from_nothing = |it: &&Sentence| is_asked && !it.has_link && has_number(&it.own);
     let unknown = sentences.iter().filter(known_from_nothing);
@@ -55,7 +58,23 @@ pub fn preview(
         words.map(str::to_owned).collect(),
     );
     let mend = "Say what was found. Name a node only as a source: `[two lots](node:R1.A)`.";
-    [unknown.map(|it| it.suggest(how)), insider.map(|it| it.suggest(mend))].into_iter().flatten()
+    let unchecked = (unchecked > 0).then(|| {
+        let were = if unchecked == 1 { "was" } else { "were" };
+        let message =
+            format!("No project is here, so {} in files {were} not checked.", counted(unchecked, "place"));
+        Diagnostic::new(Code::PlacesNotChecked, message).suggest(Wording::both(
+            "Send the draft again to a server in the project, or have `tot end --draft` run there.",
+            "Run it in the project.",
+        ))
+    });
+    [unknown.map(|it| it.suggest(how)), insider.map(|it| it.suggest(mend)), unchecked].into_iter().flatten()
+}
+
+/// Returns the places in the project that are sources of a text.
+pub fn places(text: &Parsed) -> impl Iterator<Item = CitedPath> + use<> {
+    let sources = text.sources().into_iter();
+    let places = sources.filter(|source| matches!(source.target, SourceTarget::Place(_)));
+    places.filter_map(|source| source_path(&source))
 }
 
 /// Returns the warnings about the sources of a text. `about` is the node, or empty for the report.
@@ -162,6 +181,9 @@ fn fault(investigation: &Investigation, source: &Source, known: &LookedUpPaths) 
                     nodes.iter().take(NAMED).map(|node| format!("node:{}", node.id.whole())).collect();
                 Some(format!("it may be {}", ids.join(" or ")))
             }
+            Err(NotFound::Unknown) if was_withdrawn(investigation, named) => {
+                Some("it was withdrawn".to_owned())
+            }
             Err(NotFound::Unknown) => {
                 let ids: Vec<String> = investigation.nodes().map(|node| node.id.to_string()).collect();
                 let slips = |id: &str| damerau_levenshtein(id, named);
@@ -198,6 +220,11 @@ pub fn was_taken_back(investigation: &Investigation, named: &str) -> bool {
     let part = named.to_ascii_lowercase();
     run::named(investigation, named).next().is_none()
         && investigation.runs().any(|run| run.ran().is_some() && run::is_named(run, &part))
+}
+
+/// Returns whether a source names a node that was withdrawn.
+pub fn was_withdrawn(investigation: &Investigation, named: &str) -> bool {
+    investigation.withdrawn().any(|node| [node.id.short().as_str(), node.id.whole()].contains(&named))
 }
 
 /// Returns the runs and repetitions, newest first.

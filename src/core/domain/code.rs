@@ -126,6 +126,7 @@ codes! {
     SourceNotThere "SOURCE_NOT_THERE" "a source names a run, a node or a place that is not there"
     NumberNotThere "NUMBER_NOT_THERE" "a number in a source is not in the output of its run"
     NoSource "NO_SOURCE" "a number in a draft does not say how it is known"
+    PlacesNotChecked "PLACES_NOT_CHECKED" "a report names places in files, and no project was here to look at them"
     InsiderWords "INSIDER_WORDS" "a draft uses ids or state names, which its readers don't know"
     ReferenceIgnored "REFERENCE_IGNORED" "git ignores a cited file, so only its name is stored"
     DepthEnforced "DEPTH_ENFORCED" "a state requested too early was stored as another"

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::node::swap;
-use super::{Amendment, Caller, Classification, CommentId, Node, NodeId, Timestamp, stored};
+use super::{Amendment, Caller, Citation, Classification, CommentId, Node, NodeId, Pin, Timestamp, stored};
 use crate::text::one_line;
 
 /// A later change to the conclusion, with the previous text.
@@ -30,6 +30,8 @@ pub struct AmendedConclusion {
     pub answers: Option<Vec<BoundAnswer>>,
     /// The points that the conclusion previously listed as not covered; absent if unchanged.
     pub not_covered: Option<Vec<String>>,
+    /// The places of the previous text, as they were when it was written; absent if unchanged.
+    pub references: Option<Vec<Citation>>,
 }
 
 /// An answer that the conclusion names.
@@ -90,6 +92,9 @@ pub struct Conclusion {
     /// The points that the conclusion does not cover, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_covered: Vec<String>,
+    /// The places in the project that are sources of the bottom line and the conclusion, as they were when that was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Citation>,
     /// Other conclusions for the same investigation, added by merges, oldest first. They have no other conclusions
     /// themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_conclusions")]
@@ -244,6 +249,7 @@ impl AmendedConclusion {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
         swap(&mut self.bottom_line, &mut end.bottom_line);
+        swap(&mut self.references, &mut end.references);
         if let Some(text) = &mut end.conclusion {
             swap(&mut self.conclusion, text);
         }
@@ -316,6 +322,11 @@ impl Conclusion {
         };
         let node = Node::new("R1.A".parse().ok()?, None, self.bottom_line.clone(), at);
         Some(Node { classification: Some(result), ..node })
+    }
+
+    /// Returns the recorded states of the project files that are sources of the report.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        self.references.iter().filter_map(|cited| cited.pinned.as_ref())
     }
 
     /// Returns the author for display.

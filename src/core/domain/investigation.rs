@@ -312,6 +312,11 @@ impl Investigation {
         self.conclusion.as_deref()
     }
 
+    /// Returns the draft of the report and the conclusion, those that are there.
+    pub fn reports(&self) -> impl Iterator<Item = &Conclusion> {
+        [self.draft(), self.conclusion()].into_iter().flatten()
+    }
+
     /// Returns the conclusion, unless the investigation was reopened since.
     pub fn end(&self) -> Option<&Conclusion> {
         self.conclusion().filter(|end| end.reopened.is_none())
@@ -428,9 +433,10 @@ impl Investigation {
         self.nodes().filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// Returns the recorded states of cited project files, each with the node that cites it.
-    pub fn pins(&self) -> impl Iterator<Item = (&Node, &Pin)> {
-        self.nodes().flat_map(|node| node.pins().map(move |pin| (node.as_ref(), pin)))
+    /// Returns the recorded states of cited project files, each with the node that cites it; `None` for the report.
+    pub fn pins(&self) -> impl Iterator<Item = (Option<&Node>, &Pin)> {
+        let pins = self.nodes().flat_map(|node| node.pins().map(move |pin| (Some(node.as_ref()), pin)));
+        pins.chain(self.reports().flat_map(Conclusion::pins).map(|pin| (None, pin)))
     }
 
     /// Returns the pending proposals, ordered by id.

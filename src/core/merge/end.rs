@@ -36,7 +36,10 @@ pub(super) fn join(
         let lists = [base.map_or(&[][..], |base| &base.amended), &our.amended, &their.amended];
         let amended =
             join_amended(lists, |it| (it.at, format!("{:?} {:?} {:?}", it.agent_id, it.caller, it.reason)))?;
-        Some(Conclusion { amended, ..our.clone() })
+        // Places that were not recorded with the text may have been on one side later.
+        let references = [our, their].map(|it| it.references.clone());
+        let references = references.into_iter().max_by_key(|it| (it.len(), format!("{it:?}")))?;
+        Some(Conclusion { amended, references, ..our.clone() })
     };
     let lists = [&base[..], &ours, &theirs];
     // If both sides edited an amendment differently, keep both conclusions.
@@ -85,6 +88,6 @@ fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
 /// Returns the identity of a conclusion, ignoring amendments: its time, and all other fields to distinguish
 /// simultaneous conclusions.
 fn key(end: &Conclusion) -> impl Ord + Clone + use<> {
-    let core = Conclusion { amended: Vec::new(), ..end.clone() };
+    let core = Conclusion { amended: Vec::new(), references: Vec::new(), ..end.clone() };
     (end.ended_at, end.concluded_at, format!("{core:?}"))
 }

@@ -158,6 +158,7 @@ fn amend_end(end: &mut Conclusion, text: &str, at: i64) {
         reason: format!("reason of {text}"),
         bottom_line: Some(format!("bottom line {text}")),
         conclusion: Some(format!("conclusion {text}")),
+        references: Some(vec![Citation { target: text.to_owned(), ..Citation::default() }]),
         ..AmendedConclusion::default()
     };
     amended.exchange(end);

@@ -3,14 +3,18 @@
 //!
 //! Each finding has the error code that a rejected call would have returned.
 
-use super::Severity::{Error, Warning};
+use std::collections::HashSet;
+
+use super::Severity::{Error, Note, Warning};
 use super::joined::MergeEffects;
 use super::{Finding, Subject, entry_line, key_line};
-use crate::decide::{TITLE_MAX, blockers};
-use crate::domain::{Classification, Code, CommentKind, Investigation, Node};
+use crate::decide::{TITLE_MAX, blockers, sources};
+use crate::domain::{Citation, Classification, Code, CommentKind, Investigation, Node};
 use crate::format::layout;
+use crate::markdown::Parsed;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{self, StoredFact, Violation};
+use crate::text::counted;
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check = TreeCheck {
@@ -28,6 +32,7 @@ pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding
     check.contested();
     check.comments();
     check.end();
+    check.places();
     check.findings
 }
 
@@ -312,6 +317,24 @@ impl TreeCheck<'_> {
             let number = others + 1;
             let message = format!("It was ended {number} times before a merge. The earliest end counts.");
             warn(Code::OtherEnds, "otherConclusions", &message, None);
+        }
+    }
+
+    /// Tells of places of which nothing is stored, because the texts that name them were written outside of the project.
+    fn places(&mut self) {
+        let unread = |text: &str, references: &[Citation]| {
+            let is_read = references.iter().any(|it| it.pinned.is_some()) || !text.contains("](");
+            if is_read { 0 } else { sources::places(&Parsed::new(text)).collect::<HashSet<_>>().len() }
+        };
+        let is_told = |it: &&Classification| it.warnings.iter().any(|it| it.code == Code::SourceNotThere);
+        let results = self.investigation.nodes().flat_map(|node| node.results()).filter(|it| !is_told(it));
+        let places = results.map(|it| unread(&it.findings, &it.references)).sum::<usize>()
+            + self.investigation.reports().map(|it| unread(&it.report(), &it.references)).sum::<usize>();
+        if places > 0 {
+            let places = counted(places, "place");
+            let message = format!("Nothing is stored of {places} in files, so a change there does not show.");
+            let how = "`tot end --draft` or `tot amend` in the project stores what they say.";
+            self.findings.push(Finding::new(Note, Code::PlacesNotChecked, message).suggest(how));
         }
     }
 }

@@ -612,7 +612,7 @@ impl<'a> Planner<'a> {
         objections::open(self.investigation).iter().find_map(|objection| {
             let (kind, how) = match objection.is_answered() {
                 _ if !self.is_for_who_asks(objection) => return None,
-                false if objection.is_correction() => {
+                false if objection.is_correction() && !objection.is_outdated => {
                     let call = LegalCall::Accept(objection.comment.id);
                     let how = "Accept it if it is right; else answer why not.";
                     return Some(NextCall { call, reason: format!("{}. {how}", objection.message()).into() });

@@ -43,6 +43,8 @@ pub struct Objection {
     pub comment: Arc<Comment>,
     /// The replies to the objection, oldest first.
     pub replies: Vec<Arc<Comment>>,
+    /// True for a correction of a passage that is no longer in the text, so that nobody can accept it.
+    pub is_outdated: bool,
 }
 
 impl Objection {
@@ -65,7 +67,8 @@ impl Objection {
         match self.is_correction() {
             true => {
                 let about = about.unwrap_or("the conclusion");
-                format!("{by} corrects {about}: {} (“{text}”)", self.comment.edits_in_short())
+                let since = if self.is_outdated { ", but the passage has changed since" } else { "" };
+                format!("{by} corrects {about}: {} (“{text}”){since}", self.comment.edits_in_short())
             }
             false => format!("{by} objects to {}: “{text}”", about.unwrap_or("the whole investigation")),
         }
@@ -76,7 +79,7 @@ impl Objection {
 pub fn open(investigation: &Investigation) -> Vec<Objection> {
     let mut open: Vec<Objection> = Vec::new();
     for comment in investigation.comments().filter(|comment| comment.kind.is_settled_later()) {
-        open.push(Objection { comment: Arc::clone(comment), replies: Vec::new() });
+        open.push(Objection { comment: Arc::clone(comment), replies: Vec::new(), is_outdated: false });
     }
     if open.is_empty() {
         return open;
@@ -97,6 +100,10 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
         objection.replies.push(Arc::clone(comment));
     }
     open.retain(|it| !resolved.contains(&it.comment.id) && !is_accepted(investigation, &it.comment));
+    for it in open.iter_mut().filter(|it| it.is_correction()) {
+        let text = corrected_text(investigation, it.comment.node.as_ref());
+        it.is_outdated = text.is_none_or(|text| edit::apply(text, &it.comment.edits).is_err());
+    }
     open
 }
 
@@ -214,12 +221,25 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
     open.iter().filter(is_against).map(diagnostic).collect()
 }
 
+/// Says what to do about a correction of a passage that is no longer in the text.
+pub fn outdated(id: CommentId) -> Wording {
+    Wording::both(
+        format!(
+            "If it is still right, amend the text with `edits`. Then answer it: tot_comment with kind answer and replyTo {id}."
+        ),
+        format!(
+            "If it is still right, change the text with `tot amend --edit`. Then answer it: `tot comment --reply-to {id}`."
+        ),
+    )
+}
+
 /// Describes an open objection and its remedy.
 pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let comment = &objection.comment;
     let node = comment.node.as_ref().map_or("", NodeId::as_str);
     let id = comment.id;
     let how = match objection.is_answered() {
+        false if objection.is_outdated => outdated(id),
         false if objection.is_correction() => Wording::both(
             format!("Accept it: tot_amend with correction {id}. Or decline it: tot_comment with kind answer and replyTo {id}."),
             format!("Accept it: `tot amend --accept {id}`. Or decline it: `tot comment --reply-to {id}`."),
