@@ -533,9 +533,11 @@ impl<'a> Again<'a> {
         let (mut state, workspace) = match &self.place {
             Where::Here => {
                 let folder = first.folder.as_deref();
-                let ignored =
-                    project.ignored(git, &first.input_folders).map_err(|error| one_line(&causes(&error)))?;
-                let state = self.state.clone().map(|state| ProjectState { ignored, ..state });
+                let mut state = self.state.clone();
+                if let Some(state) = &mut state {
+                    state.ignored =
+                        project.ignored(git, first, state).map_err(|error| one_line(&causes(&error)))?;
+                }
                 let captured = self.run_in(project.root(), folder, run, None, limit)?;
                 return Ok((state, captured, None));
             }

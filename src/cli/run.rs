@@ -15,7 +15,7 @@ use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
-use crate::assess::inputs::may_cover;
+use crate::assess::inputs::may_read;
 use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -315,7 +315,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let declare = known.declare(&GitProgram::find(is_person())?, &arguments.inputs, &mut ran);
         declare.map_err(|error| misused(format!("--input: {error}")))?;
         let unknown = ran.project.iter().flat_map(ProjectState::unknown);
-        for file in unknown.filter(|file| may_cover(&ran.input_folders, file)) {
+        for file in unknown.filter(|file| may_read(&ran, file)) {
             let file = one_line(file);
             tell(&format!(
                 "tot run: {file} is not tracked, so the inputs never count as unchanged: commit it, or declare less"

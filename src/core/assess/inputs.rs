@@ -125,7 +125,7 @@ pub fn covers(declared: &str, path: &str) -> bool {
 }
 
 /// Returns whether a declared folder or pattern may cover an untracked file, or something in a folder whose path ends with `/`.
-pub fn may_cover(declared: &[String], untracked: &str) -> bool {
+fn may_cover(declared: &[String], untracked: &str) -> bool {
     declared.iter().any(|declared| {
         // What every file that the pattern covers begins with.
         let start = declared.split(['*', '?']).next().unwrap_or_default();
@@ -133,6 +133,18 @@ pub fn may_cover(declared: &[String], untracked: &str) -> bool {
             || untracked.ends_with('/')
                 && (start.starts_with(untracked) || is_pattern(declared) && untracked.starts_with(start))
     })
+}
+
+/// Returns whether a command may read an untracked or ignored file, or something in a folder whose path ends with `/`: it
+/// names it, or declares what covers it. Its own program may come from such a folder, as others come from the `PATH`.
+pub fn may_read(ran: &Ran, unknown: &str) -> bool {
+    let program =
+        ran.command.first().and_then(|word| path_from(ran.folder.as_deref().unwrap_or_default(), word));
+    let is_in = |name: &String| {
+        name == unknown.trim_end_matches('/')
+            || unknown.ends_with('/') && name.starts_with(unknown) && Some(name) != program.as_ref()
+    };
+    may_cover(&ran.input_folders, unknown) || named_paths(ran).iter().any(is_in)
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -274,8 +286,7 @@ fn touched_since_capture(
         return Some(TouchedInputs { files, is_in_doubt });
     }
     // What the command read of an untracked or ignored file is not known.
-    let names = named_paths(ran);
-    is_in_doubt |= state.unknown().any(|path| may_cover(&ran.input_folders, path) || names.contains(path));
+    is_in_doubt |= state.unknown().any(|path| may_read(ran, path));
     let now = view.files()?;
     let is_same = |it: &RunInput| {
         !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))
@@ -343,10 +354,9 @@ impl CapturedRun<'_> {
         let ran = self.ran;
         // A later run of the command with the same result, or one that was judged to hold, at a commit alone, is as good as
         // the first.
-        let is_read = |path: &String| may_cover(&ran.input_folders, path);
         let is_alone = |it: &&Repetition<'_>| {
             let state = it.ran.project.as_ref();
-            state.is_some_and(|it| it.changed.is_empty() && !it.unknown().any(is_read))
+            state.is_some_and(|it| it.changed.is_empty() && !it.unknown().any(|path| may_read(ran, path)))
         };
         let is_settled = |it: &&Repetition<'_>| {
             it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)

@@ -183,7 +183,8 @@ pub struct ProjectState {
     /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
-    /// What git ignores, and repositories of their own, where the command reads by its declared inputs. A folder ends with `/`.
+    /// What the command may read by its declared inputs, and what git ignores or keeps apart: ignored files, repositories within
+    /// the project, untracked files that the user hides. A folder ends with `/`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
     /// Only in a repetition: true if the commit does not contain the one at which an earlier repetition differed.

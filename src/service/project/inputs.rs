@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use gix::objs::TreeRefIter;
 
 use super::{CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, object};
-use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, may_cover, named_paths, path_from};
+use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, may_read, named_paths, path_from};
 use crate::assess::{ProjectInputs, ProjectView};
-use crate::domain::run::{Ran, RunInput};
+use crate::domain::run::{ProjectState, Ran, RunInput};
 use crate::domain::{Investigation, Pin};
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::{causes, counted, one_line};
@@ -130,28 +130,33 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode };
         ran.inputs = files.into_iter().map(input).collect();
-        let read = [ran.input_folders.clone(), names.into_iter().collect()].concat();
-        let ignored = self.ignored(git, &read).map_err(|error| one_line(&causes(&error)))?;
-        let is_named = |path: &String| read.contains(path) || may_cover(&ran.input_folders, path);
+        let ignored = self.ignored(git, ran, &state).map_err(|error| one_line(&causes(&error)))?;
         if let Some(state) = &mut ran.project {
-            let is_changed = |path: &String| state.changed.contains(path);
-            state.ignored = ignored.into_iter().filter(|path| is_named(path) && !is_changed(path)).collect();
+            state.ignored = ignored;
         }
         Ok(())
     }
 
-    /// Returns what git ignores of declared folders and patterns, and what is a repository of its own there. Leaves out Python's
-    /// bytecode, which is written anew for each change of the source, and investigations, which often lie in the project.
+    /// Returns what a command with declared inputs may read of what git ignores, of repositories within the project, and of
+    /// untracked files that the project's state does not list, as where the user hides them. Leaves out Python's bytecode, which is
+    /// written anew for each change of the source, and investigations, which often lie in the project.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
-    pub fn ignored(&self, git: &GitProgram, declared: &[String]) -> Result<Vec<String>, RemoteError> {
-        if declared.is_empty() {
+    pub fn ignored(
+        &self,
+        git: &GitProgram,
+        ran: &Ran,
+        state: &ProjectState,
+    ) -> Result<Vec<String>, RemoteError> {
+        if ran.inputs.is_empty() {
             return Ok(Vec::new());
         }
+        let is_in =
+            |path: &str, listed: &String| path == listed || listed.ends_with('/') && path.starts_with(listed);
+        let is_listed = |path: &str| state.changed.iter().chain(&state.untracked).any(|it| is_in(path, it));
         let mut paths = git.untracked(self.root(), false)?;
-        paths.retain(|path| path.ends_with('/'));
         paths.extend(git.untracked(self.root(), true)?);
         let is_investigation = |path: &String| {
             let folder = self.root().join(path);
@@ -177,7 +182,8 @@ impl Project {
             !path.split('/').any(|part| [".git", "__pycache__"].contains(&part))
                 && !is_investigation(path)
                 && !path.strip_suffix(".gitignore").is_some_and(holds_some)
-                && may_cover(declared, path)
+                && !is_listed(path)
+                && may_read(ran, path)
         };
         Ok(found.into_iter().filter(is_read).take(IGNORED_MAX).collect())
     }
