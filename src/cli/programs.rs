@@ -117,6 +117,7 @@ fn run(words: &[String], input: CommandInput, folder: &Path, limit: Duration) ->
     let request = CaptureRequest {
         command: words,
         starter: &[],
+        tracer: None,
         folder,
         variables: Vec::new(),
         input,

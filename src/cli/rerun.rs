@@ -34,7 +34,7 @@ use crate::domain::{Event, Investigation, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
-    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Workspace, capture, folder_in,
+    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Tracer, Workspace, capture, folder_in,
     project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
@@ -479,8 +479,9 @@ impl<'a> Again<'a> {
         });
         let limit = self.arguments.timeout.unwrap_or(limit);
         let ran = self.captured(captured, Duration::from_secs(limit));
-        let (mut project, captured, unfiltered) =
+        let (mut project, mut captured, unfiltered) =
             ran.unwrap_or_else(|reason| (None, Captured::not_run(reason), None));
+        let traced = captured.traced.take();
         let at = project.as_ref().and_then(|state| state.commit.clone());
         if let (Some(state), Some(at), Some(other), Some((git, here))) =
             (&mut project, &at, differs_at, &self.project)
@@ -499,6 +500,12 @@ impl<'a> Again<'a> {
             system: system(),
             ..Ran::new(first.command.clone(), started_at)
         };
+        if let (Some(traced), Some((_, here)), Some(at)) = (traced, &self.project, &at)
+            && let Some(files) = here.files(Some(at))
+        {
+            // Without them, the inputs stay those of the first run.
+            let _ = files.trace(&traced, &mut again);
+        }
         let is_unset = |it: &&RunVariable| it.value.is_none() && std::env::var_os(&it.name).is_none();
         let unset = first.variables.iter().find(is_unset);
         let unset =
@@ -598,9 +605,13 @@ impl<'a> Again<'a> {
         let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
         let stored = first.variables.iter().filter_map(|it| Some((it.name.clone(), it.value.clone()?)));
         let input = files.as_ref().and_then(LaidOut::input);
+        // Without a trace, the run counts, but the inputs stay those of the first run.
+        let is_traced = first.traced && workspace.is_some() && !self.arguments.sandbox;
+        let tracer = is_traced.then(|| Tracer::new(root, &place, &command, &[]).ok()).flatten();
         let request = CaptureRequest {
             command: &command,
             starter: &starter,
+            tracer,
             folder: &place,
             variables: variables.chain(files.iter().map(LaidOut::variable)).chain(stored).collect(),
             input: input.as_deref().map_or(CommandInput::Nothing, CommandInput::File),

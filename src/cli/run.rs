@@ -24,10 +24,10 @@ use crate::domain::run::{Ended, Expectation, InputFile, ProjectState, Ran, RunVa
 use crate::domain::wording::command;
 use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind};
 use crate::ruleset::ATTACHMENT_MAX;
-use crate::service::project::Project;
+use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
-    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, capture, named_outside,
+    CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
     named_variables, project_state, stored_command,
 };
 use crate::service::{Refusal, Service};
@@ -85,6 +85,10 @@ pub(super) struct RunArguments {
     /// change of the project does not concern the run
     #[arg(long = "input", value_name = "PATH", conflicts_with = "pinned")]
     inputs: Vec<String>,
+    /// Find out with strace what the command reads of the project, and store it as its inputs, only on Linux. The command runs
+    /// slower, so a range of its time means nothing
+    #[arg(long, conflicts_with_all = ["inputs", "pinned"])]
+    trace: bool,
     /// The command reads fixed revisions only, so no change of the project concerns the run
     #[arg(long)]
     pinned: bool,
@@ -96,11 +100,11 @@ pub(super) struct RunArguments {
     attach: Vec<String>,
     /// Captured run, by the beginning or the end of its id, to judge on its stored output by --expect, as your own word: nothing
     /// runs, and each rerun is judged so, too
-    #[arg(long, value_name = "RUN", requires = "expect", conflicts_with_all = ["node", "command", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", requires = "expect", conflicts_with_all = ["node", "command", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "attach"])]
     of: Option<String>,
     /// Run, rerun or later expectation to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
     /// a reason (-m), unless it is your own
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["of", "node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "pinned", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["of", "node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "attach"])]
     retract: Option<String>,
     /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
@@ -123,6 +127,7 @@ Examples:
   tot run R2.A1 --include data.csv -- python3 plot.py data.csv
   tot run R2.A1 --with /tmp/load.py -- python3 /tmp/load.py
   tot run R2.A1 --input src --input 'data/*.csv' -- python3 src/plot.py
+  tot run R2.A1 --trace -- python3 -m pytest tests/test_queue.py
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'
   tot run --expect 'p99 [0-9]+ ms' --of 4c7d8f
   tot run --retract 4c7d8f -m 'It measured the wrong branch.'";
@@ -131,7 +136,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     if let Some(named) = arguments.retract.as_ref().or(arguments.of.as_ref()) {
         return add(arguments, named);
     }
-    let (prepared, expected) = prepare(arguments)?;
+    let (mut prepared, expected) = prepare(arguments)?;
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let files = match prepared.ran.files.as_slice() {
         [] => None,
@@ -141,6 +146,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     let request = CaptureRequest {
         command: command.as_ref().unwrap_or(&prepared.ran.command),
         starter: &[],
+        tracer: prepared.tracer.take(),
         folder: &prepared.folder,
         variables: files.iter().map(LaidOut::variable).collect(),
         input: CommandInput::Own,
@@ -154,6 +160,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
         captured.rename(&files.folder(), PLACE);
     }
     let status = status(&captured.ended);
+    let traced = captured.traced.take();
     // git needs a current folder, but the command may have removed this one.
     if std::env::current_dir().is_err() {
         let _ = std::env::set_current_dir(&prepared.root);
@@ -161,6 +168,14 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     if let Ended::NotRun(reason) = &captured.ended {
         tell(&format!("tot run: {reason}, so nothing is stored{}", form(&arguments.command)));
         return Ok(status);
+    }
+    if let (Some(traced), Some((project, before))) = (traced, &prepared.before) {
+        let git = GitProgram::find(is_person())?;
+        if let Err(error) = project.trace(&git, &traced, before, &mut prepared.ran) {
+            tell(&format!("tot run: the inputs are not recorded: {error}"));
+        }
+        let unknown = prepared.ran.project.iter().flat_map(|state| &state.ignored);
+        tell_unknown(unknown, "commit it, or declare the inputs with --input");
     }
     Ok(if prepared.store(arguments, captured) { status } else { ExitCode::from(NOT_STORED) })
 }
@@ -234,6 +249,9 @@ struct Prepared {
     node: Option<NodeId>,
     folder: PathBuf,
     signals: Passed,
+    tracer: Option<Tracer>,
+    /// The project with its files before the command ran, for a trace.
+    before: Option<(Project, ProjectFiles)>,
 }
 
 fn expected(arguments: &RunArguments) -> CommandResult<Vec<Expected>> {
@@ -315,17 +333,26 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let declare = known.declare(&GitProgram::find(is_person())?, &arguments.inputs, &mut ran);
         declare.map_err(|error| misused(format!("--input: {error}")))?;
         let unknown = ran.project.iter().flat_map(ProjectState::unknown);
-        for file in unknown.filter(|file| may_read(&ran, file)) {
-            let file = one_line(file);
-            tell(&format!(
-                "tot run: {file} is not tracked, so the inputs never count as unchanged: commit it, or declare less"
-            ));
-        }
+        tell_unknown(unknown.filter(|file| may_read(&ran, file)), "commit it, or declare less");
     }
     let caller = caller_as(arguments.agent.as_deref(), &place.store, &path)?;
     let folder = std::env::current_dir()?;
+    let (tracer, before) = match arguments.trace {
+        true => {
+            let refused = |error: String| misused(format!("--trace: {error}"));
+            let known = project.filter(|_| ran.project.is_some());
+            let known =
+                known.ok_or_else(|| refused("this is not in a repository that can be read".to_owned()))?;
+            let tracer = Tracer::new(known.root(), &folder, &ran.command, &expected).map_err(refused)?;
+            let state = ran.project.clone().unwrap_or_default();
+            let before =
+                known.files_then(&GitProgram::find(is_person())?, &state, &|_| true).map_err(refused)?;
+            (Some(tracer), Some((known, before)))
+        }
+        false => (None, None),
+    };
     let signals = Passed::watch()?;
-    let prepared = Prepared { session, caller, service, ran, root, node, folder, signals };
+    let prepared = Prepared { session, caller, service, ran, root, node, folder, signals, tracer, before };
     // The command may take hours, and its run must then be stored.
     let outcome = prepared.ran(Captured::not_run(String::new()));
     let rehearsed =
@@ -334,6 +361,14 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         tell("tot run: the command did not start, because the run could not be stored");
     })?;
     Ok((prepared, expected))
+}
+
+/// Names what a command may read and git does not track.
+fn tell_unknown<'a>(unknown: impl Iterator<Item = &'a String>, remedy: &str) {
+    for file in unknown {
+        let file = one_line(file);
+        tell(&format!("tot run: {file} is not tracked, so the inputs never count as unchanged: {remedy}"));
+    }
 }
 
 /// Returns the variables to store: those that the user named with their values, and those that only the command names without.

@@ -645,6 +645,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         files: vec![InputFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
         inputs: vec![RunInput { path: text("input"), blob: "0".repeat(40), mode: "100644".to_owned() }],
         input_folders: vec![text("folder of inputs")],
+        traced: false,
         pinned: false,
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };

@@ -436,6 +436,7 @@ impl TextWithholder<'_> {
             variables,
             inputs,
             input_folders,
+            traced: _,
             pinned: _,
             expected_exit: _,
             system: _,

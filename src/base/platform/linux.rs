@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -53,6 +54,11 @@ pub fn processes() -> Vec<(i32, i32)> {
         (!has_exited).then_some((process, facts.next()?.parse().ok()?))
     };
     folders.filter_map(read).collect()
+}
+
+/// Returns a path by which other programs can open a pipe of this process. Only Linux has one.
+pub fn path_of_pipe(pipe: &io::PipeWriter) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), pipe.as_raw_fd()))
 }
 
 /// Returns the time at which this machine was started, if known.

@@ -24,6 +24,10 @@ pub fn processes() -> Vec<(i32, i32)> {
     listed.lines().filter_map(read).collect()
 }
 
+pub fn path_of_pipe(_: &io::PipeWriter) -> PathBuf {
+    PathBuf::new()
+}
+
 pub fn machine_start() -> Option<SystemTime> {
     None
 }

@@ -93,6 +93,12 @@ pub fn is_open_to_others(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
+/// Returns whether a program runs with the rights of its owner or group. Returns false if the file is missing, or if the system
+/// has no such permissions.
+pub fn runs_as_its_owner(program: &Path) -> bool {
+    fs::metadata(program).is_ok_and(|metadata| metadata.permissions().mode() & 0o6000 != 0)
+}
+
 /// Returns a builder that creates folders readable only by their owner. On systems without modes, a folder inherits
 /// its parent's permissions.
 pub fn private_folder() -> DirBuilder {

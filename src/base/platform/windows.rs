@@ -36,6 +36,10 @@ pub fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
+pub fn runs_as_its_owner(_: &Path) -> bool {
+    false
+}
+
 pub fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }

@@ -309,7 +309,7 @@ impl CapturedRun<'_> {
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
             files: self.ran.stored_with().iter().map(|it| cut(it)).collect(),
             not_stored: self.ran.not_stored().as_deref().map(cut),
-            inputs: self.input_state.as_ref().map(InputState::words),
+            inputs: self.input_state.as_ref().map(|it| it.words(self.ran.traced)),
             expectations: expected.take(entries).map(|it| cut(&it)).collect(),
             standing: self.words(),
             repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::words).collect(),

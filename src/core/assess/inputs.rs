@@ -3,7 +3,7 @@
 //!
 //! # Guarantees
 //!
-//! - *Unchanged* is said only of declared inputs, and only if each of them is as it was when the command last had the recorded
+//! - *Unchanged* is said only of declared or traced inputs, and only if each of them is as it was when the command last had the recorded
 //!   result, no file was added to a declared folder, nothing in it was untracked or ignored, nothing changed that the command
 //!   may name, and no passage that its node cites. What can't be told is *not recorded*.
 //! - *Changed* is a reason to rerun a command, and says nothing about its result.
@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::evidence::{COMMIT, EvidenceRuns};
 use super::{Answer, Assessment, CapturedRun, Repetition};
@@ -23,6 +24,10 @@ use crate::text::{counted, one_line, shorten};
 
 /// The mode of a symbolic link, in git's notation.
 pub const LINK: &str = "120000";
+/// The mode of a folder in a trace.
+const FOLDER: &str = "040000";
+/// The mode of what a traced command looked for in vain.
+const ABSENT: &str = "000000";
 /// The maximum number of files that a sentence names.
 const NAMED: usize = 3;
 /// The maximum length of a pattern, in bytes. A longer one covers everything.
@@ -38,6 +43,24 @@ const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "
 /// Folders that other machines have, too.
 const SYSTEM: [&str; 5] = ["/usr/", "/opt/", "/nix/", "/System/", "/Library/"];
 
+/// The files of a state by path, each with its mode and its blob.
+pub type Files = BTreeMap<String, (String, String)>;
+
+/// What a traced command did with a path. What it did first counts, but reading says more than asking what the path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathUse {
+    /// It looked for the path in vain.
+    Missed,
+    /// It asked what the path is, such as its size.
+    Seen,
+    /// It opened or ran the file.
+    Read,
+    /// It listed the folder.
+    Listed,
+    /// It created the path, or wrote all of it.
+    Written,
+}
+
 /// The paths that differ between a commit and a state, each with whether the commit has a file there.
 pub type ChangedPaths = BTreeMap<String, bool>;
 
@@ -47,7 +70,7 @@ pub trait ProjectView {
     fn since(&self, commit: &str) -> Option<Arc<ChangedPaths>>;
 
     /// Returns the files of this state by path, each with its mode and its blob. `None` if they can't be read.
-    fn files(&self) -> Option<&BTreeMap<String, (String, String)>>;
+    fn files(&self) -> Option<&Files>;
 
     /// Returns whether a cited passage is no longer there, or can't be read.
     fn is_lost(&self, pin: &Pin) -> bool;
@@ -88,9 +111,10 @@ impl InputState {
         }
     }
 
-    /// Returns the state in words, as it is shown beside a command.
-    pub fn words(&self) -> String {
+    /// Returns the state in words, as it is shown beside a command, whose inputs a trace may have found.
+    pub fn words(&self, is_traced: bool) -> String {
         match self {
+            InputState::Unchanged if is_traced => "inputs unchanged".to_owned(),
             InputState::Unchanged => "declared inputs unchanged".to_owned(),
             InputState::Changed(files) => format!("inputs changed: {}; recheck", named(files)),
             InputState::NotRecorded => "inputs not recorded".to_owned(),
@@ -222,6 +246,61 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
     (!whole.is_empty()).then(|| whole.join("/"))
 }
 
+/// Returns a hash of the names in a folder. `None` if there is no such folder.
+fn names_in(files: &Files, folder: &str) -> Option<String> {
+    let start = if folder == "." { String::new() } else { format!("{folder}/") };
+    let inside = files.range(start.clone()..).map_while(|(path, _)| path.strip_prefix(&start));
+    let names: BTreeSet<&str> = inside.map(|path| path.split('/').next().unwrap_or(path)).collect();
+    let hash = || Sha256::digest(names.iter().copied().collect::<Vec<_>>().join("\0"));
+    (!names.is_empty()).then(|| hash().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Returns whether an input is in this state as it was recorded.
+fn is_same(input: &RunInput, files: &Files) -> bool {
+    match (input.mode.as_str(), input.blob.as_str()) {
+        (ABSENT, _) => !files.contains_key(&input.path) && names_in(files, &input.path).is_none(),
+        (FOLDER, names) => names_in(files, &input.path).is_some_and(|now| names.is_empty() || names == now),
+        (_, "") => false,
+        (mode, blob) => files.get(&input.path).is_some_and(|(m, b)| (m.as_str(), b.as_str()) == (mode, blob)),
+    }
+}
+
+/// Returns the inputs of a traced command, in the state of the project in which it ran. Leaves out what git does not track.
+pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> Vec<RunInput> {
+    let mut inputs = BTreeMap::new();
+    for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
+        // A link on the way leads elsewhere when it changes.
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        for path in above.chain([path.as_str()]) {
+            if let Some((mode, blob)) = files.get(path) {
+                inputs.insert(path, (mode.as_str(), blob.clone()));
+            }
+        }
+        match names_in(files, path) {
+            Some(names) if *what == PathUse::Listed => drop(inputs.insert(path, (FOLDER, names))),
+            Some(_) => drop(inputs.insert(path, (FOLDER, String::new()))),
+            None if *what == PathUse::Missed && !files.contains_key(path) => {
+                inputs.insert(path, (ABSENT, String::new()));
+            }
+            None => {}
+        }
+    }
+    // A file in a folder says that it is there.
+    let is_said = |folder: &str| {
+        let inside = inputs.iter().filter(|(path, (mode, _))| *mode != ABSENT && covers(folder, path));
+        inside.take(2).count() > 1
+    };
+    let said: Vec<&str> =
+        inputs.iter().filter(|(path, (_, blob))| blob.is_empty() && is_said(path)).map(|it| *it.0).collect();
+    inputs.retain(|path, _| !said.contains(path));
+    let input = |(path, (mode, blob)): (&str, (&str, String))| RunInput {
+        path: path.to_owned(),
+        blob,
+        mode: mode.to_owned(),
+    };
+    inputs.into_iter().map(input).collect()
+}
+
 /// What a change touches of what a command reads.
 struct TouchedInputs {
     /// Its declared inputs, the files that it names, and the passages that its node cites.
@@ -255,15 +334,21 @@ fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &d
 
 /// Returns what a change touches of what a command reads.
 fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectView) -> TouchedInputs {
+    let is_gone = |path: &str| view.files().is_some_and(|files| !files.contains_key(path));
     let is_input = |path: &&String| {
-        ran.inputs.iter().any(|it| it.path == **path) || ran.input_folders.iter().any(|it| covers(it, path))
+        let is_moved = || since.get(*path) == Some(&false) || is_gone(path);
+        let is_of = |it: &RunInput| {
+            it.path == **path
+                || [FOLDER, ABSENT].contains(&it.mode.as_str()) && covers(&it.path, path) && is_moved()
+        };
+        ran.inputs.iter().any(is_of) || ran.input_folders.iter().any(|it| covers(it, path))
     };
     let named = named_paths(ran).into_iter().filter(|path| since.get(path) == Some(&true));
     let cited = cited.iter().filter(|pin| since.contains_key(&pin.path) && view.is_lost(pin));
     let inputs = since.keys().filter(is_input).cloned();
     TouchedInputs {
         files: inputs.chain(named).chain(cited.map(|pin| pin.path.clone())).collect(),
-        is_in_doubt: may_read_more(ran, &ProjectState::default(), since, view),
+        is_in_doubt: !ran.traced && may_read_more(ran, &ProjectState::default(), since, view),
     }
 }
 
@@ -281,19 +366,22 @@ fn touched_since_capture(
     let cited = cited.iter().filter(|pin| since.contains_key(&pin.path) || !is_committed(&pin.path));
     let cited = cited.filter(|pin| view.is_lost(pin)).map(|pin| pin.path.clone());
     let mut files: BTreeSet<String> = named.filter(is_committed).chain(cited).collect();
-    let mut is_in_doubt = may_read_more(ran, state, since, view);
-    if ran.inputs.is_empty() && ran.input_folders.is_empty() {
+    let mut is_in_doubt = !ran.traced && may_read_more(ran, state, since, view);
+    if ran.inputs.is_empty() && ran.input_folders.is_empty() && !ran.traced {
         return Some(TouchedInputs { files, is_in_doubt });
     }
     // What the command read of an untracked or ignored file is not known.
-    is_in_doubt |= state.unknown().any(|path| may_read(ran, path));
-    let now = view.files()?;
-    let is_same = |it: &RunInput| {
-        !it.blob.is_empty() && now.get(&it.path).is_some_and(|(m, b)| (m, b) == (&it.mode, &it.blob))
+    is_in_doubt |= match ran.traced {
+        true => !state.ignored.is_empty(),
+        false => state.unknown().any(|path| may_read(ran, path)),
     };
-    for input in ran.inputs.iter().filter(|it| !is_same(it)) {
+    let now = view.files()?;
+    for input in ran.inputs.iter().filter(|it| !is_same(it, now)) {
+        let is_folder = [FOLDER, ABSENT].contains(&input.mode.as_str());
+        let is_known = is_committed(&input.path)
+            && !(is_folder && state.changed.iter().any(|path| covers(&input.path, path)));
         // What was captured with uncommitted changes is another file than the committed one, which has not changed since.
-        match is_committed(&input.path) || since.contains_key(&input.path) {
+        match is_known || since.contains_key(&input.path) {
             true => drop(files.insert(input.path.clone())),
             false => is_in_doubt = true,
         }
@@ -356,16 +444,25 @@ impl CapturedRun<'_> {
         // the first.
         let is_alone = |it: &&Repetition<'_>| {
             let state = it.ran.project.as_ref();
-            state.is_some_and(|it| it.changed.is_empty() && !it.unknown().any(|path| may_read(ran, path)))
+            let may_read = |path: &String| !ran.traced && may_read(ran, path);
+            state.is_some_and(|it| it.changed.is_empty() && !it.unknown().any(may_read))
         };
         let is_settled = |it: &&Repetition<'_>| {
             it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)
         };
         let again = self.repetitions.iter().rev().filter(is_settled);
         let mut seen = BTreeSet::from([first]);
-        let commits = again.filter(is_alone).filter_map(|it| it.at).filter(|at| seen.insert(at));
-        let mut changes: Vec<TouchedInputs> =
-            commits.filter_map(|at| Some(touched(ran, cited, view.since(at)?.as_ref(), view))).collect();
+        let again = again.filter(is_alone).filter(|it| it.ran.traced || !ran.traced);
+        let again = again.filter_map(|it| Some((it, it.at?))).filter(|(_, at)| seen.insert(at));
+        let since_again = |(it, at): (&Repetition<'_>, &str)| {
+            let since = view.since(at)?;
+            match it.ran.traced {
+                // It may read other files than the first run did.
+                true => touched_since_capture(it.ran, &ProjectState::default(), cited, &since, view),
+                false => Some(touched(ran, cited, &since, view)),
+            }
+        };
+        let mut changes: Vec<TouchedInputs> = again.filter_map(since_again).collect();
         changes.push(touched_since_capture(ran, state, cited, since, view)?);
         Some(changes)
     }
@@ -394,7 +491,7 @@ impl CapturedRun<'_> {
             _ if unchanged().next().is_none() => {
                 InputState::Changed(changes.swap_remove(0).files.into_iter().collect())
             }
-            true if !ran.inputs.is_empty() => InputState::Unchanged,
+            true if ran.traced || !ran.inputs.is_empty() => InputState::Unchanged,
             _ => InputState::NotRecorded,
         }
     }
@@ -480,12 +577,20 @@ impl<'a> Assessment<'a> {
     pub(super) fn inputs_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
         let became = |run: &&CapturedRun<'_>| match &run.input_state {
             Some(InputState::Changed(_)) => 0,
-            Some(InputState::Unchanged) => 1,
-            Some(InputState::Pinned) => 2,
-            Some(InputState::NotRecorded) => 3,
-            Some(InputState::NotChecked) | None => 4,
+            Some(InputState::Unchanged) if run.ran.traced => 1,
+            Some(InputState::Unchanged) => 2,
+            Some(InputState::Pinned) => 3,
+            Some(InputState::NotRecorded) => 4,
+            Some(InputState::NotChecked) | None => 5,
         };
-        let words = ["changed since", "unchanged as declared", "fixed", "not recorded", "not checked here"];
+        let words = [
+            "changed since",
+            "unchanged",
+            "unchanged as declared",
+            "fixed",
+            "not recorded",
+            "not checked here",
+        ];
         let parts = words.iter().enumerate().filter_map(|(at, words)| {
             let number = runs.iter().filter(|run| became(run) == at).count();
             (number > 0).then(|| {

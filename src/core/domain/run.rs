@@ -105,13 +105,18 @@ pub struct Ran {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<RunVariable>,
-    /// The project's files that the command reads, as its author declared them. Only a captured run has them.
+    /// The project's files that the command reads, as its author declared them or as a trace found them. Of repetitions, only
+    /// traced ones have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<RunInput>,
     /// The folders and patterns among the declared inputs, so that a file added there is noticed. Relative to the project
     /// root, which is `.`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_folders: Vec<String>,
+    /// True if a trace found the inputs. They then include folders whose names the command read, and paths that it looked for in
+    /// vain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub traced: bool,
     /// True if its author says that the command reads fixed revisions only, so that no change of the project concerns it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -139,9 +144,10 @@ pub struct InputFile {
 pub struct RunInput {
     /// The path relative to the project root.
     pub path: String,
-    /// The git id of the content or, of a submodule, its commit.
+    /// The git id of the content or, of a submodule, its commit. Of a folder, the SHA-256 hash of the names in it, or nothing if
+    /// the command did not list it.
     pub blob: String,
-    /// The mode in git's notation, unless it is that of a plain file.
+    /// The mode in git's notation, unless it is that of a plain file. It is `040000` for a folder, and `000000` for what is absent.
     #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub mode: String,
 }
@@ -434,6 +440,7 @@ impl Ran {
             variables: Vec::new(),
             inputs: Vec::new(),
             input_folders: Vec::new(),
+            traced: false,
             pinned: false,
             system: System::default(),
         }

@@ -158,6 +158,7 @@ mod tests {
             files: vec![InputFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
             inputs: vec![RunInput { path: "data/a.csv".into(), blob: "b10b".into(), mode: "100755".into() }],
             input_folders: vec!["data".into()],
+            traced: true,
             pinned: true,
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };

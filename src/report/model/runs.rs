@@ -193,7 +193,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),
         standing: captured.words(),
         in_short: captured.standing().label(),
-        inputs: captured.input_state.as_ref().map(|state| (state.class(), state.words())),
+        inputs: captured.input_state.as_ref().map(|state| (state.class(), state.words(captured.ran.traced))),
         class: captured.standing().class(),
         ended: ran.ended.to_string(),
         seconds: ran.seconds.to_string(),

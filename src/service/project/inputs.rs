@@ -7,22 +7,24 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use gix::objs::TreeRefIter;
 
 use super::{CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, object};
-use crate::assess::inputs::{ChangedPaths, LINK, covers, is_pattern, may_read, named_paths, path_from};
+use crate::assess::inputs::{
+    ChangedPaths, Files, LINK, PathUse, covers, is_pattern, may_read, named_paths, path_from, traced_inputs,
+};
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{ProjectState, Ran, RunInput};
 use crate::domain::{Investigation, Pin};
 use crate::service::remote::{GitProgram, RemoteError};
+use crate::service::runs::TracedPaths;
 use crate::text::{causes, counted, one_line};
 
 /// The maximum number of files that a run declares.
 const FILES_MAX: usize = 1_000;
 /// The maximum number of ignored files and folders that a run names.
 const IGNORED_MAX: usize = 100;
+/// Why no inputs can be stored.
+const UNREAD: &str = "the project's files can't be read";
 /// The mode of a submodule, in git's notation.
 const SUBMODULE: &str = "160000";
-
-/// The files of a state by path, each with its mode and its blob.
-type Files = BTreeMap<String, (String, String)>;
 
 /// The files that differ from a commit, each with its mode and its blob, or `None` if it is gone. A blob that git has not
 /// computed is empty.
@@ -66,6 +68,60 @@ impl Project {
         Ok(self.files(None).map(|files| ProjectFiles { changes, ..files }))
     }
 
+    /// Returns the files in a state of the project, of those that differ from its commit only the wanted ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason, for people, if they can't be read.
+    pub fn files_then(
+        &self,
+        git: &GitProgram,
+        state: &ProjectState,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<ProjectFiles, String> {
+        let commit = state.commit.as_deref().ok_or("the project has no commit yet")?;
+        let changes = git.changes(self.root(), false, &state.changed, is_wanted);
+        let changes = changes.map_err(|error| one_line(&causes(&error)))?;
+        Ok(ProjectFiles { changes, ..self.files(Some(commit)).ok_or(UNREAD)? })
+    }
+
+    /// Stores what a trace found of a run in the work tree: its inputs, in the state of the project before it ran, and what git does not track of
+    /// what it read.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason, for people, if the inputs can't be stored.
+    pub fn trace(
+        &self,
+        git: &GitProgram,
+        traced: &TracedPaths,
+        before: &ProjectFiles,
+        ran: &mut Ran,
+    ) -> Result<(), String> {
+        before.trace(traced, ran)?;
+        let read = traced.iter().flatten();
+        let read = read.filter(|(_, what)| ![PathUse::Missed, PathUse::Written].contains(what));
+        let read: BTreeMap<&str, PathUse> = read.map(|(path, what)| (path.as_str(), *what)).collect();
+        let state = ran.project.clone().unwrap_or_default();
+        let is_read = |path: &str| {
+            let file = path.trim_end_matches('/');
+            let above = file.rsplit_once('/').map_or(".", |(above, _)| above);
+            let is_below = || {
+                read.range(path..).next().is_some_and(|(it, _)| path.ends_with('/') && it.starts_with(path))
+            };
+            let is_made = traced.iter().flatten().any(|(it, what)| it == file && *what == PathUse::Written);
+            !is_made && (read.contains_key(file) || read.get(above) == Some(&PathUse::Listed) || is_below())
+        };
+        let mut unknown = self.unknown(git, &state, &is_read).map_err(|error| one_line(&causes(&error)))?;
+        // What git itself reads, it reads of all commits.
+        let is_of_git = |(path, what): (&&str, &PathUse)| path.starts_with(".git/") && *what == PathUse::Read;
+        unknown.extend(read.iter().any(is_of_git).then(|| ".git".to_owned()));
+        if let Some(state) = &mut ran.project {
+            state.ignored = unknown;
+        }
+        Ok(())
+    }
+
     /// Declares the inputs of a run in its state of the project: these files, folders and patterns, seen from the working
     /// folder, and the files that the command names. Resolves only paths of git, so nothing outside the project is read.
     ///
@@ -74,7 +130,6 @@ impl Project {
     /// Returns the reason, for people, if one of them is no tracked file, folder or pattern of files.
     pub fn declare(&self, git: &GitProgram, declared: &[String], ran: &mut Ran) -> Result<(), String> {
         let state = ran.project.clone().unwrap_or_default();
-        let commit = state.commit.as_deref().ok_or("the project has no commit yet")?;
         let folder = self.folder().unwrap_or_default();
         let paths = declared.iter().map(|written| {
             let inside = written.strip_prefix(&format!("{}/", self.root().display())).unwrap_or(written);
@@ -90,11 +145,8 @@ impl Project {
         let is_covered = |path: &str| paths.iter().any(|it| covers(it, path));
         let names = named_paths(ran);
         let is_wanted = |path: &str| is_covered(path) || names.contains(path);
-        let changes = git.changes(self.root(), false, &state.changed, &is_wanted);
-        let changes = changes.map_err(|error| one_line(&causes(&error)))?;
-        let unread = "the project's files can't be read";
-        let all = ProjectFiles { changes, ..self.files(Some(commit)).ok_or(unread)? };
-        let all = all.files().ok_or(unread)?;
+        let all = self.files_then(git, &state, &is_wanted)?;
+        let all = all.files().ok_or(UNREAD)?;
         let files: Files = all.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
         for (path, written) in paths.iter().zip(declared) {
             if !files.keys().any(|file| covers(path, file)) {
@@ -150,9 +202,19 @@ impl Project {
         ran: &Ran,
         state: &ProjectState,
     ) -> Result<Vec<String>, RemoteError> {
-        if ran.inputs.is_empty() {
-            return Ok(Vec::new());
+        match ran.inputs.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.unknown(git, state, &|path| may_read(ran, path)),
         }
+    }
+
+    /// Returns what git does not track and the project's state does not list, of what a command reads.
+    fn unknown(
+        &self,
+        git: &GitProgram,
+        state: &ProjectState,
+        is_read: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<String>, RemoteError> {
         let is_in =
             |path: &str, listed: &String| path == listed || listed.ends_with('/') && path.starts_with(listed);
         let is_listed = |path: &str| state.changed.iter().chain(&state.untracked).any(|it| is_in(path, it));
@@ -178,14 +240,14 @@ impl Project {
                 false => found.push(path),
             }
         }
-        let is_read = |path: &String| {
+        let is_unknown = |path: &String| {
             !path.split('/').any(|part| [".git", "__pycache__"].contains(&part))
                 && !is_investigation(path)
                 && !path.strip_suffix(".gitignore").is_some_and(holds_some)
                 && !is_listed(path)
-                && may_read(ran, path)
+                && is_read(path)
         };
-        Ok(found.into_iter().filter(is_read).take(IGNORED_MAX).collect())
+        Ok(found.into_iter().filter(is_unknown).take(IGNORED_MAX).collect())
     }
 }
 
@@ -213,6 +275,24 @@ impl ProjectFiles {
         let mut content = content_of(repository, stored.or_else(read).as_deref());
         content.blobs.push(blob.clone());
         Some(content)
+    }
+
+    /// Stores what a trace found of the files that a command read in this state.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason, for people, if the inputs can't be stored.
+    pub fn trace(&self, traced: &TracedPaths, ran: &mut Ran) -> Result<(), String> {
+        let most = || format!("it reads more than {FILES_MAX} files: name those that matter with --input");
+        let inputs = traced_inputs(traced.as_ref().ok_or_else(most)?, self.files().ok_or(UNREAD)?);
+        let is_kept = |it: &RunInput| !it.path.split('/').any(|part| [".git", "__pycache__"].contains(&part));
+        ran.inputs = inputs.into_iter().filter(is_kept).collect();
+        ran.traced = ran.inputs.len() <= FILES_MAX;
+        if !ran.traced {
+            ran.inputs.clear();
+            return Err(most());
+        }
+        Ok(())
     }
 
     /// Returns the id of the commit.
@@ -256,7 +336,7 @@ impl ProjectView for ProjectFiles {
         known.entry(name.to_owned()).or_insert(since()).clone()
     }
 
-    fn files(&self) -> Option<&BTreeMap<String, (String, String)>> {
+    fn files(&self) -> Option<&Files> {
         let read = || {
             let found = differing(&self.project.open().ok()?, None, self.commit)?;
             let mut files: Files =

@@ -9,7 +9,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::expect::Expected;
 use super::output::Recorder;
+use super::trace::{TracedPaths, Tracer};
 use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
 use crate::domain::run::{Ended, Expectation, Output, Seconds};
 
@@ -53,6 +54,8 @@ pub struct CaptureRequest<'a> {
     pub command: &'a [String],
     /// The program that starts the command, such as a sandbox, with its arguments. Usually empty.
     pub starter: &'a [OsString],
+    /// Traces what the command reads.
+    pub tracer: Option<Tracer>,
     /// The working folder.
     pub folder: &'a Path,
     /// The environment variables that differ from those of this process.
@@ -82,6 +85,8 @@ pub struct Captured {
     pub expectations: Vec<Expectation>,
     /// The signal that interrupted the command, if any.
     pub interrupted: Option<i32>,
+    /// What a traced command did with the project's paths.
+    pub traced: Option<TracedPaths>,
 }
 
 impl Captured {
@@ -93,6 +98,7 @@ impl Captured {
             output: Output::default(),
             expectations: Vec::new(),
             interrupted: None,
+            traced: None,
         }
     }
 
@@ -149,6 +155,7 @@ pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Optio
             ended
         }
     };
+    captured.traced = request.tracer.map(Tracer::finish);
     let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
     (captured.output, captured.expectations) =
         std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
@@ -163,16 +170,18 @@ fn milliseconds(duration: Duration) -> u64 {
 
 /// Starts the command, or returns the reason why it can't be started.
 fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
-    let CaptureRequest { command: words, starter, folder, .. } = *request;
+    let CaptureRequest { command: words, folder, .. } = *request;
+    let tracer = request.tracer.iter().flat_map(Tracer::starter);
+    let starter: Vec<OsString> = tracer.chain(request.starter.iter().cloned()).collect();
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
         return Err(format!("the folder {} does not exist", folder.display()));
     }
     // The starter (for example, a sandbox) would report a missing program in its own words.
-    if !starter.is_empty() && !program_exists(program) {
+    if !starter.is_empty() && program_file(folder, program).is_none() {
         return Err(format!("the program {program} does not exist"));
     }
-    let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
+    let all: Vec<OsString> = starter.into_iter().chain(words.iter().map(OsString::from)).collect();
     let mut command = platform::command(&all[0], folder);
     command.args(&all[1..]).envs(request.variables.iter().map(|(name, value)| (name, value)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(match request.input {
@@ -199,10 +208,13 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
     Ok(Running { child, terminal })
 }
 
-/// Returns whether a program is on the `PATH`. Assumes that a program specified by a path exists.
-fn program_exists(program: &str) -> bool {
+/// Returns the file of a program on the `PATH`. Assumes that a program specified by a path exists.
+pub(super) fn program_file(folder: &Path, program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(folder.join(program));
+    }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 type Pipe = Box<dyn Read + Send>;
@@ -366,6 +378,7 @@ mod tests {
         CaptureRequest {
             command,
             starter: &[],
+            tracer: None,
             folder,
             variables: Vec::new(),
             input: CommandInput::Nothing,

@@ -70,6 +70,13 @@ impl Expected {
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
     }
 
+    /// Returns the pattern, if its range is one of time.
+    pub(super) fn timed(&self) -> Option<&str> {
+        const UNIT: &str = r"(^|[^\\\w])([nuµm]?s|secs?|seconds?|min|minutes?|hours?)(\W|$)";
+        let is_timed = || Regex::new(UNIT).is_ok_and(|unit| unit.is_match(&self.pattern));
+        (self.range.is_some() && is_timed()).then_some(&self.pattern)
+    }
+
     /// Judges the stored output of a run.
     pub fn judge(mut self, ran: &Ran) -> Expectation {
         let parts = [Some(&ran.output.text), ran.output.end.as_ref()];

@@ -19,6 +19,8 @@
 //! - On systems without process groups (Windows), only the command itself is killed, and its children may continue. At a
 //!   terminal of a system other than Linux, so may a process whose parent has exited.
 //! - A program that a command finds in an ignored folder of the project, such as one in `PATH`, is not the workspace's.
+//! - A traced command runs slower, and ends only when everything that it started has ended. A program that runs with the rights
+//!   of another user does not have them under a trace.
 //! - Files that need a filter, such as Git LFS files, appear in a workspace in their stored form, unless the project has them
 //!   checked out as they were.
 
@@ -27,10 +29,12 @@ mod expect;
 mod files;
 mod output;
 mod sandbox;
+mod trace;
 mod workspace;
 
 pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture};
 pub use expect::Expected;
 pub use files::{LaidOut, PLACE, named_outside, named_variables, stored_command};
 pub use sandbox::{sandbox, try_sandbox};
+pub use trace::{TracedPaths, Tracer};
 pub use workspace::{Workspace, folder_in, project_state, remove_leftovers};

@@ -4,6 +4,8 @@ mod capture;
 mod hostile;
 mod nightly;
 mod rerun;
+#[cfg(target_os = "linux")]
+mod trace;
 
 use std::fs;
 use std::path::{Path, PathBuf};

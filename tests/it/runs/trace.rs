@@ -1,0 +1,119 @@
+//! `tot run --trace`.
+
+use std::process::Command;
+
+use super::World;
+
+/// Creates a project whose script reads, lists, and looks for something in vain. `None` if commands can't be traced here.
+fn world() -> Option<World> {
+    let tried = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        eprintln!("left out: strace is not there, or does not work");
+        return None;
+    }
+    let world = World::new();
+    world.write(".gitignore", "*.bin\n");
+    world.write("lib/more.sh", "cat link\n");
+    world.write(
+        "all.sh",
+        ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value",
+    );
+    for file in ["data/a", "data/b", "unread/c", "other"] {
+        world.write(file, "1\n");
+    }
+    assert!(
+        Command::new("ln")
+            .args(["-s", "value", "link"])
+            .current_dir(&world.project)
+            .status()
+            .unwrap()
+            .success()
+    );
+    world.commit();
+    Some(world)
+}
+
+impl World {
+    /// Returns what `tot show` says of the inputs of the last command.
+    fn inputs(&self) -> String {
+        let said = self.tot(&["show", "R1.A"]).out;
+        said.lines().rfind(|line| line.contains("inputs ")).unwrap_or(&said).trim().to_owned()
+    }
+
+    fn change(&self, change: &str) {
+        let done = Command::new("sh").args(["-c", change]).current_dir(&self.project).status();
+        assert!(done.unwrap().success(), "{change}");
+        self.commit();
+    }
+}
+
+#[test]
+fn what_a_trace_calls_unchanged_gives_the_same_output() {
+    let Some(world) = world() else { return };
+    let said = world.run(&["--trace"], "sh all.sh");
+    assert_eq!((said.out.as_str(), said.status), ("1\n1\n1\n2\n", 0), "{said:?}");
+    let inputs = world.captured().inputs;
+    let found: Vec<String> = inputs.iter().map(|it| format!("{} {}", it.mode, it.path)).collect();
+    let expected = "100644 all.sh|040000 data|100644 data/a|100644 data/b|000000 flag|100644 lib/more.sh|120000 link|040000 unread|100644 value";
+    assert_eq!(found.join("|"), expected);
+    for (change, changed) in [
+        ("echo 2 >other", ""),
+        ("echo 2 >unread/c", ""),
+        ("mkdir unread/d && echo 2 >unread/d/e", ""),
+        ("echo 2 >data/a", "data/a"),
+        ("chmod +x data/a", "data/a"),
+        ("echo 1 >data/c", "data"),
+        ("mkdir data/d && echo 1 >data/d/e", "data"),
+        ("rm data/b", "data, data/b"),
+        ("git mv data/b data/c", "data, data/b"),
+        ("ln -sf data/a link", "link"),
+        ("echo 2 >flag", "flag"),
+        ("mkdir flag && echo 2 >flag/g", "flag"),
+        ("rm unread/c", "unread"),
+        ("echo 1000 >value", "value"),
+        ("echo echo 2 >>lib/more.sh", "lib/more.sh"),
+    ] {
+        world.change(change);
+        let is_same = world.tot(&["rerun", "--all", "--at", "HEAD", "--yes", "--no-store"]).status == 0;
+        let expected = match changed {
+            "" => "inputs unchanged".to_owned(),
+            changed => format!("inputs changed: {changed}; recheck"),
+        };
+        assert_eq!(world.inputs(), expected, "{change}");
+        assert!(is_same || !changed.is_empty(), "{change}");
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    }
+    // A traced rerun at a commit may read other files.
+    world.change("echo 'cat other >/dev/null' >>lib/more.sh");
+    assert_eq!(world.tot(&["rerun", "--all", "--changed", "--at", "HEAD", "--yes"]).status, 0);
+    assert_eq!(world.inputs(), "inputs unchanged");
+    world.change("echo 2 >other");
+    assert_eq!(world.inputs(), "inputs changed: other; recheck");
+    world.assert_sound();
+}
+
+#[test]
+fn what_a_trace_can_not_know_is_not_recorded() {
+    let Some(world) = world() else { return };
+    world.write("new.bin", "1\n");
+    for (script, told) in [
+        ("cat new.bin", "new.bin is not tracked"),
+        ("ls", "new.bin is not tracked"),
+        ("git log -1 >/dev/null", ".git is not tracked"),
+    ] {
+        let said = world.run(&["--trace"], script);
+        assert!(said.err.contains(told), "{said:?}");
+        assert_eq!(world.inputs(), "inputs not recorded", "{script}");
+    }
+    let said = world.run(&["--trace"], "echo 1 >made.bin; cat made.bin; rm made.bin; i=0; while [ $i -lt 300 ]; do i=$((i+1)); $(exit); done");
+    assert_eq!((world.inputs().as_str(), said.out.as_str()), ("inputs unchanged", "1\n"), "{said:?}");
+    for number in 0..1_001 {
+        world.write(&format!("many/{number}"), "");
+    }
+    world.commit();
+    let said = world.run(&["--trace"], "cat many/*; kill -9 $$");
+    assert!(said.err.contains("it reads more than 1000 files") && said.status == 137, "{said:?}");
+    assert_eq!(world.inputs(), "inputs not recorded");
+    let said = world.run(&["--trace", "--expect", "took ([0-9]+) ms in 0..5"], "echo took 3 ms");
+    assert!(said.err.contains("measures time") && said.out.is_empty(), "{said:?}");
+}
