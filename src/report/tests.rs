@@ -643,7 +643,12 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         attachments: Vec::new(),
         variables: vec![RunVariable { name: text("variable"), value: Some(text("value")) }],
         files: vec![InputFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
-        inputs: vec![RunInput { path: text("input"), blob: "0".repeat(40), mode: "100644".to_owned() }],
+        inputs: vec![RunInput {
+            path: text("input"),
+            blob: "0".repeat(40),
+            mode: "100644".to_owned(),
+            seen: false,
+        }],
         input_folders: vec![text("folder of inputs")],
         traced: false,
         pinned: false,

@@ -813,6 +813,7 @@ mod tests {
                     path: path.clone(),
                     blob: blob.clone(),
                     mode: mode.clone(),
+                    seen: false,
                 };
                 ran.inputs = first.into_iter().flatten().map(input).collect();
             }

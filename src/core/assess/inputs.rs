@@ -267,38 +267,43 @@ fn is_same(input: &RunInput, files: &Files) -> bool {
 
 /// Returns the inputs of a traced command, in the state of the project in which it ran. Leaves out what git does not track.
 pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> Vec<RunInput> {
-    let mut inputs = BTreeMap::new();
-    for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
-        // A link on the way leads elsewhere when it changes.
-        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        for path in above.chain([path.as_str()]) {
-            if let Some((mode, blob)) = files.get(path) {
-                inputs.insert(path, (mode.as_str(), blob.clone()));
-            }
-        }
-        match names_in(files, path) {
-            Some(names) if *what == PathUse::Listed => drop(inputs.insert(path, (FOLDER, names))),
-            Some(_) => drop(inputs.insert(path, (FOLDER, String::new()))),
-            None if *what == PathUse::Missed && !files.contains_key(path) => {
-                inputs.insert(path, (ABSENT, String::new()));
-            }
-            None => {}
-        }
-    }
-    // A file in a folder says that it is there.
-    let is_said = |folder: &str| {
-        let inside = inputs.iter().filter(|(path, (mode, _))| *mode != ABSENT && covers(folder, path));
-        inside.take(2).count() > 1
-    };
-    let said: Vec<&str> =
-        inputs.iter().filter(|(path, (_, blob))| blob.is_empty() && is_said(path)).map(|it| *it.0).collect();
-    inputs.retain(|path, _| !said.contains(path));
-    let input = |(path, (mode, blob)): (&str, (&str, String))| RunInput {
+    let mut inputs: BTreeMap<&str, RunInput> = BTreeMap::new();
+    let input = |path: &str, mode: &str, blob: String| RunInput {
         path: path.to_owned(),
         blob,
         mode: mode.to_owned(),
+        seen: false,
     };
-    inputs.into_iter().map(input).collect()
+    for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
+        let above = || path.match_indices('/').map(|(at, _)| &path[..at]);
+        // A link on the way leads elsewhere when it changes.
+        for link in above() {
+            if let Some((mode, blob)) = files.get(link) {
+                inputs.insert(link, input(link, mode, blob.clone()));
+            }
+        }
+        let found = match (files.get(path), names_in(files, path)) {
+            (Some((mode, blob)), _) => {
+                RunInput { seen: *what == PathUse::Seen, ..input(path, mode, blob.clone()) }
+            }
+            (None, Some(names)) if *what == PathUse::Listed => input(path, FOLDER, names),
+            (None, Some(_)) => input(path, FOLDER, String::new()),
+            // Nothing is below a file.
+            (None, None) if *what == PathUse::Missed && !above().any(|it| files.contains_key(it)) => {
+                input(path, ABSENT, String::new())
+            }
+            _ => continue,
+        };
+        inputs.insert(path, found);
+    }
+    // A file in a folder says that it is there.
+    let is_said = |folder: &str| {
+        let inside = inputs.values().filter(|it| it.mode != ABSENT && covers(folder, &it.path));
+        inside.take(2).count() > 1
+    };
+    let said = inputs.values().filter(|it| it.blob.is_empty() && is_said(&it.path));
+    let said: Vec<String> = said.map(|it| it.path.clone()).collect();
+    inputs.into_values().filter(|it| !said.contains(&it.path)).collect()
 }
 
 /// What a change touches of what a command reads.
@@ -334,12 +339,13 @@ fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &d
 
 /// Returns what a change touches of what a command reads.
 fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectView) -> TouchedInputs {
-    let is_gone = |path: &str| view.files().is_some_and(|files| !files.contains_key(path));
+    let is_moved = |path: &String| {
+        since.get(path) == Some(&false) || view.files().is_some_and(|files| !files.contains_key(path))
+    };
     let is_input = |path: &&String| {
-        let is_moved = || since.get(*path) == Some(&false) || is_gone(path);
-        let is_of = |it: &RunInput| {
-            it.path == **path
-                || [FOLDER, ABSENT].contains(&it.mode.as_str()) && covers(&it.path, path) && is_moved()
+        let is_of = |it: &RunInput| match it.path == **path {
+            true => !it.seen || is_moved(path),
+            false => [FOLDER, ABSENT].contains(&it.mode.as_str()) && covers(&it.path, path) && is_moved(path),
         };
         ran.inputs.iter().any(is_of) || ran.input_folders.iter().any(|it| covers(it, path))
     };
@@ -348,7 +354,11 @@ fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectVi
     let inputs = since.keys().filter(is_input).cloned();
     TouchedInputs {
         files: inputs.chain(named).chain(cited.map(|pin| pin.path.clone())).collect(),
-        is_in_doubt: !ran.traced && may_read_more(ran, &ProjectState::default(), since, view),
+        // The size of a file may matter, or its time.
+        is_in_doubt: match ran.traced {
+            true => ran.inputs.iter().any(|it| it.seen && since.contains_key(&it.path)),
+            false => may_read_more(ran, &ProjectState::default(), since, view),
+        },
     }
 }
 
@@ -380,8 +390,10 @@ fn touched_since_capture(
         let is_folder = [FOLDER, ABSENT].contains(&input.mode.as_str());
         let is_known = is_committed(&input.path)
             && !(is_folder && state.changed.iter().any(|path| covers(&input.path, path)));
-        // What was captured with uncommitted changes is another file than the committed one, which has not changed since.
-        match is_known || since.contains_key(&input.path) {
+        let is_there = now.get(&input.path).is_some_and(|(mode, _)| *mode == input.mode);
+        // What was captured with uncommitted changes is another file than the committed one, which has not changed since. Of a file
+        // that was only seen, the size may matter, or the time.
+        match !(input.seen && is_there) && (is_known || since.contains_key(&input.path)) {
             true => drop(files.insert(input.path.clone())),
             false => is_in_doubt = true,
         }

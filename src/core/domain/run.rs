@@ -150,6 +150,9 @@ pub struct RunInput {
     /// The mode in git's notation, unless it is that of a plain file. It is `040000` for a folder, and `000000` for what is absent.
     #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub mode: String,
+    /// True of a file that a traced command did not open, but only asked what it is, such as its size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub seen: bool,
 }
 
 /// The mode of a plain file in git's notation.

@@ -156,7 +156,12 @@ mod tests {
             attachments: vec!["load.log".parse().unwrap()],
             variables: vec![RunVariable { name: "SEED".into(), value: Some("7".into()) }],
             files: vec![InputFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
-            inputs: vec![RunInput { path: "data/a.csv".into(), blob: "b10b".into(), mode: "100755".into() }],
+            inputs: vec![RunInput {
+                path: "data/a.csv".into(),
+                blob: "b10b".into(),
+                mode: "100755".into(),
+                seen: true,
+            }],
             input_folders: vec!["data".into()],
             traced: true,
             pinned: true,

@@ -180,7 +180,7 @@ impl Project {
         ran.input_folders = paths.iter().filter(is_folder).cloned().collect();
         ran.input_folders.sort();
         ran.input_folders.dedup();
-        let input = |(path, (mode, blob))| RunInput { path, blob, mode };
+        let input = |(path, (mode, blob))| RunInput { path, blob, mode, seen: false };
         ran.inputs = files.into_iter().map(input).collect();
         let ignored = self.ignored(git, ran, &state).map_err(|error| one_line(&causes(&error)))?;
         if let Some(state) = &mut ran.project {

@@ -16,19 +16,13 @@ fn world() -> Option<World> {
     world.write("lib/more.sh", "cat link\n");
     world.write(
         "all.sh",
-        ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value",
+        ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value; test -f ../seen",
     );
-    for file in ["data/a", "data/b", "unread/c", "other"] {
+    for file in ["data/a", "data/b", "unread/c", "other", "seen"] {
         world.write(file, "1\n");
     }
-    assert!(
-        Command::new("ln")
-            .args(["-s", "value", "link"])
-            .current_dir(&world.project)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let link = Command::new("ln").args(["-s", "value", "link"]).current_dir(&world.project).status();
+    assert!(link.unwrap().success());
     world.commit();
     Some(world)
 }
@@ -54,7 +48,7 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
     assert_eq!((said.out.as_str(), said.status), ("1\n1\n1\n2\n", 0), "{said:?}");
     let inputs = world.captured().inputs;
     let found: Vec<String> = inputs.iter().map(|it| format!("{} {}", it.mode, it.path)).collect();
-    let expected = "100644 all.sh|040000 data|100644 data/a|100644 data/b|000000 flag|100644 lib/more.sh|120000 link|040000 unread|100644 value";
+    let expected = "100644 all.sh|040000 data|100644 data/a|100644 data/b|000000 flag|100644 lib/more.sh|120000 link|100644 seen|040000 unread|100644 value";
     assert_eq!(found.join("|"), expected);
     for (change, changed) in [
         ("echo 2 >other", ""),
@@ -69,6 +63,8 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
         ("ln -sf data/a link", "link"),
         ("echo 2 >flag", "flag"),
         ("mkdir flag && echo 2 >flag/g", "flag"),
+        ("echo 2 >seen", "?"),
+        ("rm seen", "seen"),
         ("rm unread/c", "unread"),
         ("echo 1000 >value", "value"),
         ("echo echo 2 >>lib/more.sh", "lib/more.sh"),
@@ -77,6 +73,7 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
         let is_same = world.tot(&["rerun", "--all", "--at", "HEAD", "--yes", "--no-store"]).status == 0;
         let expected = match changed {
             "" => "inputs unchanged".to_owned(),
+            "?" => "inputs not recorded".to_owned(),
             changed => format!("inputs changed: {changed}; recheck"),
         };
         assert_eq!(world.inputs(), expected, "{change}");
