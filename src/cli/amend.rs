@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
             Some(text) => of_text(&text)?,
             None => return Err(misused("name a node, or --conclusion")),
         },
-        (Some(_), Some(node)) => return edit(&subject, Some(&node), arguments),
+        (Some(word), Some(_)) => return edit(&subject, Some(&subject.node_id(word)?), arguments),
         (Some(file), None) if arguments.conclusion => of_conclusion(&work::read(file)?)?,
         (Some(file), None) => of_text(&subject.read(file)?)?,
     };

@@ -273,5 +273,5 @@ fn edited(
         (_, None, None) => ("tot comment", "<".to_owned()),
     };
     let again = place.command(again.0, &again.1);
-    editor::write(&path.join(".git"), "TOT_COMMENT.md", "", &help, again)
+    editor::write(&editor::folder_in(path), "TOT_COMMENT.md", "", &help, again)
 }

@@ -78,6 +78,18 @@ impl Edited {
     }
 }
 
+/// Returns the folder of a repository for texts that are being written: its git folder, or the temporary folder if that is
+/// elsewhere, as in a linked work tree.
+pub(super) fn folder_in(repository: &Path) -> PathBuf {
+    let inside = repository.join(".git");
+    match (inside.is_dir(), inside.exists()) {
+        (true, _) => inside,
+        // A bare repository.
+        (false, false) => repository.to_owned(),
+        (false, true) => std::env::temp_dir(),
+    }
+}
+
 /// Opens an editor on `text`, with `help` below it as a comment. The file is `name` in `folder`, with a number added if that name
 /// is taken. `again` is the command that reads the file, without the file name at its end.
 ///

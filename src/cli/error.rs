@@ -95,6 +95,9 @@ impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             ErrorKind::BrokenPipe => CommandError::Closed,
+            ErrorKind::NotFound if std::env::current_dir().is_err() => {
+                CommandError::from("the current folder no longer exists: change to another one")
+            }
             _ => failed(error),
         }
     }

@@ -49,10 +49,10 @@ pub(super) struct ProposeArguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  tot propose --next                the required nodes
+  tot propose                       in your editor, with the required nodes filled in
   tot propose 'Read the slow query log' 'Ask the vendor'
   tot propose 'Compare the plans' --below R1.A
-  tot propose                       in your editor
-  tot propose --next                the required nodes
   tot propose --withdraw R2.A1 R2.A2
   tot propose 'Try it on the other disk' --below R2.A1 --reopen -m 'It was measured on one disk only.'
   tot propose nodes.yaml

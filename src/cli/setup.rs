@@ -359,13 +359,13 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Asks a yes-or-no question. An empty answer means `default`; the end of input means no.
-fn ask(question: &str, default: bool) -> std::io::Result<bool> {
+/// Asks a yes-or-no question. An empty answer means `default`; the end of input ends the command.
+fn ask(question: &str, default: bool) -> CommandResult<bool> {
     let answer = print::ask(&format!("{question} [{}]", if default { "Y/n" } else { "y/N" }))?;
-    Ok(answer.is_some_and(|answer| match answer.as_str() {
+    Ok(match answer.ok_or("no answer, so nothing more was set up")?.as_str() {
         "" => default,
         answer => matches!(answer, "y" | "yes"),
-    }))
+    })
 }
 
 /// Replaces a file, and creates its folder.

@@ -24,8 +24,8 @@ pub(super) struct StartArguments {
     /// Known context: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// Ruleset, one of `tot util ruleset list`; default: asked at a terminal, otherwise the standard one
-    #[arg(long, value_name = "NAME")]
+    /// Ruleset, one of `tot util ruleset list`, or a file NAME.yaml; default: asked at a terminal, otherwise review
+    #[arg(long, value_name = "NAME|FILE")]
     ruleset: Option<String>,
     #[command(flatten)]
     rulesets: RulesetFolder,
@@ -58,14 +58,20 @@ explain. Everything below the line is ignored; to cancel, leave the text empty."
 /// The choices at a terminal: name, description, ruleset.
 const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("thorough", "breadth and depth first", None),
-    ("quick", "answer at any depth, checked by someone else", Some("review")),
+    ("quick", "answer at any depth, checked by someone else", Some(RECOMMENDED)),
 ];
 
+/// The ruleset for who can't be asked.
+const RECOMMENDED: &str = "review";
+
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {
-    let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
-    let ruleset = match &arguments.ruleset {
+    let (library, ruleset) = arguments.rulesets.library_with(arguments.ruleset.as_deref())?;
+    let work = LocalTools::starting(&arguments.work, library)?;
+    let ruleset = match ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,
-        ruleset => ruleset.clone(),
+        // A mode belongs to a ruleset.
+        None if arguments.mode.is_none() => Some(RECOMMENDED.to_owned()),
+        ruleset => ruleset,
     };
     let (query, edited) = match (&arguments.query, piped) {
         (Some(query), _) => (work::text(query)?, None),

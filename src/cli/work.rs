@@ -8,7 +8,9 @@
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -21,17 +23,20 @@ use super::draft::DraftFields;
 use super::editor::{self, Edited};
 use super::place::{Common, EVERYWHERE, Location, named_id, unnamed, with_words};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
-use super::util::ruleset::RulesetFolder;
 use super::{CommandError, CommandResult, ExitResult, misused, passed};
 use crate::base::world::World;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Wording};
 use crate::format::layout;
+use crate::ruleset::Library;
 use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
 use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
 use crate::service::sharing::Sharing;
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::one_line;
+
+/// The time after which a command says that it waits for standard input.
+const TO_SAY: Duration = Duration::from_secs(2);
 
 /// The options of all these commands.
 #[derive(Args)]
@@ -66,8 +71,7 @@ impl LocalTools {
     }
 
     /// Opens the root with additional rulesets. New investigations are shared as configured in git.
-    pub(super) fn starting(arguments: &WorkArguments, rulesets: &RulesetFolder) -> CommandResult<LocalTools> {
-        let rulesets = rulesets.library()?;
+    pub(super) fn starting(arguments: &WorkArguments, rulesets: Library) -> CommandResult<LocalTools> {
         LocalTools::on("tot start", arguments, |service, note| {
             service.with_rulesets(rulesets).with_sharing(Sharing::to(None)).with_root_note(note)
         })
@@ -243,7 +247,7 @@ impl WorkTarget {
         text: &str,
         help: &str,
     ) -> CommandResult<Edited> {
-        editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
+        editor::write(&editor::folder_in(&self.path), name, text, help, self.command(command, rest))
     }
 
     /// Formats a command as the user would type it here.
@@ -285,9 +289,25 @@ pub(super) fn given(message: Option<&str>) -> Result<Option<String>, String> {
     message.map_or_else(piped, |text| Ok(Some(text.to_owned())))
 }
 
-/// Reads standard input. Returns `None` if it is a terminal, where an editor can open.
+/// Reads standard input. Returns `None` if it is a terminal, where an editor can open. Says what it waits for, because a script may
+/// leave a pipe open that nothing is written to.
 pub(super) fn piped() -> Result<Option<String>, String> {
-    if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
+    if std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(read("-")));
+    let text = receiver.recv_timeout(TO_SAY).unwrap_or_else(|_| {
+        tell("waiting for the text on standard input; to give it as an argument, see --help");
+        receiver.recv().unwrap_or_else(|error| Err(error.to_string()))
+    })?;
+    match text.trim().is_empty() {
+        true => {
+            Err("standard input is empty: give the text there or as an argument, such as -m TEXT; see --help"
+                .to_owned())
+        }
+        false => Ok(Some(text)),
+    }
 }
 
 /// Reads the fields of a draft as the arguments of a call.

@@ -271,6 +271,13 @@ fn orientation(exif: &[u8]) -> Option<u8> {
     u8::try_from(value).ok().filter(|value| (2..=8).contains(value))
 }
 
+/// Returns whether a photo without other metadata is to be turned by a quarter, so that its width becomes its height.
+pub fn lies_on_its_side(content: &[u8]) -> bool {
+    let is_jpeg = content.starts_with(&[0xff, 0xd8]);
+    let at = content.windows(EXIF.len()).take(1 << 10).position(|window| window == EXIF).filter(|_| is_jpeg);
+    at.and_then(|at| orientation(&content[at + EXIF.len()..])).is_some_and(|orientation| orientation >= 5)
+}
+
 /// Returns EXIF metadata that contains only the orientation.
 fn exif(orientation: u8) -> [u8; 26] {
     let mut exif = *b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0";

@@ -164,6 +164,8 @@ fn short_message(message: &str) -> String {
     let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
     match &line[..end.unwrap_or(line.len())] {
         "invalid u32" => "not a whole number".to_owned(),
+        line if line.starts_with("cannot deserialize null into ") => "the value is missing".to_owned(),
+        "expected string scalar" => "not a text".to_owned(),
         // The message may quote the text, and a key can be a megabyte long.
         line => shorten(line, MESSAGE_MAX),
     }

@@ -102,12 +102,17 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     let ending = match imagesize::image_type(content) {
         Ok(imagesize::ImageType::Png) => Some(".png"),
         Ok(imagesize::ImageType::Jpeg) => Some(".jpg"),
+        Ok(imagesize::ImageType::Gif) => Some(".gif"),
+        Ok(imagesize::ImageType::Webp) => Some(".webp"),
         _ => None,
     };
     if let Some((ending, size)) = ending.zip(imagesize::blob_size(content).ok())
         && (1..=PIXELS_MAX).contains(&size.width.saturating_mul(size.height))
     {
         let (width, height) = (Some(size.width), Some(size.height));
+        // Browsers turn it.
+        let (width, height) =
+            if picture::lies_on_its_side(content) { (height, width) } else { (width, height) };
         return (AttachmentView { kind: "picture", width, height, ..view }, ending, content.to_vec());
     }
     match text {
@@ -149,6 +154,8 @@ fn media_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
         "jpg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
         "svg" => Some("image/svg+xml"),
         _ => None,
     }
@@ -200,6 +207,7 @@ mod tests {
         assert_eq!(kinds("plot.PNG", &png(640, 480)), of("picture", "plot.PNG"));
         assert_eq!(kinds("page.html", &png(640, 480)), of("picture", "page.html.png"));
         assert_eq!(kinds("page.html", b"<script>alert(1)</script>"), of("text", "page.html.txt"));
+        assert_eq!(kinds("a.gif", b"GIF89a\x02\0\x03\0\0\0\0\x3b"), of("picture", "a.gif"));
         assert_eq!(kinds("plot.png", b"<script>alert(1)</script>"), of("text", "plot.png.txt"));
         assert_eq!(
             kinds("plot.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),

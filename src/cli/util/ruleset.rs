@@ -26,7 +26,7 @@ pub(in crate::cli) enum RulesetCommand {
     List(RulesetFolder),
     /// Show the requirements of a ruleset
     Show {
-        /// Name of the ruleset, as listed
+        /// Name of the ruleset, as listed, or a file NAME.yaml
         name: String,
         #[command(flatten)]
         folder: RulesetFolder,
@@ -55,14 +55,32 @@ pub(in crate::cli) struct RulesetFolder {
 impl RulesetFolder {
     /// Returns the built-in rulesets and those in the folder.
     pub(in crate::cli) fn library(&self) -> CommandResult<Library> {
-        self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
+        Ok(self.library_with(None)?.0)
+    }
+
+    /// Returns the rulesets, also that of a file that is given in place of a name, and the name.
+    pub(in crate::cli) fn library_with(
+        &self,
+        named: Option<&str>,
+    ) -> CommandResult<(Library, Option<String>)> {
+        let file = named.filter(|named| named.ends_with(ENDING)).map(Path::new);
+        let name = match file.and_then(Path::file_stem) {
+            Some(name) => Some(name.to_string_lossy().into_owned()),
+            None => named.map(str::to_owned),
+        };
+        let folder = self.rulesets.as_deref();
+        let library = if file.or(folder).is_some() { library(folder, file)? } else { Library::built_in() };
+        Ok((library, name))
     }
 }
 
 pub(super) fn run(command: RulesetCommand) -> CommandResult {
     match command {
         RulesetCommand::List(folder) => say(&listing(&folder.library()?, width())),
-        RulesetCommand::Show { name, folder, yaml } => show(&folder.library()?, &name, yaml),
+        RulesetCommand::Show { name, folder, yaml } => {
+            let (library, named) = folder.library_with(Some(&name))?;
+            show(&library, named.as_ref().unwrap_or(&name), yaml)
+        }
         RulesetCommand::Check { files } => check(&files),
         RulesetCommand::Schema => say(&format!("{:#}\n", json_schema())),
     }
@@ -110,17 +128,20 @@ fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     Library::with([(file.as_str(), text)]).err().unwrap_or_default()
 }
 
-/// Reads the built-in rulesets and every `*.yaml` file in the folder. Returns the errors in all files if there are any.
-fn library(folder: &Path) -> CommandResult<Library> {
-    let unreadable = |error| format!("can't read the ruleset folder {}: {error}", folder.display());
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|ending| ENDING.strip_prefix('.') == ending.to_str()) {
-            paths.push(path);
+/// Reads the built-in rulesets, every `*.yaml` file in the folder, and the file. Returns the errors in all files if there are any.
+fn library(folder: Option<&Path>, file: Option<&Path>) -> CommandResult<Library> {
+    let mut paths: Vec<PathBuf> = file.map(Path::to_owned).into_iter().collect();
+    if let Some(folder) = folder {
+        let unreadable = |error| format!("can't read the ruleset folder {}: {error}", folder.display());
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|ending| ENDING.strip_prefix('.') == ending.to_str()) {
+                paths.push(path);
+            }
         }
     }
     paths.sort();
+    paths.dedup();
     let (mut texts, mut faults) = (Vec::new(), Vec::new());
     for path in paths {
         match read(&path) {
@@ -136,7 +157,7 @@ fn library(folder: &Path) -> CommandResult<Library> {
     }
     faults.sort_by(|a, b| a.file.cmp(&b.file));
     let lines: String = faults.iter().map(|fault| format!("\n  {fault}")).collect();
-    Err(format!("the rulesets in {} can't be used:{lines}", folder.display()).into())
+    Err(format!("these rulesets can't be used:{lines}").into())
 }
 
 fn read(path: &Path) -> Result<String, FileProblem> {

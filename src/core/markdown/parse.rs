@@ -22,7 +22,7 @@ pub struct Parsed {
     ///
     /// Adjacent text events are merged, because the parser splits text at `_`, `*`, `[`, entities and escapes, but
     /// URLs must be found in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is converted
-    /// back into text, as on GitHub.
+    /// back into text, as on GitHub. So are the signs in `8*16*4` and `~5~`, so that each number is shown as it was written.
     pub(super) events: Vec<Located>,
     /// The link reference definitions in order.
     pub(super) definitions: Vec<Definition>,
@@ -43,8 +43,8 @@ impl Parsed {
         let mut definitions: Vec<Definition> = definitions.collect();
         definitions.sort_by_key(|definition| definition.at);
 
-        let mut urls = UrlEmphasis::default();
-        let events = parser.map(|(event, range)| urls.undo(&source, event, range));
+        let mut mistaken = MistakenEmphasis::default();
+        let events = parser.map(|(event, range)| mistaken.undo(&source, event, range));
         let events = TextMergeWithOffset::new(events).map(|(event, range)| (event.into_static(), range));
         Parsed { events: events.collect(), definitions, source }
     }
@@ -70,9 +70,9 @@ fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// Converts emphasis inside bare URLs back into text.
+/// Converts emphasis inside bare URLs and numbers back into text.
 #[derive(Default)]
-struct UrlEmphasis {
+struct MistakenEmphasis {
     /// True if the text so far ends inside a likely URL.
     in_url: bool,
     /// For each open emphasis, true if it was converted back into text.
@@ -80,7 +80,7 @@ struct UrlEmphasis {
     links: usize,
 }
 
-impl UrlEmphasis {
+impl MistakenEmphasis {
     fn undo<'a>(
         &mut self,
         source: &'a str,
@@ -90,9 +90,9 @@ impl UrlEmphasis {
         let text = match &event {
             Event::Text(text) => Some(text.clone()),
             Event::Start(tag @ (Tag::Emphasis | Tag::Strong | Tag::Strikethrough)) => {
-                let undo = self.in_url && self.links == 0;
-                self.undone.push(undo);
                 let width = delimiter_width(source, &range, &tag.to_end());
+                let undo = self.in_url && self.links == 0 || is_of_number(source, &range, width);
+                self.undone.push(undo);
                 undo.then(|| source[range.start..range.start + width].into())
             }
             Event::End(tag @ (TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough)) => {
@@ -120,6 +120,19 @@ impl UrlEmphasis {
             (self.in_url && word_start.is_none()) || word.contains("http://") || word.contains("https://");
         (Event::Text(text), range)
     }
+}
+
+/// Returns whether the marks of an emphasis are signs of a calculation within a word, or of an approximate number.
+fn is_of_number(source: &str, range: &Range<usize>, width: usize) -> bool {
+    let inside = &source[range.start + width..range.end - width];
+    let starts_with_digit = inside.starts_with(|c: char| c.is_ascii_digit());
+    if source[range.start..].starts_with('~') && width == 1 && starts_with_digit {
+        return true;
+    }
+    let around = [source[..range.start].chars().next_back(), source[range.end..].chars().next()];
+    let ends = [inside.chars().next(), inside.chars().next_back()];
+    around.iter().all(|c| c.is_some_and(char::is_alphanumeric))
+        && around.iter().chain(&ends).flatten().any(char::is_ascii_digit)
 }
 
 /// Returns the length of the delimiter that opens and closes an emphasis. Delimiters are ASCII.

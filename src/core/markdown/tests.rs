@@ -1203,3 +1203,19 @@ fn files_with_lines_are_found_and_nothing_else_is() {
     }
     assert_eq!(found("a/b.rs:1 and a/c.rs:2").len(), 2);
 }
+
+#[test]
+fn a_number_is_shown_as_it_was_written() {
+    for (written, shown) in [
+        ("8*16*4 = 512", "8*16*4 = 512"),
+        ("2*3*4*5", "2*3*4*5"),
+        ("0*5*0", "0*5*0"),
+        ("x*2*y", "x*2*y"),
+        ("10**3 and 10**6", "10**3 and 10**6"),
+        ("~5~ ms", "~5~ ms"),
+        ("~~5~~ 6 ms", "5 6 ms"),
+        ("a *8* b, **3**x", "a 8 b, 3x"),
+    ] {
+        assert_eq!(plain_text(written, 100), shown);
+    }
+}

@@ -46,9 +46,9 @@ use crate::text::{one_line, shorten};
 /// The introduction for agents.
 pub const INSTRUCTIONS: &str = "\
 Tree of Thoughts keeps investigations of hard questions. Each is a tree of nodes in rounds, stored in a git \
-repository that people review. Every call that changes something is one commit.
+repository that people review: each change is one commit.
 
-The loop: tot_start returns a sessionId (any unique prefix or suffix works) and the method's instructions. \
+The loop: tot_start returns a sessionId (its beginning or end will do) and the method's instructions. \
 tot_propose registers nodes to research. Research each node; if you have sub-agents, give each of them one. tot_commit \
 stores each node's state, agentId, and findings in Markdown with sources under `## References`. In your own shell, \
 `tot run NODE --agent NAME -- COMMAND` captures evidence: best for shared logs, and for numbers. \
@@ -94,7 +94,7 @@ pub fn instructions(service: &Service) -> String {
     let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
-        "{INSTRUCTIONS}\n\nCodes for every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}): {shown}{more}.",
+        "{INSTRUCTIONS}\n\nCodes for every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}; review if others are to check and use the answer): {shown}{more}.",
         plain_list(CODES),
         builtin::DEFAULT
     )
