@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use clap::{Args, ValueEnum};
 
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget};
 use super::{CommandResult, ExitResult, value_name};
 use crate::decide::end::{Bind, EarlyStop, End};
 use crate::decide::{Rejection, blockers};
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     }
     let given = match &arguments.file {
         Some(file) => Some(work::read(file)?),
-        None => piped()?,
+        None => work::standard_input()?,
     };
     if let Some(text) = given {
         return subject.tell(call(parts(&text)), lines);

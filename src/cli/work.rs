@@ -289,25 +289,30 @@ pub(super) fn given(message: Option<&str>) -> Result<Option<String>, String> {
     message.map_or_else(piped, |text| Ok(Some(text.to_owned())))
 }
 
-/// Reads standard input. Returns `None` if it is a terminal, where an editor can open. Says what it waits for, because a script may
-/// leave a pipe open that nothing is written to.
+/// Reads a text from standard input. Returns `None` if it is a terminal, where an editor can open.
 pub(super) fn piped() -> Result<Option<String>, String> {
+    match standard_input()? {
+        Some(text) if text.trim().is_empty() => {
+            Err("standard input is empty: give the text there or as an argument, such as -m TEXT; see --help"
+                .to_owned())
+        }
+        text => Ok(text),
+    }
+}
+
+/// Reads standard input, which may be empty. Returns `None` if it is a terminal. Says what it waits for, because a script may leave
+/// a pipe open that nothing is written to.
+pub(super) fn standard_input() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() {
         return Ok(None);
     }
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(read("-")));
-    let text = receiver.recv_timeout(TO_SAY).unwrap_or_else(|_| {
+    let text = receiver.recv_timeout(TO_SAY).or_else(|_| {
         tell("waiting for the text on standard input; to give it as an argument, see --help");
-        receiver.recv().unwrap_or_else(|error| Err(error.to_string()))
-    })?;
-    match text.trim().is_empty() {
-        true => {
-            Err("standard input is empty: give the text there or as an argument, such as -m TEXT; see --help"
-                .to_owned())
-        }
-        false => Ok(Some(text)),
-    }
+        receiver.recv()
+    });
+    text.unwrap_or_else(|error| Err(error.to_string())).map(Some)
 }
 
 /// Reads the fields of a draft as the arguments of a call.
