@@ -98,6 +98,7 @@ pub(super) fn sign(
     let open = signoff::open_points(snapshot);
     let message = signoff::statement(decision, snapshot, &files, &open, text);
     let tag = signoff::tag_name(decision, &person, snapshot.head, World::Machine.random_number());
+    store.check_room(path, &tag)?;
     let new = NewTag { name: &tag, commit: snapshot.head, message: &message, is_signed };
     if let Err(error) = git.tag(path, &new) {
         return Err(match error.without_key() {

@@ -210,11 +210,13 @@ pub fn causes(error: &dyn Error) -> String {
     text
 }
 
-/// Capitalizes the first letter and ends the text with a period.
+/// Capitalizes the first letter, unless the text begins with a path, and ends the text with a period.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+    let is_path = text.split(' ').next().is_some_and(|word| word.contains(['/', '\\']));
+    let first = chars.next().filter(|_| !is_path).map(|first| first.to_uppercase().collect::<String>());
+    let rest = if is_path { text } else { chars.as_str() };
+    format!("{}{}.", first.unwrap_or_default(), rest.trim_end_matches('.'))
 }
 
 /// Returns the first sentence of a single-line text, or the whole text if no sentence ends in it. A sentence ends at a

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{error, io};
 
 use super::catalog::RootRemoved;
+use crate::text::shell_line;
 use crate::yaml::YamlError;
 
 pub(super) type StoreResult<T> = Result<T, StoreError>;
@@ -228,8 +229,19 @@ impl StoreError {
 /// Wraps a file system error.
 pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
     move |source| {
-        StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()))
-            .caused_by(source)
+        let error = StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()));
+        let error = match source.kind() {
+            // For example what `sudo tot` has written.
+            io::ErrorKind::PermissionDenied => {
+                let repository = path.ancestors().find(|it| it.join(".git").exists()).unwrap_or(path);
+                let repository = shell_line(&[repository.display().to_string()]);
+                error.hinting(format!(
+                    "Check that the folder is writable. If `ls -l` shows another owner, as after `sudo`, `sudo chown -R \"$USER\" {repository}` gives it back"
+                ))
+            }
+            _ => error,
+        };
+        error.caused_by(source)
     }
 }
 

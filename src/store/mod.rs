@@ -429,6 +429,33 @@ impl Store {
         self.open(path)?.verify_objects()
     }
 
+    /// Returns what git, or this program, can't use in the git folder, each with the command that removes it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `path` is not a repository.
+    pub fn faults(&self, path: &Path) -> Result<Vec<StoreError>, StoreError> {
+        Ok(self.open(path)?.faults(&[SIGN_OFFS[0], SIGN_OFFS[1], "ended/"]))
+    }
+
+    /// Returns an error if the user's own tags leave no room for this one.
+    ///
+    /// # Errors
+    ///
+    /// Returns that error, which names the commands that rename the tag.
+    pub fn check_room(&self, path: &Path, tag: &str) -> Result<(), StoreError> {
+        self.open(path)?.check_room(tag)
+    }
+
+    /// Returns an error if git would refuse an exchange with a remote because of a broken reference.
+    ///
+    /// # Errors
+    ///
+    /// Returns that error, which names the file and the command that removes it.
+    pub fn check_references(&self, path: &Path) -> Result<(), StoreError> {
+        self.open(path)?.broken_references().into_iter().next().map_or(Ok(()), Err)
+    }
+
     /// Returns whether git is configured to sign commits. This program never signs them.
     ///
     /// # Errors

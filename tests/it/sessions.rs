@@ -274,6 +274,8 @@ sessions! {
     start__names_related_investigations
     sync__one_fails
     sync__two_who_share
+    sync__a_damaged_git_folder
+    sync__to_another_address
     sync__what_cannot_be_synced
     sync__without_a_remote
     util__completions_for_each_shell
@@ -305,6 +307,7 @@ sessions! {
     setup__agents_md
     setup__by_clients
     setup__check_each_server
+    setup__check_what_git_cannot_read
     setup__check_what_is_there
     setup__each_client
     setup__the_skill

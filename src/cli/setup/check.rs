@@ -1,17 +1,19 @@
 //! `tot setup --check`: checks what `tot` needs, and suggests fixes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::json;
 
+use crate::base::parallel;
 use crate::cli::client_config::{CLIENTS, Client, ours};
 use crate::cli::place::{Location, RootArgument};
 use crate::cli::print::{say, say_fields};
 use crate::cli::programs::{self, greet, on_path};
 use crate::cli::{CommandError, ExitResult, is_person, passed, setup};
 use crate::format::layout::{ATTRIBUTES, ATTRIBUTES_TEXT};
-use crate::service::remote::GitProgram;
+use crate::service::project::Project;
+use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::{counted, one_line};
 
 /// The result of a check.
@@ -55,7 +57,7 @@ pub(super) fn run(root_option: &RootArgument, is_json: bool) -> ExitResult {
     checks.push(server());
     checks.extend(clients());
     match root_option.place() {
-        Ok(place) => checks.extend([Some(root(&place)), merging(&place)].into_iter().flatten()),
+        Ok(place) => checks.extend([project(), Some(root(&place)), merging(&place)].into_iter().flatten()),
         Err(error) => {
             let advice = "Name another with --root DIR or TOT_ROOT.";
             checks.push(SetupCheck::wrong("root", error.to_string(), advice));
@@ -83,17 +85,19 @@ fn git() -> Vec<SetupCheck> {
     let git = match GitProgram::find(is_person()) {
         Ok(git) => git,
         Err(error) => {
-            return vec![SetupCheck::wrong(
-                "git",
-                CommandError::from(error).to_string(),
-                "Install git, or put it on PATH: https://git-scm.com",
-            )];
+            let advice = match &error {
+                RemoteError::NoGit(_) | RemoteError::TooOld { .. } => {
+                    "Install git, or put it on PATH: https://git-scm.com"
+                }
+                _ => "Until git itself works, `tot` can't sync, run or sign.",
+            };
+            return vec![SetupCheck::wrong("git", CommandError::from(error).to_string(), advice)];
         }
     };
     let settings = git.settings(Path::new(".")).unwrap_or_default();
     let set = |variable: &str, key: &str| {
-        let named = std::env::var(variable).ok().filter(|value| !value.is_empty());
-        named.or_else(|| settings.last(key).map(str::to_owned))
+        let named = || std::env::var(variable).ok().filter(|value| !value.is_empty());
+        settings.last(key).map(str::to_owned).or_else(named)
     };
     let version = git.version().unwrap_or_default();
     let name = set("GIT_AUTHOR_NAME", "user.name");
@@ -222,17 +226,38 @@ fn root(place: &Location) -> SetupCheck {
         };
     }
     let folders = place.store.folders();
-    let broken = folders.iter().filter(|folder| place.store.load(folder).is_err()).count();
+    let git = GitProgram::find(false);
+    let fault = |folder: &PathBuf| {
+        let read = place
+            .store
+            .load(folder)
+            .and_then(|_| place.store.check_references(folder))
+            .map_err(CommandError::from);
+        let read =
+            read.and_then(|()| git.as_ref().map_or(Ok(()), |git| Ok(git.references(folder).map(drop)?)));
+        read.err().map(|error| error.to_string())
+    };
+    let faults: Vec<String> = parallel::each(&folders, 4, fault).into_iter().flatten().collect();
     let number = counted(folders.len(), "investigation");
-    match (broken, &place.note) {
-        (0, Some(note)) => SetupCheck::note("root", format!("{shown}, {number}"), note.clone()),
-        (0, None) => SetupCheck::ok("root", format!("{shown}, {number}")),
-        _ => SetupCheck::wrong(
-            "root",
-            format!("{shown}, {number}, of which {broken} can't be read"),
-            "tot check says why.",
-        ),
+    match (faults.first(), &place.note) {
+        (None, Some(note)) => SetupCheck::note("root", format!("{shown}, {number}"), note.clone()),
+        (None, None) => SetupCheck::ok("root", format!("{shown}, {number}")),
+        (Some(first), _) => {
+            let which = if faults.len() > 1 { "the first: " } else { "" };
+            let message =
+                format!("{shown}, {number}, of which {} can't be used; {which}{first}", faults.len());
+            SetupCheck::wrong("root", message, "tot check --full shows all.")
+        }
     }
+}
+
+/// Checks that git reads the project around the current folder, which citations and runs are about.
+fn project() -> Option<SetupCheck> {
+    let (here, git) = (std::env::current_dir().ok()?, GitProgram::find(false).ok()?);
+    let (root, _) = Project::work_tree_around(&here)?;
+    let error = git.resolve(root, "HEAD").err()?;
+    let message = format!("git can't read the project {}: {error}", root.display());
+    Some(SetupCheck::wrong("project", message, "Until then, commands in it are not captured in its state."))
 }
 
 /// Checks that plain git commands merge by node: that git finds this program, and that each investigation names it.

@@ -189,6 +189,7 @@ codes! {
     Merge "MERGE" "a merge"
     StoredLost "STORED_LOST" "a commit changed or removed data stored by a call"
     DamagedObject "DAMAGED_OBJECT" "a git object that does not match its id"
+    DamagedRepository "DAMAGED_REPOSITORY" "a file or a tag in the repository that is in the way"
     LostCommits "LOST_COMMITS" "commits made by calls but not on any branch"
     NotSigned "NOT_SIGNED" "settings require signed commits, but calls do not sign"
     UnreadableChange "UNREADABLE_CHANGE" "the commit's changes can't be read"

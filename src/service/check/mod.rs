@@ -12,7 +12,7 @@
 //! have warned about, or something that needs human judgment. A note reports a manual commit or a merge, both of which
 //! are allowed.
 //!
-//! git objects are checked only on request. All other repository problems are left to `git fsck`.
+//! git objects, and what git can't use in its folder, are checked only on request. All other repository problems are left to `git fsck`.
 
 mod files;
 mod joined;
@@ -29,7 +29,7 @@ use serde::{Serialize, Serializer};
 use crate::domain::{Code, NodeId};
 use crate::format::layout;
 use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
-use crate::text::{counted, shorten};
+use crate::text::{causes, counted, sentence, shorten};
 
 /// The input of a check.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub struct Subject {
     pub wants_signatures: bool,
     /// git objects that do not match their ids, each with the reason. Empty if not requested.
     pub damaged: Vec<(String, String)>,
+    /// What git can't use in its folder, each with the remedy. Empty if not requested.
+    pub faults: Vec<(String, String)>,
     /// Commits that were made by calls but are not on any branch. Empty if not requested.
     pub lost: Vec<LostChain<LostCommit>>,
 }
@@ -103,8 +105,10 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let left_out = store.left_out(path, None, snapshot.head)?;
     let wants_signatures = store.wants_signatures(path)?;
     let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
+    let faults = if objects.damaged { store.faults(path)? } else { Vec::new() };
+    let faults = faults.iter().map(|fault| (causes(fault), fault.hint().unwrap_or_default())).collect();
     let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
-    Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
+    Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, faults, lost })
 }
 
 /// Returns all findings: those about files, sorted by path and line, followed by those about commits, oldest first.
@@ -131,12 +135,15 @@ fn repository(subject: &Subject) -> Vec<Finding> {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
             .suggest("Restore it from another clone. `git fsck` shows what refers to it.")
     });
+    let faults = subject.faults.iter().map(|(fault, remedy)| {
+        Finding::new(Severity::Error, Code::DamagedRepository, sentence(fault)).suggest(sentence(remedy))
+    });
     let unsigned = subject.wants_signatures.then(|| {
         let message = "commit.gpgSign is set, but calls do not sign their commits.";
         Finding::new(Severity::Note, Code::NotSigned, message)
     });
     let lost = subject.lost.iter().map(|chain| lost(&subject.snapshot.path, chain));
-    damaged.chain(unsigned).chain(lost).collect()
+    damaged.chain(faults).chain(unsigned).chain(lost).collect()
 }
 
 /// Reports commits that are not on any branch, and how to restore them. The suggested merge preserves all commit ids.

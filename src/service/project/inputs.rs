@@ -46,7 +46,7 @@ impl Project {
         let repository = self.open().ok()?;
         let commit = match commit {
             Some(commit) => known_commit(&repository, commit)?,
-            None => repository.head_id().ok()?.detach(),
+            None => self.commit_of(&repository, "HEAD")??,
         };
         Some(ProjectFiles {
             project: self.clone(),

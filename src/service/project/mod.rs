@@ -7,7 +7,8 @@
 //! - Only project files are read. Paths that lead elsewhere (`..`, an absolute path, a symbolic link) or into git's own
 //!   folder are neither read nor reported.
 //! - Only regular files of at most 8 MiB are read, so a pipe or a device can't block a call.
-//! - Nothing is written or executed. git objects are read in place, with the repository's own settings.
+//! - Nothing is written. git objects are read in place, with the repository's own settings. Nothing is executed, except that
+//!   git resolves the names of commits if references are in the reftable format.
 //! - A file that is ignored by the repository's or the user's rules is cited by name without being read. The same
 //!   applies to a file whose ignore status is unknown.
 //! - Lines that seem to contain a credential are not quoted, nor are lines from a hidden, untracked file such as
@@ -39,6 +40,7 @@ use gix::objs::tree::EntryKind;
 use crate::assess::ProjectInputs;
 use crate::domain::{CitedPath, Investigation, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
+use crate::service::remote::GitProgram;
 use crate::store::WorkTree;
 use crate::text::{counted, one_line, shorten};
 pub use drift::{Drift, FileContent, drift};
@@ -246,6 +248,22 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
+    /// Resolves the name of a commit. Supports only plain names and ids, since other revision expressions can be slow. The inner
+    /// value is `None` if there is no such commit, and the outer one if the repository can't be read.
+    fn commit_of(&self, repository: &gix::Repository, name: &str) -> Option<Option<gix::ObjectId>> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/~^".contains(c);
+        if name.len() > 200 || !name.chars().all(is_plain) {
+            return Some(None);
+        }
+        // gix can't read references in the reftable format.
+        if repository.common_dir().join("reftable").is_dir() {
+            let found = GitProgram::find(false).ok()?.resolve(&self.root, name).ok()?;
+            return Some(found.and_then(|id| gix::ObjectId::from_hex(id.as_bytes()).ok()));
+        }
+        let object = || repository.rev_parse_single(name).ok()?.object().ok();
+        Some(object().and_then(|object| Some(object.peel_to_kind(Kind::Commit).ok()?.id)))
+    }
+
     /// Returns whether a file is untracked and ignored. Returns true if this cannot be determined.
     fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
         let excluded = || -> Result<bool, gix::Error> {
@@ -280,7 +298,7 @@ impl Project {
         let candidates = self.candidates(&cited.path)?;
         let missing = |what: String| Some(LookedUp::Missing(what));
         if let Some(name) = &cited.commit {
-            let Some(commit) = commit_of(repository, name) else {
+            let Some(commit) = self.commit_of(repository, name)? else {
                 return missing(format!("the project has no commit {name}"));
             };
             return match committed(repository, commit, &candidates) {
@@ -290,7 +308,7 @@ impl Project {
                 None => missing(format!("{} is not in commit {name}", cited.path)),
             };
         }
-        let head = repository.head_id().ok().map(|id| id.detach());
+        let head = self.commit_of(repository, "HEAD")?;
         let in_head = |paths: &[String]| committed(repository, head?, paths);
         if let Some(path) = candidates.iter().find_map(|path| self.plain_file(path)) {
             if self.is_ignored(repository, &path) {
@@ -436,16 +454,6 @@ fn without_cr(bytes: &[u8]) -> Vec<u8> {
 
 fn hash(repository: &gix::Repository, bytes: &[u8]) -> Option<gix::ObjectId> {
     gix::objs::compute_hash(repository.object_hash(), Kind::Blob, bytes).ok()
-}
-
-/// Resolves the name of a commit. Supports only plain names and ids, since other revision expressions can be slow.
-fn commit_of(repository: &gix::Repository, name: &str) -> Option<gix::ObjectId> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/~^".contains(c);
-    if name.len() > 200 || !name.chars().all(is_plain) {
-        return None;
-    }
-    let object = repository.rev_parse_single(name).ok()?.object().ok()?;
-    Some(object.peel_to_kind(Kind::Commit).ok()?.id)
 }
 
 /// Returns the first of these paths that is a file in a commit, together with the file's blob.

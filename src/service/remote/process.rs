@@ -95,6 +95,8 @@ pub(super) struct GitCall<'a> {
     pub index: Option<&'a Path>,
     /// The folder for temporary files, if not the system's.
     pub temporary: Option<&'a Path>,
+    /// Variables for git, each with its value.
+    pub variables: Vec<(&'static str, String)>,
     /// True if the call contacts a remote.
     pub exchange: bool,
     /// True if the call may prompt for the passphrase of a key.
@@ -128,6 +130,12 @@ impl GitOutput {
     /// Returns the output as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// Adds what a hook printed before what git said.
+    pub(super) fn after(self, hook: &str) -> GitOutput {
+        let both = [hook, &self.said].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+        GitOutput { said: both.join("\n"), ..self }
     }
 
     /// Returns the output, or an error if git failed.
@@ -168,7 +176,7 @@ impl GitProgram {
         if let Some(known) = VERSION.get() {
             return Ok(known);
         }
-        let text = self.start(Path::new("."), &["version"], GitCall::default(), &[])?.text();
+        let text = self.start(Path::new("."), &["version"], GitCall::default(), &[])?.succeeded()?.text();
         let found = clean(text.trim().trim_start_matches("git version "));
         match version(&found) >= version(LEAST_VERSION) {
             true => Ok(VERSION.get_or_init(|| found)),
@@ -298,6 +306,10 @@ impl GitProgram {
         for setting in SETTINGS.iter().chain(no_upkeep) {
             command.args(["-c", setting]);
         }
+        // In an investigation, a commit-graph hardly saves time, and a damaged one must not stop anything.
+        if !call.is_project {
+            command.args(["-c", "core.commitGraph=false"]);
+        }
         if call.hook.is_none() {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
@@ -312,6 +324,7 @@ impl GitProgram {
             command.args(["-c", "credential.interactive=false"]);
             command.env("GIT_TERMINAL_PROMPT", "0").env("SSH_ASKPASS_REQUIRE", "never");
         }
+        command.envs(call.variables.iter().map(|(name, value)| (name, value)));
         let input = if call.input.is_some() { Stdio::piped() } else { Stdio::null() };
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -465,7 +478,7 @@ impl PipeReader {
 
 /// Cleans messages from git and the remote for display. Removes control characters, credentials in addresses, progress
 /// output and git's advice.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";
     let mut lines: Vec<&str> = lines.filter(is_said).collect();

@@ -12,6 +12,8 @@ use crate::store::MERGE_DRIVER;
 
 /// The branch that each investigation begins with.
 const MAIN: &str = "main";
+/// The key for the address of a remote at the last sync.
+const SYNCED: &str = "totSynced";
 /// The refspec that keeps tags out of a plain fetch. No fetch can then delete one that is not on the remote yet.
 const NO_TAGS: &str = "^refs/tags/*";
 
@@ -97,6 +99,11 @@ impl Settings {
             place: RemotePlace::of_branch(merge.strip_prefix("refs/heads/")?),
             tracking: format!("refs/remotes/{remote}/{branch}"),
         })
+    }
+
+    /// Returns the address of a remote at the last sync, without a password. See [`GitProgram::mark_synced`].
+    pub fn synced(&self, remote: &str) -> Option<&str> {
+        self.last(&format!("remote.{remote}.totsynced"))
     }
 
     /// Returns the branch that is synced, or `None` if it is not certain. Another branch, such as an experiment, is the
@@ -281,6 +288,7 @@ impl GitProgram {
         let (fetch, push) = (key("fetch"), key("push"));
         // Without `+`, a rewritten branch is refused.
         let mut entries = vec![
+            (key(SYNCED), shown_address(&address)),
             (key("url"), address),
             (fetch.clone(), format!("{there}:refs/remotes/{name}/{branch}")),
             (fetch, NO_TAGS.to_owned()),
@@ -302,6 +310,20 @@ impl GitProgram {
             seen.push(key);
         }
         Ok(())
+    }
+
+    /// Stores the address of the remote, so that another one is recognized as the user's choice.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if git fails.
+    pub fn mark_synced(&self, repository: &Path, upstream: &Upstream) -> Result<()> {
+        let address = shown_address(&upstream.address);
+        if self.settings(repository)?.synced(&upstream.remote) == Some(&address) {
+            return Ok(());
+        }
+        let key = format!("remote.{}.{SYNCED}", upstream.remote);
+        self.configure(repository, &["--replace-all", &key, &address])
     }
 
     fn configure(&self, folder: &Path, arguments: &[&str]) -> Result<()> {

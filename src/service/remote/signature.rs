@@ -73,7 +73,15 @@ impl GitProgram {
         arguments.extend(tagging.map(str::to_owned));
         let what = if tag.is_signed { "signing" } else { "git tag" };
         let input = Some(tag.message.as_bytes().to_vec());
-        let call = GitCall { what, input, asks: tag.is_signed, ..GitCall::default() };
+        // As in commits, the environment comes last.
+        let settings = self.settings(repository)?;
+        let set = |last: &str| {
+            let set = |role: &str| settings.last(&format!("{role}.{last}")).filter(|value| !value.is_empty());
+            set("committer").or_else(|| set("user")).map(str::to_owned)
+        };
+        let person = [("GIT_COMMITTER_NAME", "name"), ("GIT_COMMITTER_EMAIL", "email")];
+        let variables = person.into_iter().filter_map(|(name, last)| Some((name, set(last)?))).collect();
+        let call = GitCall { what, input, variables, asks: tag.is_signed, ..GitCall::default() };
         self.run(repository, &arguments, call)?.succeeded().map(drop)
     }
 

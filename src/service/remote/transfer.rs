@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::place::RemoteReference;
-use super::process::GitCall;
+use super::process::{GitCall, clean};
 use super::{GitProgram, ObjectName, RemoteError, Result, is_address, shown_address};
 use crate::text::shorten;
 
@@ -21,7 +21,10 @@ pub struct Advertised {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
     /// The remote confirmed each reference.
-    Accepted,
+    Accepted {
+        /// The lines that the remote printed, such as the address of a page, without git's `remote:`.
+        said: Vec<String>,
+    },
     /// At least one reference was refused.
     Refused {
         /// The messages from git and the remote.
@@ -173,11 +176,15 @@ impl GitProgram {
             });
             return Ok(Pushed::Refused { said, may_pass });
         }
-        let ran = ran.succeeded()?;
+        let hook = |line: &&str| !line.contains('\t') && !line.starts_with("To ") && *line != "Done";
+        let hook = clean(&text.lines().filter(hook).collect::<Vec<_>>().join("\n"));
+        let remote = ran.said.lines().filter_map(|line| line.strip_prefix("remote:"));
+        let said = remote.map(|line| line.trim().to_owned()).collect();
+        let ran = ran.after(&hook).succeeded()?;
         if told.len() < refs.len() {
             let answer = shorten(&ran.text(), 200);
             return Err(RemoteError::Unreadable { what, answer });
         }
-        Ok(Pushed::Accepted)
+        Ok(Pushed::Accepted { said })
     }
 }

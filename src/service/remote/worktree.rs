@@ -205,7 +205,8 @@ impl GitProgram {
     ///
     /// Returns an error if git can't be started.
     pub fn merge_base(&self, root: &Path, one: &str, other: &str) -> Result<Option<String>> {
-        let ran = self.here(root, &["merge-base", one, other])?;
+        let call = GitCall { is_project: true, ..GitCall::default() };
+        let ran = self.run(root, &["merge-base", one, other], call)?;
         Ok(Some(ran.text().trim().to_owned()).filter(|_| ran.status == Some(0)))
     }
 
@@ -215,7 +216,8 @@ impl GitProgram {
     ///
     /// Returns an error if git can't be started.
     pub fn contains(&self, root: &Path, commit: &str, other: &str) -> Result<bool> {
-        Ok(self.here(root, &["merge-base", "--is-ancestor", other, commit])?.status == Some(0))
+        let call = GitCall { is_project: true, ..GitCall::default() };
+        Ok(self.run(root, &["merge-base", "--is-ancestor", other, commit], call)?.status == Some(0))
     }
 
     /// Checks out a commit into a missing or empty folder. Configured filters are not run.

@@ -28,7 +28,7 @@ use crate::base::parallel;
 use crate::base::world::World;
 use crate::domain::SessionId;
 use crate::service::remote::{
-    Advertised, GitProgram, KEPT, LocalReferences, RemoteError, RemotePlace, Upstream,
+    Advertised, GitProgram, KEPT, LocalReferences, RemoteError, RemotePlace, Upstream, shown_address,
 };
 use crate::store::{CommitId, LeftOut, Store, StoreError};
 
@@ -76,6 +76,8 @@ struct SyncSubject {
     upstream: Upstream,
     here: LocalReferences,
     is_partial: bool,
+    /// True if the remote has another address than at the last sync. It may lack what the one before had.
+    has_moved: bool,
 }
 
 /// The outcome for one investigation.
@@ -130,7 +132,7 @@ impl Syncing<'_> {
         }
         let groups: Vec<_> = groups.into_iter().collect();
         let answers = at_once(&groups, |(address, group)| {
-            tell(&format!("reading {}", crate::service::remote::shown_address(address)));
+            tell(&format!("reading {}", shown_address(address)));
             ask(self.git, group)
         });
         let answers: BTreeMap<&str, _> = groups.iter().map(|(address, _)| *address).zip(answers).collect();
@@ -162,6 +164,10 @@ impl Syncing<'_> {
     /// Returns the remote of the investigation, or `None` if it has no remote and `all` is set. Only its own branch is
     /// synced.
     fn subject(&self, path: &Path, all: bool) -> Result<Option<SyncSubject>, SyncError> {
+        // Git passes over a branch that is damaged or missing, as if there were no remote either.
+        if self.store.head(path)?.is_none() {
+            self.store.id(path)?;
+        }
         let here = self.git.references(path)?;
         let mut settings = self.git.settings(path)?;
         // An empty value keeps an investigation from getting one.
@@ -174,6 +180,7 @@ impl Syncing<'_> {
         if all && !is_shared {
             return Ok(None);
         }
+        self.store.check_references(path)?;
         let branch = here.branch.clone().unwrap_or_default();
         let own = settings.own_branch(&here);
         if own.is_none_or(|own| own != branch) {
@@ -195,6 +202,9 @@ impl Syncing<'_> {
             Some(upstream) => Ok(Some(SyncSubject {
                 path: path.to_owned(),
                 branch,
+                has_moved: settings
+                    .synced(&upstream.remote)
+                    .is_some_and(|it| it != shown_address(&upstream.address)),
                 upstream,
                 here,
                 is_partial: settings.is_partial(),

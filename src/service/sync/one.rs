@@ -82,7 +82,10 @@ impl Syncing<'_> {
                 let place = upstream.place.branch_ref();
                 let pushed = self.git.push(path, &upstream.remote, &[(place.clone(), object)]);
                 let refused = match pushed {
-                    Ok(Pushed::Accepted) => None,
+                    Ok(Pushed::Accepted { said }) => {
+                        done.notes.extend(said);
+                        None
+                    }
                     Ok(Pushed::Refused { said, may_pass }) => Some((self.refused(subject, said), may_pass)),
                     Err(error) => Some((error.into(), false)),
                 };
@@ -106,7 +109,8 @@ impl Syncing<'_> {
                 }
                 done.went += number;
             }
-            return self.push_tags(subject, &advertised, &here, ours, done);
+            self.push_tags(subject, &advertised, &here, ours, done)?;
+            return Ok(self.git.mark_synced(path, upstream)?);
         }
         Err(SyncError::LostRaces { remote: upstream.remote.clone(), tries: TRIES })
     }
@@ -141,7 +145,7 @@ impl Syncing<'_> {
             if again.refs.contains_key(&upstream.place.branch_ref()) {
                 return self.take_in(subject, &again, here, done);
             }
-            if !self.options.rejoin {
+            if !self.options.rejoin && !subject.has_moved {
                 return Err(self.rewritten(subject, seen, None)?);
             }
             self.keep_unjoined(subject, seen, done)?;
@@ -156,7 +160,7 @@ impl Syncing<'_> {
                     && !self.store.is_ancestor(path, seen, theirs)? =>
             {
                 let error = self.rewritten(subject, seen, Some(theirs))?;
-                if !self.options.rejoin {
+                if !self.options.rejoin && !subject.has_moved {
                     return Err(error);
                 }
                 rewritten = Some(seen);
@@ -263,7 +267,12 @@ impl Syncing<'_> {
             let refs: Vec<_> =
                 new.iter().map(|(tag, object)| (place.tag_ref(tag), (*object).clone())).collect();
             match self.git.push(&subject.path, &subject.upstream.remote, &refs)? {
-                Pushed::Accepted => done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned())),
+                Pushed::Accepted { said } => {
+                    done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned()));
+                    done.notes.extend(
+                        said.into_iter().filter(|said| !done.notes.contains(said)).collect::<Vec<_>>(),
+                    );
+                }
                 Pushed::Refused { said, .. } => return Err(self.refused(subject, said)),
             }
         }
@@ -325,15 +334,17 @@ impl Syncing<'_> {
         done.tags_came.extend(tags);
         if theirs != Some(ours) {
             match theirs {
-                None if seen.is_some() => done.notes.push("the branch no longer exists".to_owned()),
+                None if seen.is_some() && !subject.has_moved => {
+                    done.notes.push("the branch no longer exists".to_owned())
+                }
                 Some(theirs) if self.store.subject(path, theirs)?.is_none() => {
                     done.notes.push("the remote has new commits, which a sync would fetch".to_owned());
                 }
                 Some(theirs) => done.came = self.store.count(path, Some(ours), theirs)?,
                 None => {}
             }
-            let there =
-                theirs.filter(|theirs| matches!(self.store.subject(path, *theirs), Ok(Some(_)))).or(seen);
+            let there = theirs.filter(|theirs| matches!(self.store.subject(path, *theirs), Ok(Some(_))));
+            let there = there.or(seen.filter(|_| !subject.has_moved));
             done.went = self.store.count(path, there, ours)?;
             if done.went > 0
                 && let Err(error) = self.guard(subject, ours, there, &known(subject, advertised, here, there))
@@ -377,8 +388,11 @@ fn new_tags(
         match here.refs.get(&format!("refs/tags/{tag}")) {
             None => new.push(tag.to_owned()),
             Some(ours) if ours != object => {
-                let note =
-                    format!("the tag {tag} differs on {}; neither was changed", subject.upstream.remote);
+                let (remote, path) = (&subject.upstream.remote, subject.path.display());
+                let note = format!(
+                    "the tag {tag} differs on {remote}; neither was changed. To take that of {remote}: `git -C {path} \
+                     fetch {remote} +{name}:refs/tags/{tag}`"
+                );
                 if !done.notes.contains(&note) {
                     done.notes.push(note);
                 }

@@ -24,7 +24,7 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Git, Head, JOURNAL_FILE};
 use crate::base::platform::check_writable;
 use crate::format::FileChange;
-use crate::store::{StoreError, StoreErrorKind, checksum};
+use crate::store::checksum;
 
 /// The number of retries after a race with git. Such races are short.
 pub(super) const RACE_RETRIES: usize = 5;
@@ -270,23 +270,7 @@ impl Git {
     fn lock_tag(&self, name: &FullName, id: ObjectId) -> StoreResult<gix::lock::Marker> {
         let full = name.as_bstr().to_string();
         let path = self.git_dir.join(&full);
-        // The name of a reference can't be a folder of other references.
-        let is_ours = |other: &str| format!("{other}/").starts_with(&format!("{full}/"));
-        let is_folder = |other: &str| full.starts_with(&format!("{other}/"));
-        let mut others = self.tag_objects()?.into_iter().map(|(other, _)| format!("refs/tags/{other}"));
-        if let Some(other) = others.find(|other| is_ours(other) || is_folder(other)) {
-            let [tag, other] = [&full, &other].map(|name| name.trim_start_matches("refs/tags/"));
-            let place = self.location();
-            let message = match tag == other {
-                true => format!("the tag {tag:?} already exists in {}", place.display()),
-                false => {
-                    format!("the tag {other:?} in {} leaves no room for the tag {tag:?}", place.display())
-                }
-            };
-            let hint =
-                format!("Rename it: `git -C {} tag NEW {other}`, then `git tag -d {other}`", place.display());
-            return Err(StoreError::new(StoreErrorKind::TagExists, message).hinting(hint));
-        }
+        self.check_room(full.trim_start_matches("refs/tags/"))?;
         let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
         let boundary = self.git_dir.join("refs");
         let failed = |source| self.reference_error("create a tag", std::slice::from_ref(&full), source);

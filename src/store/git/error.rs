@@ -9,6 +9,7 @@ use gix::objs::Kind;
 use super::{CommitId, Git};
 pub(super) use crate::store::error::{StoreResult, io_error};
 use crate::store::{StoreError, StoreErrorKind};
+use crate::text::shell_line;
 
 impl Git {
     pub(super) fn missing(&self, kind: Kind, id: ObjectId) -> StoreError {
@@ -44,6 +45,29 @@ impl Git {
         move |source| library_error(action, &self.location())(source)
     }
 
+    /// Names the file of a branch that can't be read, for example because a power cut emptied it, and how to restore it.
+    pub(super) fn unreadable_head(&self, source: gix::Error) -> StoreError {
+        let (place, head) = (self.location(), fs::read_to_string(self.git_dir.join("HEAD")));
+        let name = head.unwrap_or_default().trim().trim_start_matches("ref: ").to_owned();
+        let path = self.git_dir.join(&name);
+        if !name.starts_with("refs/heads/") || name.contains("..") || !path.is_file() {
+            return self.library("read the head")(source);
+        }
+        let message = format!("the branch {} is damaged", path.display());
+        let error = StoreError::new(StoreErrorKind::Damaged, message);
+        let log = fs::read(self.git_dir.join("logs").join(&name)).unwrap_or_default();
+        let last =
+            log.rsplit(|byte| *byte == b'\n').find_map(|line| ObjectId::from_hex(line.get(41..81)?).ok());
+        match last.filter(|id| self.object(*id, Kind::Commit).is_ok()) {
+            None => error,
+            Some(id) => error.hinting(format!(
+                "`rm {}`, then `git -C {} update-ref {name} {id}` restores the last commit of its reflog",
+                in_shell(&path),
+                in_shell(&place)
+            )),
+        }
+    }
+
     /// Reports a held lock file as [`StoreErrorKind::Locked`], and any other error as [`StoreErrorKind::Library`].
     pub(super) fn reference_error(
         &self,
@@ -69,4 +93,14 @@ pub(super) fn library_error<'a>(
         let message = format!("could not {action} in {}", path.display());
         StoreError::new(StoreErrorKind::Library, message).caused_by(source)
     }
+}
+
+/// Returns the path for a command in a shell. A question mark stands for each control character.
+pub(super) fn in_shell(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let parts = text.split(char::is_control).map(|part| match part {
+        "" => String::new(),
+        part => shell_line(&[part.to_owned()]),
+    });
+    parts.collect::<Vec<_>>().join("?")
 }

@@ -28,11 +28,11 @@ impl Identity {
     }
 }
 
-/// Returns the identity for `role` (`author` or `committer`). The environment takes precedence over the settings for
-/// the role, which take precedence over the user settings. A given name and address replace them all.
+/// Returns the identity for `role` (`author` or `committer`). The settings for the role take precedence over the user
+/// settings. A given name and address replace them all.
 ///
-/// When git started this process, such as from a hook, the environment comes last: git has put the author of the commit
-/// into it that is being made, who may be somebody else.
+/// The environment comes last, for machines without settings. In a hook, git has put the author of the commit into it that is
+/// being made, who may be somebody else.
 pub(super) fn identity(
     repository: &gix::Repository,
     role: &str,
@@ -42,7 +42,6 @@ pub(super) fn identity(
         return Identity { name: name.to_owned(), email: email.to_owned() };
     }
     let snapshot = repository.config_snapshot();
-    let is_run_by_git = std::env::var_os("GIT_EXEC_PATH").is_some();
     let value = |key: &str, with_environment: bool| {
         // Settings in an untrusted repository are ignored.
         let value = snapshot.plumbing().string_filter(key, |section| {
@@ -54,7 +53,7 @@ pub(super) fn identity(
     let either = |part: &str| {
         let of =
             |with| value(&format!("{role}.{part}"), with).or_else(|| value(&format!("user.{part}"), with));
-        of(!is_run_by_git).or_else(|| of(true))
+        of(false).or_else(|| of(true))
     };
     let email = either("email").or_else(|| value("gitoxide.user.emailFallback", true));
     Identity {

@@ -82,7 +82,11 @@ impl Git {
         let mut repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
-            .map_err(|source| not_a_repository(StoreErrorKind::Unopenable, dir).caused_by(source))?
+            .map_err(|source| {
+                let error = broken_configuration(&git_dir)
+                    .unwrap_or_else(|| not_a_repository(StoreErrorKind::Unopenable, dir));
+                error.caused_by(source)
+            })?
             .to_thread_local()
             // This in-memory store contains the objects written since the repository was opened.
             .with_object_memory();
@@ -148,8 +152,8 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         Configuration::User => gix::open::Permissions {
             config: Config::all(),
             attributes: Attributes::isolated(),
-            // `git_prefix` is required for GIT_CONFIG_GLOBAL and similar variables. Its other variables are overridden
-            // or refused.
+            // `git_prefix` is required for GIT_CONFIG_GLOBAL and similar variables. Its other variables are
+            // ignored.
             env: Environment {
                 xdg_config_home: Allow,
                 home: Allow,
@@ -162,8 +166,15 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
             },
         },
     };
-    gix::open::Options::default().permissions(permissions).lossy_config(true).config_overrides([
+    let options = gix::open::Options::default().permissions(permissions).lossy_config(true);
+    // What the environment says about a repository, such as GIT_WORK_TREE, is about that of the caller.
+    let is_ours = |section: &gix::config::file::Metadata| {
+        gix::config::section::is_trusted(section) && section.source != gix::config::Source::EnvOverride
+    };
+    options.filter_config_section(is_ours).config_overrides([
         "init.defaultBranch=main",
+        // A damaged commit-graph, which only saves time, must not stop anything.
+        "core.commitGraph=false",
         // Ids must refer to the original objects, not to replacements.
         "core.useReplaceRefs=false",
         // Milliseconds, the same as for git's index.
@@ -207,6 +218,21 @@ pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
         None => Err(not_a_repository(StoreErrorKind::NotARepository, dir)),
     }
+}
+
+/// Returns an error that names the first of git's configuration files that can't be read, if there is one.
+fn broken_configuration(git_dir: &Path) -> Option<StoreError> {
+    use gix::config::Source::{Git, System, User};
+    let places =
+        [System, Git, User].map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
+    let mut files =
+        places.into_iter().flatten().chain([git_dir.join("config")]).filter(|file| file.is_file());
+    let broken = files.find(|file| gix::config::File::from_path_no_includes(file.clone(), User).is_err())?;
+    let message = format!("git's configuration file {} can't be read", broken.display());
+    Some(
+        StoreError::new(StoreErrorKind::Unopenable, message)
+            .hinting("Correct it: `git config --list` names the line"),
+    )
 }
 
 fn not_a_repository(kind: StoreErrorKind, dir: &Path) -> StoreError {

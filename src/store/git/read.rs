@@ -51,12 +51,12 @@ impl Git {
     }
 
     fn head_once(&self) -> StoreResult<Head> {
-        let head = self.repository.head().map_err(self.library("read the head"))?;
+        let head = self.repository.head().map_err(|source| self.unreadable_head(source))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
         if head.is_unborn() {
             return Ok(Head { branch, commit: None });
         }
-        let id = head.into_peeled_id().map_err(self.library("read the head"))?.detach();
+        let id = head.into_peeled_id().map_err(|source| self.unreadable_head(source))?.detach();
         Ok(Head { branch, commit: Some(CommitId(id)) })
     }
 

@@ -147,7 +147,7 @@ pub(super) fn check_locations(
         Some(work_dir) => !has_work_tree || !is_same_place(work_dir, dir).unwrap_or(false),
     };
     if leads_out {
-        let hint = "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment";
+        let hint = "Remove core.worktree from its configuration";
         return Err(StoreError::refused(git_dir, "has its work tree in another folder", hint));
     }
     Ok(())

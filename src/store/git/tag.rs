@@ -4,9 +4,10 @@ use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TagRef};
 
-use super::error::StoreResult;
+use super::error::{StoreResult, in_shell};
 use super::{CommitId, Git, timestamp};
 use crate::domain::Timestamp;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum size of a tag in bytes. A signature with a certificate chain takes a few thousand bytes.
 const MAX_TAG_BYTES: u64 = 1 << 20;
@@ -55,6 +56,24 @@ impl Git {
             }
         }
         Ok(tags)
+    }
+
+    /// Returns an error if a tag has this name, or a name that is a folder of this one or the other way round.
+    pub fn check_room(&self, tag: &str) -> StoreResult<()> {
+        let is_in = |one: &str, other: &str| format!("{one}/").starts_with(&format!("{other}/"));
+        let all = self.tag_objects()?;
+        let Some((other, _)) = all.iter().find(|(other, _)| is_in(other, tag) || is_in(tag, other)) else {
+            return Ok(());
+        };
+        let place = self.location();
+        let message = match tag == other {
+            true => format!("the tag {tag:?} already exists in {}", place.display()),
+            false => format!("the tag {other:?} in {} leaves no room for the tag {tag:?}", place.display()),
+        };
+        let place = in_shell(&place);
+        let hint =
+            format!("Rename it: `git -C {place} tag NEW {other}`, then `git -C {place} tag -d {other}`");
+        Err(StoreError::new(StoreErrorKind::TagExists, message).hinting(hint))
     }
 
     /// Returns the data of a tag object.

@@ -1439,9 +1439,9 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
     let last = || bench.run(&["log", "-1", "--format=%an <%ae>, %cn <%ce> %at"]);
     let expected = format!("From the environment <tot@localhost>, Tree of Thoughts <tot@localhost> {AT}\n");
     assert_eq!(last(), expected);
-    // A hook has the author of the commit that is being made in its environment.
+    // A hook has the author of the commit that is being made in its environment, and exports where that is made.
     fs::write(&config, "[user]\nname = The user\n").unwrap();
-    commit.env("GIT_EXEC_PATH", "/").env("TOT_TEST_IDENTITY_TEXT", "2\n");
+    commit.env("GIT_WORK_TREE", bench.folder.path()).env("TOT_TEST_IDENTITY_TEXT", "2\n");
     assert!(commit.output().unwrap().status.success());
     assert!(last().starts_with("The user <"), "{}", last());
     bench.assert_clean();

@@ -1,8 +1,16 @@
-//! Verifies that objects match their ids. Committing does not detect an object file that was damaged or tampered with.
+//! Verifies that objects match their ids, and finds what git can't use in its folder. Committing does not detect an object file that was damaged or tampered with.
 //! Git itself checks object hashes only in `git fsck`.
 
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+
+use gix::ObjectId;
+use gix::refs::FullName;
+
 use super::Git;
-use crate::store::StoreError;
+use super::error::in_shell;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum size of a verified object in bytes. This is far above the size of any file in an investigation.
 const LARGEST: u64 = 256 << 20;
@@ -33,6 +41,57 @@ impl Git {
             damaged.extend(what.map(|what| (id.to_string(), what)));
         }
         Ok(damaged)
+    }
+
+    /// Returns what git, or this program, can't use in the git folder. Each error names the file or the tag, and the command
+    /// that removes it. `tags` are the folders that this program needs for its own tags, each with a `/` at its end.
+    pub fn faults(&self, tags: &[&str]) -> Vec<StoreError> {
+        let mut faults = self.broken_references();
+        let graph = self.repository.commit_graph().and_then(|graph| {
+            graph.verify_integrity::<Infallible>(|_| Ok(())).map_err(gix::Error::from_error)
+        });
+        if let Err(error) = graph
+            && !error.is_not_found()
+        {
+            let info = self.git_dir.join("objects").join("info");
+            let message = format!("the commit-graph in {} is damaged: {error}", info.display());
+            let hint =
+                format!("`rm -r {}*` removes it; git needs none", in_shell(&info.join("commit-graph")));
+            faults.push(StoreError::new(StoreErrorKind::Damaged, message).hinting(hint));
+        }
+        faults.extend(tags.iter().filter_map(|folder| self.check_room(&format!("{folder}NAME")).err()));
+        faults
+    }
+
+    /// Returns an error for each file among the references that git can't read as one, such as those that cloud drives leave, or whose
+    /// object is missing. Git refuses every exchange with a remote because of it.
+    pub fn broken_references(&self) -> Vec<StoreError> {
+        let mut broken = Vec::new();
+        self.add_broken(&self.git_dir.join("refs"), &mut broken);
+        broken
+    }
+
+    fn add_broken(&self, folder: &Path, broken: &mut Vec<StoreError>) {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.strip_prefix(&self.git_dir).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            // Git ignores these.
+            let is_ignored = name.contains("/.") || name.ends_with(".lock");
+            match path.is_dir() {
+                _ if is_ignored => continue,
+                true => self.add_broken(&path, broken),
+                false => {
+                    let Ok(content) = fs::read_to_string(&path) else { continue };
+                    let id = ObjectId::from_hex(content.trim_end().as_bytes());
+                    let is_known =
+                        content.starts_with("ref: ") || id.is_ok_and(|id| self.repository.has_object(id));
+                    if FullName::try_from(name).is_err() || !is_known {
+                        let message = format!("{} is not a reference that git can read", path.display());
+                        let hint = format!("`rm {}` removes it", in_shell(&path));
+                        broken.push(StoreError::new(StoreErrorKind::Damaged, message).hinting(hint));
+                    }
+                }
+            }
+        }
     }
 
     /// Returns whether git is configured to sign commits. This program never signs them.

@@ -61,6 +61,18 @@ fn cited_files_are_kept_as_they_were() {
 }
 
 #[test]
+fn a_committed_file_of_a_reftable_project_is_not_stored_as_uncommitted() {
+    let (project, mut session) = at_work(&Sandbox::new());
+    std::fs::remove_dir_all(project.join(".git/logs")).unwrap();
+    session.sandbox.git(&project, &["refs", "migrate", "--ref-format=reftable"]);
+    commit_root(&mut session, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
+    let pinned = references(&mut session)[0]["pinned"].clone();
+    let head = session.sandbox.git(&project, &["rev-parse", "HEAD"]);
+    assert_eq!(pinned["commit"], head.trim(), "{pinned}");
+    assert!(pinned.get("uncommitted").is_none(), "{pinned}");
+}
+
+#[test]
 fn of_files_that_git_ignores_only_the_names_are_stored() {
     let (project, mut session) = at_work(&Sandbox::new());
     let secret = "Quetzalcoatl";

@@ -66,6 +66,7 @@ fn play(scenario: &str) -> String {
         files: BTreeMap::new(),
         left_out: Vec::new(),
         wants_signatures: false,
+        faults: Vec::new(),
         damaged: Vec::new(),
         lost: Vec::new(),
     };
