@@ -540,10 +540,12 @@ impl<'a> Assessment<'a> {
         let Some(last) = last.max_by_key(|it| it.run.id) else {
             return Some(format!("{commands}, not rerun yet"));
         };
-        let is_tried = |run: &&CapturedRun<'_>| {
-            run.standing() == RunStanding::NeverRepeated && !run.repetitions.is_empty()
+        let all: Vec<_> = runs.iter().map(|run| (run.standing(), run.is_reproduced())).collect();
+        let mut pairs = all.iter().zip(runs);
+        let is_tried = |((standing, _), run): (&(RunStanding, bool), &&CapturedRun<'_>)| {
+            *standing == RunStanding::NeverRepeated && !run.repetitions.is_empty()
         };
-        let never = if runs.iter().any(is_tried) { "not rerun without changes" } else { "not rerun yet" };
+        let never = if pairs.any(is_tried) { "not rerun without changes" } else { "not rerun yet" };
         let became = [
             ((RunStanding::Same, true), "same (rerun by another)", "same (rerun by another)"),
             ((RunStanding::Same, false), "same (not rerun by another)", "same (not rerun by another)"),
@@ -553,7 +555,7 @@ impl<'a> Assessment<'a> {
             ((RunStanding::CouldNotRun, false), "could not run", "could not run"),
             ((RunStanding::NeverRepeated, false), never, never),
         ];
-        let count = |of| runs.iter().filter(|run| (run.standing(), run.is_reproduced()) == of).count();
+        let count = |of| all.iter().filter(|it| **it == of).count();
         let parts = became.map(|(of, one, many)| (count(of), one, many));
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
         let parts =
