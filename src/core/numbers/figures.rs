@@ -2,14 +2,33 @@
 //!
 //! A number is there if the output has its value, however it is written, or a value that rounds to it. Units of time and size
 //! are converted, and `12 %` is also 0.12. What is no number is looked for as text: dates, versions, hashes.
+//!
+//! A number of one or two digits is somewhere in nearly every output. So it also has to be where the passage says: on a line
+//! with one of its words, if such lines have numbers, and beside the number that a list or a share names with it. One that
+//! stands alone is seldom found to be wrong.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::{around, value_and_place};
-use crate::text::{first_bytes, last_bytes};
+use crate::text::{first_bytes, last_bytes, shorten};
 
-/// The maximum number of numbers between a number and a whole beside it.
+/// How far apart two numbers of a line may be to stand beside each other.
 const BESIDE: usize = 8;
+/// The maximum number of words and of pairs of a passage, and of places of a number, that are looked at.
+const WORDS: usize = 12;
+const PAIRS: usize = 24;
+const PLACES: usize = 2_000;
+/// The minimum length of a word that is looked for, in characters.
+const WORD: usize = 4;
+/// The maximum length of what is said to be missing, in characters.
+const SHOWN: usize = 60;
+/// Words that say little about a number.
+const PLAIN: [&str; 10] =
+    ["after", "before", "from", "over", "second", "than", "then", "with", "without", "between"];
+/// What stands between a part and its whole, and between the numbers of a list.
+const OF: [&str; 3] = ["of", "out of", "/"];
+const LIST: [&str; 8] = [",", "and", ", and", "or", "to", "–", "-", ":"];
 /// The maximum length of a passage that is read, in bytes.
 const PASSAGE: usize = 2_000;
 
@@ -51,19 +70,37 @@ struct Figure {
 pub struct Figures {
     /// The numbers, smallest first.
     all: Vec<Figure>,
-    /// Numbers with a whole on their line, which they may be a part of: `19 of 29`, `19/29`.
-    parts: Vec<(f64, f64)>,
+    /// The numbers where they stand, in order.
+    places: Vec<Place>,
     text: String,
+}
+
+/// A number of an output with its place.
+#[derive(Clone, Debug)]
+struct Place {
+    figure: Figure,
+    line: usize,
+    /// Which number of its line it is.
+    at: usize,
+    /// The word before it.
+    label: String,
 }
 
 impl Figures {
     /// Reads an output.
     pub fn of(output: &str) -> Figures {
-        let parts = output.lines().flat_map(beside_wholes).collect();
+        let text = output.to_lowercase();
+        let places = text.lines().enumerate().flat_map(|(line, text)| {
+            let placed = move |(at, (range, figure)): (usize, (Range<usize>, Option<Figure>))| {
+                Some(Place { figure: figure?, line, at, label: last_word(&text[..range.start]) })
+            };
+            read(text).into_iter().enumerate().filter_map(placed)
+        });
+        let places = places.collect();
         let mut all: Vec<Figure> = read(output).into_iter().filter_map(|(_, figure)| figure).collect();
         all.sort_by(|one, other| one.value.total_cmp(&other.value).then(one.step.total_cmp(&other.step)));
         all.dedup();
-        Figures { all, parts, text: output.to_lowercase() }
+        Figures { all, places, text }
     }
 
     /// Returns the numbers of a passage that the output does not show, as written. `is_about` is true if the text before the
@@ -77,6 +114,8 @@ impl Figures {
             let is_shown = match figure {
                 // No number, but a name with digits in it.
                 None => self.text.contains(&written.to_lowercase()),
+                // Nobody writes a plain number so.
+                Some(_) if has_leading_zero(written) => self.has_word(written),
                 Some(figure) => {
                     let is_about = (is_about && at == 0) || says_about(&passage[..range.start]);
                     let zeros = written.bytes().rev().take_while(|byte| *byte == b'0').count();
@@ -88,15 +127,90 @@ impl Figures {
                 missing.push(range.clone());
             }
         }
-        for (at, part, whole) in parts(passage, &read) {
-            let mut of_whole = self.parts.iter().filter(|(_, of)| *of == whole.value).peekable();
-            if of_whole.peek().is_some() && of_whole.all(|(shown, _)| *shown != part.value) {
-                missing.push(read[at].0.clone());
-            }
+        if missing.is_empty() {
+            missing = self.apart(passage, &read).collect();
+            missing.extend(self.is_away_from_words(passage, &read).then_some(0..passage.len()));
         }
-        missing.sort_by_key(|range| range.start);
-        missing.dedup();
-        missing.into_iter().map(|range| passage[range].to_owned()).collect()
+        missing.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        missing.dedup_by(|later, earlier| later.end <= earlier.end);
+        missing.into_iter().map(|range| shorten(&passage[range], SHOWN)).collect()
+    }
+
+    /// Returns the pairs of a list, or of a part and its whole, that the output has, but not together: neither on a line nor,
+    /// in a list, after the same word or with the same unit.
+    fn apart(
+        &self,
+        passage: &str,
+        read: &[(Range<usize>, Option<Figure>)],
+    ) -> impl Iterator<Item = Range<usize>> {
+        read.windows(2).take(PAIRS).filter_map(|two| {
+            let [(one, Some(first)), (other, Some(second))] = two else { return None };
+            let between = passage.get(one.end..other.start)?.trim();
+            let (is_part, is_list) = (OF.contains(&between), LIST.contains(&between));
+            if !(is_part || is_list) || !(first.is_small() || second.is_small()) {
+                return None;
+            }
+            let is_same = first.value == second.value;
+            let [first, second] =
+                [first, second].map(|it| self.places_of(it).take(PLACES).collect::<Vec<_>>());
+            let at: HashSet<(usize, usize)> = second.iter().map(|it| (it.line, it.at)).collect();
+            let is_beside = |it: &&Place| {
+                (1..=BESIDE).any(|by| {
+                    at.contains(&(it.line, it.at + by)) || it.at >= by && at.contains(&(it.line, it.at - by))
+                })
+            };
+            let mut labels: HashMap<&str, usize> = HashMap::new();
+            second.iter().for_each(|it| *labels.entry(it.label.as_str()).or_default() += 1);
+            let is_alike = |it: &&Place| {
+                let has_unit =
+                    |other: &&Place| it.figure.unit.is_some() && other.figure.unit == it.figure.unit;
+                let labelled = labels.get(it.label.as_str()).copied().unwrap_or_default();
+                !it.label.is_empty() && labelled > usize::from(is_same) || second.iter().any(has_unit)
+            };
+            let is_known = first.is_empty() || second.is_empty() || first.iter().any(is_beside);
+            let is_together = is_known || is_list && first.iter().any(is_alike);
+            (!is_together).then_some(one.start..other.end)
+        })
+    }
+
+    /// Returns whether the output has a small number of the passage only on lines without its words, although other lines
+    /// with numbers have them. A single such line may be a heading.
+    fn is_away_from_words(&self, passage: &str, read: &[(Range<usize>, Option<Figure>)]) -> bool {
+        let mut small = read.iter().filter_map(|(_, it)| it.as_ref()).filter(|it| it.is_small()).peekable();
+        if small.peek().is_none() {
+            return false;
+        }
+        let passage = passage.to_lowercase();
+        let words = passage.split(|c: char| !c.is_alphabetic()).filter(|it| it.chars().count() >= WORD);
+        let words: Vec<&str> =
+            words.map(|it| it.trim_end_matches('s')).filter(|it| !PLAIN.contains(it)).take(WORDS).collect();
+        let lines = self.text.lines().enumerate();
+        let named: HashSet<usize> = lines
+            .filter(|(_, line)| words.iter().any(|word| line.contains(word)))
+            .map(|(number, _)| number)
+            .collect();
+        let named: BTreeSet<usize> =
+            self.places.iter().map(|it| it.line).filter(|it| named.contains(it)).collect();
+        let is_there = |it: &Place| match named.first() {
+            Some(heading) if named.len() == 1 => it.line >= *heading,
+            _ => named.contains(&it.line),
+        };
+        !named.is_empty()
+            && small.any(|it| self.places_of(it).next().is_some() && !self.places_of(it).any(is_there))
+    }
+
+    /// Returns where the output has a number, or one that rounds to it.
+    fn places_of(&self, wanted: &Figure) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|it| wanted.is_met_by(&it.figure))
+    }
+
+    /// Returns whether the output has the digits, and no others beside them.
+    fn has_word(&self, digits: &str) -> bool {
+        let is_part = |c: char| c.is_ascii_digit() || ".,".contains(c);
+        let (starts, text) = (self.text.match_indices(digits), &self.text);
+        starts.map(|(at, _)| (&text[..at], &text[at + digits.len()..])).any(|(before, after)| {
+            !before.ends_with(is_part) && !after.starts_with(|c: char| c.is_ascii_digit())
+        })
     }
 
     fn shows(&self, wanted: &Figure) -> bool {
@@ -121,16 +235,40 @@ impl Figures {
 
     /// Returns whether the output has the value or, unless it has only one digit, one with more digits that rounds to it.
     fn has(&self, wanted: &Figure, fits: impl Fn(&Figure) -> bool) -> bool {
-        let exact = wanted.value * 1e-9;
-        let half = wanted.step / 2.0 + exact;
-        let is_rounded = wanted.is_about || wanted.value >= wanted.step * 9.5;
+        let half = wanted.step / 2.0 + wanted.value * 1e-9;
         let from = self.all.partition_point(|it| it.value < wanted.value - half);
         let mut near = self.all[from..].iter().take_while(|it| it.value <= wanted.value + half);
-        near.any(|it| {
-            let is_finer = is_rounded && it.step < wanted.step * (1.0 - 1e-9);
-            fits(it) && (is_finer || (it.value - wanted.value).abs() <= exact)
-        })
+        near.any(|it| fits(it) && wanted.is_met_by(it))
     }
+}
+
+impl Figure {
+    /// Returns whether it has at most two digits.
+    fn is_small(&self) -> bool {
+        self.value < self.step * 99.5
+    }
+
+    /// Returns whether the other one has the same value or, unless this one has only one digit, more digits and rounds to it.
+    fn is_met_by(&self, other: &Figure) -> bool {
+        let exact = self.value * 1e-9;
+        let distance = (other.value - self.value).abs();
+        let is_rounded = self.is_about || self.value >= self.step * 9.5;
+        let is_finer = is_rounded && other.step < self.step * (1.0 - 1e-9);
+        distance <= exact || is_finer && distance <= self.step / 2.0 + exact
+    }
+}
+
+/// Returns the last word of a text.
+fn last_word(text: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let text = text.trim_end_matches(|c: char| !(c.is_alphanumeric() || c == '%'));
+    text.rsplit(|c| !is_part(c)).next().unwrap_or_default().to_owned()
+}
+
+/// Returns whether a number begins with a zero and another digit.
+fn has_leading_zero(number: &str) -> bool {
+    let digits = number.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns whether a text says that the number after it is not exact.
@@ -234,30 +372,6 @@ fn is_text(word: &str) -> bool {
     is_date || is_hash || is_version || is_made_of(':', 1)
 }
 
-/// Returns the numbers that are a part of another, each with its index and the other.
-fn parts<'f>(
-    text: &'f str,
-    read: &'f [(Range<usize>, Option<Figure>)],
-) -> impl Iterator<Item = (usize, Figure, Figure)> + 'f {
-    read.windows(2).enumerate().filter_map(|(at, two)| {
-        let [(one, Some(part)), (other, Some(whole))] = two else { return None };
-        let between = text.get(one.end..other.start)?.trim();
-        ["of", "out of", "/"].contains(&between).then_some((at, *part, *whole))
-    })
-}
-
-/// Returns each number of a line with each whole that is beside it.
-fn beside_wholes(line: &str) -> Vec<(f64, f64)> {
-    let read = read(line);
-    let wholes = parts(line, &read).map(|(at, _, whole)| (at + 1, whole.value));
-    let beside = wholes.flat_map(|(whole_at, whole)| {
-        let others = read.iter().enumerate().skip(whole_at.saturating_sub(BESIDE)).take(2 * BESIDE);
-        let others = others.filter(move |(at, _)| *at != whole_at);
-        others.filter_map(move |(_, (_, figure))| Some((figure.as_ref()?.value, whole)))
-    });
-    beside.collect()
-}
-
 /// Writes powers of ten as exponents: `3×10⁵` as `3e5`.
 fn powers(text: &str) -> String {
     const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -352,7 +466,10 @@ mod tests {
             ("12.35 %", "12.35"),
             ("13 %", "13"),
             ("18 of 29", "18"),
-            ("29 of 29", "29"),
+            ("29 of 29", "29 of 29"),
+            ("47 to 48 windows", "47"),
+            ("2 to 48", "2 to 48"),
+            ("048 windows", "048"),
             ("3.06×10⁵", "3.06e5"),
             ("4000 ms", "4000"),
             ("2026-11-28", "2026-11-28"),

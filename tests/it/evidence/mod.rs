@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod attachments;
 mod drift;
+mod numbers;
 mod pins;
 mod quotes;
 
