@@ -16,13 +16,15 @@ use super::screen::{
     BAD, BOLD, DOUBT, NAME, NodeLine, QUIET, Screen, assessed, doubts, known, section, styled, verdict_style,
 };
 use super::{CommandResult, is_person};
-use crate::assess::{Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Signed, VerdictSubject, reactions};
+use crate::assess::{
+    Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Sign, Signed, VerdictLine, VerdictSubject, reactions,
+};
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
-use crate::service::project::{Forge, Project, ProjectEvidence, inputs_here};
+use crate::service::project::{Forge, PlaceCount, Project, ProjectEvidence, inputs_here};
 use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
@@ -82,7 +84,8 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
             true => say_json(&node::document(&assessment, found)),
             false => {
                 let findings = found.classification.as_ref().map(|it| it.findings.as_str());
-                let evidence = evidence(assessment.investigation, findings);
+                let named = findings.filter(|text| names_place(text));
+                let evidence = named.map(|_| evidence(assessment.investigation)).unwrap_or_default();
                 page(&node::shown(&assessment, found, &evidence, place.named(), screen))
             }
         };
@@ -91,13 +94,14 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
         let settings = GitProgram::find(is_person())?.settings(&snapshot.path)?;
         let forge = settings.last("remote.origin.url").and_then(Forge::of);
         let link = forge.and_then(|it| it.link("README.md", None, Some(&snapshot.head.to_string())));
-        return say(&pasted::pasted(&assessment, &sign_offs().signed(), link.as_deref()));
+        let signed = sign_offs().signed();
+        let lines = assessment.verdict_lines(&signed, told(&assessment, &evidence(assessment.investigation)));
+        return say(&pasted::pasted(&assessment, &signed, since(&lines), link.as_deref()));
     }
     if arguments.common.json {
         return say_json(&document(&assessment, &snapshot, &sign_offs(), place.named())?);
     }
-    let report = assessment.investigation.report().map(Conclusion::report);
-    let evidence = evidence(assessment.investigation, report.as_deref());
+    let evidence = evidence(assessment.investigation);
     let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
         &(shown(&assessment, &snapshot, &sign_offs(), &evidence, place.named(), screen)
@@ -105,14 +109,25 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     )
 }
 
-/// Returns what became of the cited files, if the text names places in the project.
-fn evidence(investigation: &Investigation, text: Option<&str>) -> ProjectEvidence {
-    let names_place = |text: &str| {
-        Parsed::new(text).sources().iter().any(|source| matches!(source.target, SourceTarget::Place(_)))
-    };
-    let project = text.filter(|text| names_place(text)).and_then(|_| Project::here());
-    let pins = investigation.pins().map(|(_, pin)| pin);
-    project.map(|project| project.evidence(pins)).unwrap_or_default()
+/// Returns whether a text names places in the project.
+fn names_place(text: &str) -> bool {
+    Parsed::new(text).sources().iter().any(|source| matches!(source.target, SourceTarget::Place(_)))
+}
+
+/// Returns what became of the cited files.
+fn evidence(investigation: &Investigation) -> ProjectEvidence {
+    let cites = investigation.pins().next().is_some();
+    cites.then(Project::here).flatten().map(|it| it.cited_in(investigation)).unwrap_or_default()
+}
+
+/// Returns what became of the places that the outcome cites, for the verdict.
+fn told(assessment: &Assessment<'_>, evidence: &ProjectEvidence) -> (Vec<String>, bool) {
+    PlaceCount::told(&evidence.places(assessment))
+}
+
+/// Returns the line about what changed since.
+fn since(lines: &[VerdictLine]) -> Option<&VerdictLine> {
+    lines.iter().find(|line| line.subject == VerdictSubject::Since)
 }
 
 /// Returns the investigation as JSON. `id` is the id for the next command, if it needs one.
@@ -202,6 +217,7 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
             _ => &[&row.title, &row.words, &row.reason],
         };
         let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(": ");
+        let text = text.replace(".: ", ": ");
         let indent = if ["ruled-out", "exhausted"].contains(&row.class) { 4 } else { 2 };
         let text = screen.rest(&text, indent + width(&sign) + width(&id));
         let text = if is_branch { styled(QUIET, &text) } else { text };
@@ -249,11 +265,21 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
     rows.groups.iter().map(group).collect()
 }
 
-/// Formats the verdict's sentence, and what objects to it, each with the command that answers.
-fn verdict(assessment: &Assessment<'_>, signed: &[Signed], named: Option<&str>, screen: Screen) -> String {
+/// Formats the verdict's sentence, what changed since, and what objects to it, each with the command that answers.
+fn verdict(
+    assessment: &Assessment<'_>,
+    signed: &[Signed],
+    since: Option<&VerdictLine>,
+    named: Option<&str>,
+    screen: Screen,
+) -> String {
     let style = assessment.top().verdict.map_or(QUIET, verdict_style);
     let sentence = screen.wrapped(&assessment.sentence(signed), 0);
     let mut lines: Vec<String> = sentence.iter().map(|line| styled(style, line)).collect();
+    if let Some(since) = since {
+        let style = if since.sign == Sign::Doubt { DOUBT } else { QUIET };
+        lines.extend(screen.wrapped(&since.text, 0).iter().map(|line| styled(style, line)));
+    }
     for open in assessment.open.iter().take(LISTED) {
         let said = screen.wrapped(&format!("{}.", open.message()), 2);
         lines.extend(said.iter().map(|line| format!("  {}", styled(BAD, line))));
@@ -307,7 +333,8 @@ fn shown(
     };
     let mut text: String = bottom_line.lines().map(|line| styled(BOLD, line) + "\n").collect();
     let signed = sign_offs.signed();
-    text += &verdict(assessment, &signed, named, screen);
+    let lines = assessment.verdict_lines(&signed, told(assessment, evidence));
+    text += &verdict(assessment, &signed, since(&lines), named, screen);
     text += &format!(
         "{}\n{}\n",
         screen.rest(&meta.title, 0),
@@ -345,10 +372,7 @@ fn shown(
     if !sign_offs.all.is_empty() {
         text.push_str(&section("Sign-offs", &signatures::lines(sign_offs, screen)));
     }
-    let names = assessment
-        .verdict_lines(&signed, (&[], false))
-        .into_iter()
-        .filter(|it| it.subject == VerdictSubject::Names);
+    let names = lines.iter().filter(|it| it.subject == VerdictSubject::Names);
     let names = names.map(|it| format!("  {}\n", screen.rest(&format!("{}. {}", it.text, it.detail), 2)));
     text.push_str(&section("Names", &names.collect::<String>()));
     let blockers = list(blockers(assessment).iter().map(|it| it.message.person().to_owned()).collect());

@@ -29,6 +29,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::parts::{FileMark, FileMarks, Manifest, SitePart};
+use super::site::NOT_FOUND;
 use super::{Published, ReportError, SiteTarget};
 use crate::base::connections::{self, ConnectionEvent, Limits};
 use crate::base::platform::Signals;
@@ -37,10 +38,6 @@ use crate::base::platform::Signals;
 const SHOWN: &str = "/-/shown";
 /// The timeout for a request for a new state. Some clients give up on a silent connection after a minute.
 const PATIENCE: Duration = Duration::from_secs(25);
-
-/// The answer where there is no page.
-const NOT_FOUND: &str =
-    "<!doctype html><title>Page not found</title><p>Page not found. <a href=\"/\">First page</a></p>";
 
 /// The connection limits. A browser opens six connections at a time, and keeps idle ones open.
 const LIMITS: Limits = Limits { all: 500, head: Duration::from_secs(10), write: Duration::from_secs(30) };
@@ -133,7 +130,10 @@ impl Served {
             let folder = format!("{path}/");
             return match self.files.contains_key(&index(&folder)) {
                 true => Redirect::permanent(&folder).into_response(),
-                false => (StatusCode::NOT_FOUND, Html(NOT_FOUND)).into_response(),
+                false => {
+                    let page = self.files.get(&request_path(NOT_FOUND)).map(|page| page.bytes.clone());
+                    (StatusCode::NOT_FOUND, Html(page.unwrap_or_default())).into_response()
+                }
             };
         };
         let tag = [(header::ETAG, file.tag.clone())];

@@ -29,12 +29,15 @@ use crate::ruleset::rules::EndRules;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::VERSION;
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
+use crate::text::escape;
 
 /// The policy of every page, which allows only files from the site to be loaded. It is set in a `meta` element, so it
 /// also applies to `file://` pages and on hosts that don't send headers.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
+/// The page that forges and `--serve` show for an address that does not exist.
+pub(super) const NOT_FOUND: &str = "404.html";
 /// The script for served pages only.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
 /// The maximum number of nodes shown in full in a single-file report. With 10,000 nodes, the file would be too large to email.
@@ -99,7 +102,7 @@ impl<'t> Builder<'t> {
         pages(input, &folder, comparison, site, self.templates, progress, put)
     }
 
-    /// Builds the index.
+    /// Builds the index, and the page for addresses that do not exist.
     ///
     /// # Errors
     ///
@@ -111,6 +114,7 @@ impl<'t> Builder<'t> {
         shown: &str,
         put: &mut Put<'_>,
     ) -> Result<(), ReportError> {
+        put(NOT_FOUND, self.not_found().into_bytes())?;
         if !self.several {
             return Ok(());
         }
@@ -120,6 +124,24 @@ impl<'t> Builder<'t> {
         let head = PageHead::index(self.templates.options().base_url.as_ref());
         let index = SitesPage { site: self.site(shown), page, head, sites: &sites };
         put("index.html", self.templates.render("sites.html", &index)?)
+    }
+
+    /// Returns the page for addresses that do not exist. It may be shown at any depth, so it has no relative links.
+    fn not_found(&self) -> String {
+        let options = self.templates.options();
+        let root = options.base_url.as_ref().map(|base| base.of("index.html"));
+        let next = match root.or_else(|| options.live.then(|| "/".to_owned())) {
+            Some(root) => format!("<a href=\"{}\">First page</a>", escape(&root)),
+            None => "Go back, or shorten the address.".to_owned(),
+        };
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>Page not found</title>\n\
+             <style>body{{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}}</style>\n<main><h1>Page not found</h1>\n<p>{next}</p></main>\n</html>\n"
+        )
     }
 
     /// Returns the site data for the pages.

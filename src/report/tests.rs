@@ -326,10 +326,11 @@ fn page(files: &Files, path: &str) -> String {
     String::from_utf8(files[path].clone()).unwrap()
 }
 
+/// Returns all pages but the one for wrong addresses, which is part of no navigation.
 fn pages(files: &Files) -> Vec<(String, String)> {
     files
         .keys()
-        .filter(|path| path.ends_with(".html"))
+        .filter(|path| path.ends_with(".html") && *path != super::site::NOT_FOUND)
         .map(|path| (path.clone(), page(files, path)))
         .collect()
 }

@@ -59,8 +59,8 @@ export async function links(page, site, files) {
   const pages = {};
   for (const file of files.filter((name) => name.endsWith(".html"))) {
     const text = fs.readFileSync(path.join(site.folder, file), "utf8");
-    // A page that leads from a short id to the page of its node.
-    if (text.includes('http-equiv="refresh"')) continue;
+    // A page that leads from a short id to the page of its node, and the one that a server shows for a wrong address.
+    if (text.includes('http-equiv="refresh"') || file === "404.html") continue;
     pages[file] = await page.evaluate((text) => {
       const parsed = new DOMParser().parseFromString(text, "text/html");
       const values = (name) => [...parsed.querySelectorAll(`[${name}]`)].map((element) => element.getAttribute(name));

@@ -126,7 +126,7 @@ function spread(site) {
   });
 }
 
-const { demo, large, several, hostile } = sites;
+const { demo, large, several, hostile, ...bundles } = sites;
 // What a site of several has beside those of one.
 several.index = Object.keys(several.pages).filter((file) => !file.includes("/"));
 
@@ -150,10 +150,13 @@ for (const [site, files] of [[demo, sample(demo, SAMPLE)], [large, sample(large,
 
 // Who has to decide finds the answer and how far to trust it without scrolling.
 for (const viewport of checks.FIRST_SCREENS) {
-  await check(`first screen, ${viewport.width} px`, demo, "file", ["index.html"], { viewport }, async (page, file) => {
-    await page.goto(new URL(file, demo.bases.file).href);
-    return checks.firstScreen(page);
-  });
+  for (const site of [demo, ...Object.values(bundles)]) {
+    await check(`first screen, ${viewport.width} px`, site, "file", ["index.html"], { viewport }, async (page, file) => {
+      await page.goto(new URL(file, site.bases.file).href);
+      const narrow = viewport.width < 600 ? [...(await checks.sideways(page)), ...(await checks.targets(page))] : [];
+      return [...(await checks.firstScreen(page)), ...narrow];
+    });
+  }
 }
 // However much was found, a reader comes to the end of the first page.
 for (const [viewport, most] of [[checks.FIRST_SCREENS[0], 4000], [checks.FIRST_SCREENS[2], 7500]]) {

@@ -15,10 +15,14 @@ const TYPES = {
   ".xml": "application/atom+xml",
 };
 
+/** The bundles of this repository that are answers to somebody: their first screens are looked at. */
+const BUNDLES = ["strangers", "latency", "totals", "decision"];
+
 /** Makes the sites in a folder: name to site. */
 export function make({ programs, specimens, folder }) {
-  const run = (program, ...given) =>
-    execFileSync(program, given, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, HOME: folder } });
+  // Outside of this repository, which would be the project of the reports.
+  const options = { stdio: ["ignore", "ignore", "inherit"], cwd: folder, env: { ...process.env, HOME: folder } };
+  const run = (program, ...given) => execFileSync(program, given, options);
   const at = (...parts) => path.join(folder, ...parts);
   const report = (name, ...inputs) => run(path.join(programs, "tot-report"), ...inputs, "--out", at("sites", name));
   run(path.join(programs, "tot"), "demo", at("demo"));
@@ -29,8 +33,13 @@ export function make({ programs, specimens, folder }) {
   report("large", at("large"));
   report("several", demo, at("large"));
   report("hostile", at("hostile"), "--source-url", "https://x.example/{commit}/{path}#L{line}");
+  for (const name of BUNDLES) {
+    const bundle = path.join(import.meta.dirname, "../../investigations", `${name}.bundle`);
+    run("git", "clone", "--quiet", bundle, at("bundles", name));
+    report(name, at("bundles", name));
+  }
   return Object.fromEntries(
-    ["demo", "large", "several", "hostile"].map((name) => [name, { name, folder: at("sites", name) }]),
+    ["demo", "large", "several", "hostile", ...BUNDLES].map((name) => [name, { name, folder: at("sites", name) }]),
   );
 }
 

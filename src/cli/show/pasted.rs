@@ -1,20 +1,28 @@
 //! Formats an investigation as ten lines to paste into a pull request. Pure. Its text has no effect there.
 
-use crate::assess::{Assessment, Signed};
+use crate::assess::{Assessment, Signed, VerdictLine};
 use crate::domain::wording::command;
 use crate::markdown::{Reader, code_span, literal};
+use crate::text::sentence;
 
 /// The maximum number of characters of a sentence.
 const SENTENCE: usize = 400;
 /// The maximum number of doubts.
 const DOUBTS: usize = 3;
 
-/// Returns the bottom line, the verdict, what would overturn it, and where to read more. `link` leads to the investigation.
-pub(super) fn pasted(assessment: &Assessment<'_>, signed: &[Signed], link: Option<&str>) -> String {
+/// Returns the bottom line, the verdict, what changed since, what would overturn it, and where to read more. `link` leads to the
+/// investigation.
+pub(super) fn pasted(
+    assessment: &Assessment<'_>,
+    signed: &[Signed],
+    since: Option<&VerdictLine>,
+    link: Option<&str>,
+) -> String {
     let plain = |text: &str| literal(text, SENTENCE, Reader::Comment);
     let meta = assessment.investigation.meta();
     let line = assessment.bottom_line().unwrap_or_else(|| meta.title.clone());
-    let mut text = format!("**{}**\n\n{}\n\n", plain(&line), plain(&assessment.sentence(signed)));
+    let since = since.map(|since| format!(" {}", plain(&sentence(&since.text)))).unwrap_or_default();
+    let mut text = format!("**{}**\n\n{}{since}\n\n", plain(&line), plain(&assessment.sentence(signed)));
     let session = meta.id.to_string();
     let doubts = assessment.doubts(&|_| None);
     if !doubts.is_empty() {

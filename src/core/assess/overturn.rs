@@ -261,6 +261,7 @@ impl<'a> Assessment<'a> {
         };
         let more = match unchecked.len() - 1 {
             0 => ".".to_owned(),
+            1 => "; another answer is not confirmed either.".to_owned(),
             more => format!("; {more} more of the answers are not confirmed."),
         };
         doubts.push(self.doubt(DoubtKind::Unchecked, Some(by.unwrap_or(id)), text + &more));
@@ -368,6 +369,7 @@ impl<'a> Assessment<'a> {
         let Some((answer, by, reasons)) = weak.first() else { return };
         let more = match weak.len() - 1 {
             0 => ".".to_owned(),
+            1 => "; another confirmation is weak, too.".to_owned(),
             more => format!("; {more} more of the confirmations are weak, too."),
         };
         let text = format!("{by} confirms {answer}, but {}{more}", joined(reasons, "and"));

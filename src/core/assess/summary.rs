@@ -126,10 +126,10 @@ fn names_limits(report: &str) -> bool {
 
 /// Returns what can be done about an open objection, with the commands. `named` is the id for the commands, if they need one.
 pub fn reactions(open: &Objection, named: Option<&str>) -> [(&'static str, String); 2] {
-    let id = open.comment.id;
+    let id = open.comment.id.short();
     let settle = match open.is_correction() && !open.is_outdated {
         true => ("Accept", command("tot amend", named, &format!("--accept {id}"))),
-        false => ("Resolve", command("tot resolve", named, &id.to_string())),
+        false => ("Resolve", command("tot resolve", named, &id)),
     };
     [("Answer", command("tot comment", named, &format!("--reply-to {id}"))), settle]
 }
@@ -167,6 +167,9 @@ impl<'a> Assessment<'a> {
         let top = self.top();
         let words = match (self.outcome, self.owed.len()) {
             _ if top.verdict.is_some() && top.what == "Conclusion" => top.words.into_owned(),
+            (Outcome::Running, _) if self.answers.len() > 1 => {
+                format!("{}, of {}: {}", top.what, self.answers.len(), top.words)
+            }
             _ if top.verdict.is_some() => format!("{}: {}", top.what, top.words),
             _ if self.rules.is_none() => "Unknown: the ruleset can't be read".to_owned(),
             (Outcome::Running, 0) => "Unfinished".to_owned(),
@@ -200,11 +203,8 @@ impl<'a> Assessment<'a> {
 
     /// Returns what contests the answers: `, because a rerun by Ada differs`.
     fn contested_by(&self) -> Option<String> {
-        let supporting = self.supporting();
         let name = |by: &Commenter| shorten(&one_line(&by.label()), TITLE);
-        let is_against = |it: &&Objection| supporting.iter().any(|of| of.against.contains(&it.comment.id));
-        let objection = self.open.iter().find(is_against);
-        let results = supporting.iter().flat_map(|answer| &answer.differing).next();
+        let (objection, results) = self.against();
         let rerun = self.whole_runs().filter(|run| run.is_contesting()).find_map(|run| run.counts());
         let reasons = [
             objection.map(|it| format!("{} objects", name(&it.comment.author))),
@@ -215,9 +215,17 @@ impl<'a> Assessment<'a> {
         (!reasons.is_empty()).then(|| format!(", because {}", joined(&reasons, "and")))
     }
 
+    /// Returns the first open objection to the answers, and the first node on their way with results that differ.
+    fn against(&self) -> (Option<&Objection>, Option<&NodeId>) {
+        let supporting = self.supporting();
+        let is_against = |it: &&Objection| supporting.iter().any(|of| of.against.contains(&it.comment.id));
+        let objection = self.open.iter().find(is_against);
+        (objection, supporting.into_iter().find_map(|answer| answer.differing.first()))
+    }
+
     /// Returns the grounds for the verdict and its open points in up to seven lines. `cited` says what became of the places that
     /// the answers cite, if that is known, and whether one is lost: `3 cited places unchanged`.
-    pub fn verdict_lines(&self, signed: &[Signed], cited: (&[String], bool)) -> Vec<VerdictLine> {
+    pub fn verdict_lines(&self, signed: &[Signed], cited: (Vec<String>, bool)) -> Vec<VerdictLine> {
         let mut lines = vec![
             self.checked_line(),
             self.evidence_line(),
@@ -282,7 +290,7 @@ impl<'a> Assessment<'a> {
             1 => text,
             all => {
                 let confirmed = supporting.iter().filter(|answer| answer.grade.is_confirmed()).count();
-                format!("{confirmed} of {all} answers were confirmed by others")
+                format!("{confirmed} of {all} answers confirmed by others")
             }
         };
         let detail = best.map_or_else(String::new, |best| self.attributed_name(&best.node));
@@ -314,13 +322,13 @@ impl<'a> Assessment<'a> {
     }
 
     /// Returns the line about what changed of what the commands read and the answers cite.
-    fn since_line(&self, (cited, is_lost): (&[String], bool)) -> Option<VerdictLine> {
+    fn since_line(&self, (cited, is_lost): (Vec<String>, bool)) -> Option<VerdictLine> {
         let line = |sign, text: &str| Some(VerdictLine::new(VerdictSubject::Since, sign, text));
         let runs: Vec<_> = self.whole_runs().collect();
         let is_checked =
             |run: &&CapturedRun<'_>| !matches!(run.input_state, None | Some(InputState::NotChecked));
         let read = self.inputs_in_words(&runs).filter(|_| runs.iter().any(is_checked));
-        let known: Vec<String> = read.into_iter().chain(cited.iter().cloned()).collect();
+        let known: Vec<String> = read.into_iter().chain(cited).collect();
         if known.is_empty() {
             let has_sources =
                 !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some());
@@ -329,7 +337,7 @@ impl<'a> Assessment<'a> {
         }
         let has_changed =
             is_lost || runs.iter().any(|run| matches!(run.input_state, Some(InputState::Changed(_))));
-        line(if has_changed { Sign::Doubt } else { Sign::Note }, &sentence(&known.join("; ")))
+        line(if has_changed { Sign::Doubt } else { Sign::Note }, &format!("Since then: {}", known.join("; ")))
     }
 
     /// Returns the line about alternatives that were ruled out.
@@ -355,13 +363,10 @@ impl<'a> Assessment<'a> {
     /// Returns the line that quotes the first open objection, giving priority to objections against the answer.
     fn objections_line(&self) -> Option<VerdictLine> {
         let supporting = self.supporting();
-        let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();
-        let differing: Vec<&NodeId> = supporting.iter().flat_map(|answer| &answer.differing).collect();
-        let differing = differing
-            .first()
-            .map(|node| format!("Results of {node} differ, and nobody has decided between them"));
-        let is_against = |it: &&Objection| against.contains(&it.comment.id);
-        let Some(first) = self.open.iter().find(is_against).or(self.open.first()) else {
+        let (against, differing) = self.against();
+        let differing =
+            differing.map(|node| format!("Results of {node} differ, and nobody has decided between them"));
+        let Some(first) = against.or(self.open.first()) else {
             let line = |sign, text: &str| VerdictLine::new(VerdictSubject::Objections, sign, text);
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
@@ -397,7 +402,7 @@ impl<'a> Assessment<'a> {
             1 => "1 more objection is open".to_owned(),
             more => format!("{more} more objections are open"),
         });
-        let is_contested = is_against(&first) || differing.is_some();
+        let is_contested = against.is_some() || differing.is_some();
         let sign = if is_contested { Sign::Against } else { Sign::Doubt };
         let detail: Vec<String> = accept.into_iter().chain(more).chain(differing).collect();
         let line = VerdictLine::new(VerdictSubject::Objections, sign, text).with(detail.join(". "));

@@ -349,6 +349,11 @@ macro_rules! uuids {
                 id.starts_with(part) || id.ends_with(part)
             }
 
+            /// Returns the last twelve digits, which are enough to name it in a command.
+            pub fn short(self) -> String {
+                self.to_string().split_off(24)
+            }
+
             /// Returns the next id, for use if this one is taken.
             pub fn next(self) -> Self {
                 $name(uuid::Uuid::from_u128(self.0.as_u128().wrapping_add(1)))

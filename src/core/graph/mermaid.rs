@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use super::dot::{links, name, verdict_suffix};
 use super::palette;
 use super::text::one_line;
-use crate::assess::Assessment;
+use crate::assess::{Assessment, NodeMark, Verdict};
 use crate::domain::NodeId;
 use crate::ruleset::Role;
 
-/// Returns the investigation as a Mermaid flowchart from left to right. Nodes are coloured by role, and proposals have
-/// a dashed outline.
+/// Returns the investigation as a Mermaid flowchart from left to right. Nodes are coloured by verdict or, without one, by role.
+/// Proposals have a dashed outline.
 ///
 /// All characters in titles except letters, digits, spaces and a few punctuation marks are written as character codes.
 /// A title therefore cannot form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid draws at most 500
@@ -29,18 +29,13 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
         chart.push_str("    empty[\"No nodes yet\"]\n");
     }
     for node in &order {
-        let (state, class) = match node.state() {
-            Some(state) => {
-                let role = assessment.rules.map_or(Role::Open, |rules| rules.role(state));
-                (state.as_str(), class(role))
-            }
-            None => ("proposed", "proposed".to_owned()),
-        };
-        let title = escape(&one_line(node.name()));
+        let mark = assessment.mark(node);
+        let class = if node.is_pending() { "proposed".to_owned() } else { class_of(&mark) };
+        let (title, label) = (escape(&one_line(node.name())), escape(&one_line(&mark.label)));
         let verdict_suffix = verdict_suffix(assessment, node);
         let _ = writeln!(
             chart,
-            "    {}[\"{}: {title}<br/>({state}{verdict_suffix})\"]:::{class}",
+            "    {}[\"{}: {title}<br/>({label}{verdict_suffix})\"]:::{class}",
             name(&node.id),
             node.id
         );
@@ -55,15 +50,22 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
         let (from, to, what) = (name(&node.id), name(&link.to), link.kind.label());
         let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
-    for role in palette::ROLES {
-        // READMEs of existing investigations contain these colours, so they must not change.
-        let colour = if role == Role::Confirmation { "#9a6700" } else { palette::role(role).light };
+    let without_verdict = |role| match role {
+        Role::Solution | Role::Confirmation => palette::QUIET,
+        role => palette::role(role),
+    };
+    let roles = palette::ROLES.map(|role| (class(role), without_verdict(role)));
+    let verdicts = [
+        ("confirmed".to_owned(), palette::role(Role::Solution)),
+        ("doubted".to_owned(), palette::DOUBT),
+        ("refuted".to_owned(), palette::role(Role::DeadEnd)),
+    ];
+    for (class, colour) in roles.into_iter().chain(verdicts) {
         let _ = writeln!(
             chart,
-            "    classDef {} fill:{},stroke:{},stroke-width:2px,color:{}",
-            class(role),
+            "    classDef {class} fill:{},stroke:{},stroke-width:2px,color:{}",
             palette::CARD.light,
-            colour,
+            colour.light,
             palette::TEXT.light
         );
     }
@@ -75,6 +77,17 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
         palette::QUIET.light
     );
     chart
+}
+
+/// Returns the class of a node.
+fn class_of(mark: &NodeMark<'_>) -> String {
+    let verdict = mark.shade().map(Verdict::class);
+    match (mark.refutes, verdict) {
+        (Some(_), _) | (None, Some("refuted" | "undermined")) => "refuted".to_owned(),
+        (None, Some("confirmed")) => "confirmed".to_owned(),
+        (None, Some(_)) => "doubted".to_owned(),
+        (None, None) => class(mark.role.unwrap_or(Role::Open)),
+    }
 }
 
 /// Returns the class of a role in camel case, such as `roleDeadEnd`.
@@ -118,14 +131,30 @@ mod tests {
         ]);
         let chart = mermaid(&samples::assessed(&sample));
         let head = "flowchart LR
-    R1_A[\"R1.A: Why?<br/>(EXPLORE)\"]:::roleOpen
-    R2_A1[\"R2.A1: A #34;quoted#34; title<br/>(DEAD)\"]:::roleDeadEnd
-    R2_A2[\"R2.A2: Next<br/>(proposed)\"]:::proposed
+    R1_A[\"R1.A: Why?<br/>(Explored)\"]:::roleOpen
+    R2_A1[\"R2.A1: A #34;quoted#34; title<br/>(Ruled out)\"]:::roleDeadEnd
+    R2_A2[\"R2.A2: Next<br/>(Proposed)\"]:::proposed
     R1_A --> R2_A1
     R1_A -.-> R2_A2
     classDef roleOpen ";
         assert!(chart.starts_with(head), "{chart}");
         assert!(mermaid(&samples::assessed(&samples::build(&[]))).contains("No nodes yet"));
+    }
+
+    #[test]
+    fn a_refuted_answer_is_green_nowhere_and_its_refutation_says_so() {
+        let mut nodes = vec![
+            samples::node("R1.A", None, Some("FOUND"), "It rusts"),
+            samples::node("R2.A1", Some("R1.A"), Some("DEAD"), "It does not"),
+        ];
+        nodes[1].classification.as_mut().unwrap().refutes = true;
+        let chart = mermaid(&samples::assessed(&samples::of(nodes)));
+        for line in [
+            "R1_A[\"R1.A: It rusts<br/>(Answer, refuted)\"]:::refuted\n",
+            "R2_A1[\"R2.A1: It does not<br/>(refutes R1.A)\"]:::refuted\n",
+        ] {
+            assert!(chart.contains(line), "{chart}");
+        }
     }
 
     #[test]

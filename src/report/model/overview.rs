@@ -1,7 +1,7 @@
 //! The first page: the question, the answer and its verdict, ruled-out nodes and evidence.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +13,14 @@ use super::runs::{RunView, RunViews};
 use crate::assess::{
     Doubt, Row, RowGroup, Rows, TimeAxis, Verdict, VerdictLine, VerdictSubject, newest_runs, reactions,
 };
-use crate::domain::{CommentId, NodeId, Pin};
+use crate::domain::{CommentId, NodeId};
 use crate::markdown;
 use crate::report::ReportInput;
 use crate::report::history::History;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::ruleset::rules::objections::Objection;
-use crate::service::project::Drift;
-use crate::text::{counted, one_line};
+use crate::service::project::PlaceCount;
+use crate::text::one_line;
 
 /// The maximum length of the lead, in characters.
 const LEAD: usize = 480;
@@ -161,16 +161,6 @@ pub(in crate::report) struct EvidenceInShort {
     pub sources: usize,
 }
 
-/// The number of cited places in one state.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct PlaceCount {
-    /// The label: `12 cited places`.
-    pub label: String,
-    pub words: &'static str,
-    /// The CSS class: `same`, `differs` or `quiet`.
-    pub class: &'static str,
-}
-
 /// The best answer.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BestLink {
@@ -281,15 +271,6 @@ impl<'a> Cards<'a> {
             nodes = self.investigation.nodes().collect();
             (shown, more_runs) = newest_runs(assessment.runs(), SHOWN);
         }
-        let mut counts: BTreeMap<(usize, &'static str, &'static str), HashSet<&Pin>> = BTreeMap::new();
-        for pin in nodes.iter().flat_map(|node| node.pins()) {
-            let kind = match input.evidence.drift.get(pin) {
-                Some(drift) if drift.is_lost() => (0, drift.as_str(), "differs"),
-                Some(drift @ (Drift::Unchanged | Drift::Moved { .. })) => (1, drift.as_str(), "same"),
-                Some(_) | None => (2, "not compared with the current project", "quiet"),
-            };
-            counts.entry(kind).or_default().insert(pin);
-        }
         let mut unlike: Vec<(SharedValue<RunView>, usize)> = Vec::new();
         for run in shown.iter().filter_map(|it| runs.get(&it.run.id)) {
             let is_alike = |it: &RunView| {
@@ -304,20 +285,13 @@ impl<'a> Cards<'a> {
             runs: unlike,
             more_runs,
             commands: nodes.iter().flat_map(|node| &node.classification).map(|it| it.commands.len()).sum(),
-            places: counts
-                .into_iter()
-                .map(|((_, words, class), pins)| PlaceCount {
-                    label: counted(pins.len(), "cited place"),
-                    words,
-                    class,
-                })
-                .collect(),
+            places: input.evidence.places(assessment),
             sources: self.cited.values().flatten().collect::<HashSet<_>>().len(),
         }
     }
 
     fn doubt(&self, doubt: &Doubt) -> DoubtView {
-        let id = self.investigation.meta().id.to_string();
+        let id = self.investigation.meta().id.short();
         DoubtView {
             text: doubt.text.clone(),
             card: doubt.node.as_ref().and_then(|node| self.get(node)).cloned(),
@@ -348,7 +322,7 @@ impl<'a> Cards<'a> {
 
     /// Returns the first open objections, that which the line quotes first.
     fn open_objections(&self, quoted: Option<CommentId>) -> Vec<OpenView> {
-        let id = self.investigation.meta().id.to_string();
+        let id = self.investigation.meta().id.short();
         let mut open: Vec<&Objection> = self.assessment.open.iter().collect();
         open.sort_by_key(|it| Some(it.comment.id) != quoted);
         let view = |it: &&Objection| {
@@ -383,10 +357,7 @@ impl<'a> Cards<'a> {
         });
         let signed = input.sign_offs.signed();
         let evidence = self.evidence_in_short(runs, input);
-        let is_lost = evidence.places.iter().any(|it| it.class == "differs");
-        let places = evidence.places.iter().filter(|it| it.class != "quiet");
-        let cited: Vec<String> = places.map(|it| format!("{} {}", it.label, it.words)).collect();
-        let lines = assessment.verdict_lines(&signed, (&cited, is_lost)).into_iter();
+        let lines = assessment.verdict_lines(&signed, PlaceCount::told(&evidence.places)).into_iter();
         let lines = lines.map(|line| self.verdict_line(line)).collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();

@@ -545,14 +545,15 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
     if let Some((class, words)) = case.top() {
         let is_of_class = |part: &str| part.starts_with(&format!("{class}\""));
         prop_assert!(is_of_class(top) && is_of_class(verdict), "{class}: {top}");
-        // The sentence begins with the words, or with their subject.
+        // The sentence begins with the words, or with their subject, which may say of how many.
         let sentence = between(between(verdict, "id=\"trust\"", "</h"), ">", "<").replace("&#39;", "'");
         let what = case.assessment.top().what;
-        let begins = match what {
-            "Conclusion" => crate::text::sentence(&words),
-            _ => format!("{what}: {words}."),
+        let words = words.trim_end_matches('.');
+        let is_said = match what {
+            "Conclusion" => sentence.starts_with(crate::text::sentence(words).trim_end_matches('.')),
+            _ => sentence.starts_with(what) && sentence.contains(&format!(": {words}")),
         };
-        prop_assert!(sentence.starts_with(begins.trim_end_matches('.')), "{begins}: {sentence}");
+        prop_assert!(is_said, "{what}: {words}: {sentence}");
     }
     match case.assessment.first() {
         Some(first) => prop_assert!(headline.contains(&format!("title=\"{}\"", first.node.id)), "{headline}"),
@@ -569,7 +570,7 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
     let (check, _) = check.split_once("</ol>").unwrap_or_default();
     let commands: Vec<&str> =
         check.split("<code class=\"break\">").skip(1).filter_map(|it| Some(it.split_once('<')?.0)).collect();
-    let id = case.investigation().meta().id.to_string();
+    let id = case.investigation().meta().id.short();
     let expected: Vec<String> = doubts.iter().map(|doubt| doubt.command(Some(&id))).collect();
     prop_assert_eq!(commands, expected);
     if case.assessment.first().is_some_and(|first| !first.verdict.is_confirmed()) {

@@ -97,6 +97,21 @@ fn without_a_base_url_no_address_of_a_site_is_made_up() {
 }
 
 #[test]
+fn a_wrong_address_leads_to_the_root_if_it_is_known() {
+    let options = SiteOptions::default();
+    for (base_url, live, link) in [
+        (None, false, "Go back"),
+        (None, true, "<a href=\"/\">"),
+        (Some("https://example.org/reports"), false, "<a href=\"https://example.org/reports/\">"),
+    ] {
+        let base_url = base_url.map(|url| url.parse().unwrap());
+        let options = SiteOptions { base_url, live, ..options.clone() };
+        let files = site(&SiteContents::from(&[sample()][..]), &Templates::load(&options).unwrap()).unwrap();
+        assert!(page(&files, "404.html").contains(link), "{link}");
+    }
+}
+
+#[test]
 fn with_a_base_url_each_page_says_where_it_stands() {
     let files = published(vec![sample(), unfinished()]);
     for (path, page) in pages(&files) {

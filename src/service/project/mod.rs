@@ -29,15 +29,16 @@ mod inputs;
 mod quote;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
+use serde::Serialize;
 
-use crate::assess::ProjectInputs;
+use crate::assess::{Assessment, ProjectInputs};
 use crate::domain::{CitedPath, Investigation, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
 use crate::service::remote::GitProgram;
@@ -111,10 +112,51 @@ pub enum ProjectError {
     },
 }
 
+/// The number of cited places in one state.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlaceCount {
+    /// The label: `12 cited places`.
+    pub label: String,
+    /// The state: `unchanged`.
+    pub words: &'static str,
+    /// The CSS class: `same`, `differs` or `quiet`.
+    pub class: &'static str,
+}
+
+impl PlaceCount {
+    /// Returns what became of the places that were compared, and whether one is lost.
+    pub fn told(counts: &[PlaceCount]) -> (Vec<String>, bool) {
+        let compared = counts.iter().filter(|it| it.class != "quiet");
+        let told = compared.map(|it| format!("{} {}", it.label, it.words)).collect();
+        (told, counts.iter().any(|it| it.class == "differs"))
+    }
+}
+
 impl ProjectEvidence {
     /// Returns what became of a cited passage that is no longer there: `changed` or `gone`.
     pub fn lost(&self, pin: &Pin) -> Option<&'static str> {
         self.drift.get(pin).filter(|drift| drift.is_lost()).map(Drift::as_str)
+    }
+
+    /// Counts the places that the outcome cites or, without an outcome, all cited places by what became of them, lost ones first.
+    pub fn places(&self, assessment: &Assessment<'_>) -> Vec<PlaceCount> {
+        let nodes = assessment.whole_nodes();
+        let nodes = if nodes.is_empty() { assessment.investigation.nodes().collect() } else { nodes };
+        let mut counts: BTreeMap<(usize, &'static str, &'static str), HashSet<&Pin>> = BTreeMap::new();
+        for pin in nodes.into_iter().flat_map(|node| node.pins()) {
+            let kind = match self.drift.get(pin) {
+                Some(drift) if drift.is_lost() => (0, drift.as_str(), "differs"),
+                Some(drift @ (Drift::Unchanged | Drift::Moved { .. })) => (1, drift.as_str(), "same"),
+                Some(_) | None => (2, "not compared with the current project", "quiet"),
+            };
+            counts.entry(kind).or_default().insert(pin);
+        }
+        let count = |((_, words, class), pins): (_, HashSet<_>)| PlaceCount {
+            label: counted(pins.len(), "cited place"),
+            words,
+            class,
+        };
+        counts.into_iter().map(count).collect()
     }
 }
 
@@ -227,7 +269,20 @@ impl Project {
     /// shows the files.
     pub fn evidence_for(&self, investigation: &Investigation) -> ProjectEvidence {
         let inputs = self.files(None).map(|files| files.inputs(investigation));
-        ProjectEvidence { inputs, ..self.evidence(investigation.pins().map(|(_, pin)| pin)) }
+        ProjectEvidence { inputs, ..self.cited_in(investigation) }
+    }
+
+    /// Returns the drift of the citations of an investigation. A repository that has none of the cited commits and contents is
+    /// another project: what it lacks is no news, so nothing is compared.
+    pub fn cited_in(&self, investigation: &Investigation) -> ProjectEvidence {
+        let Ok(repository) = self.open() else { return ProjectEvidence::default() };
+        let has = |id: &str| gix::ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| repository.has_object(id));
+        let is_of_it = |pin: &Pin| pin.commit.as_deref().is_none_or(has) || has(&pin.blob);
+        let pins = || investigation.pins().map(|(_, pin)| pin);
+        match repository.is_shallow().unwrap_or(false) || pins().any(is_of_it) {
+            true => self.evidence(pins()),
+            false => self.evidence([]),
+        }
     }
 
     /// Describes the error in each quote. Returns `None` if the quote is accurate or the cited content is unavailable.

@@ -158,7 +158,7 @@ fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
     ] {
         let answer = site.get(path);
         assert_eq!(answer.status, 404, "{path}");
-        assert!(answer.body.contains("Page not found. <a href=\"/\">"), "{}", answer.body);
+        assert!(answer.body.contains("<p><a href=\"/\">First page</a></p>"), "{}", answer.body);
     }
     let moved = site.get(&format!("/{}", session.id));
     assert_eq!(moved.status, 308);
