@@ -239,6 +239,7 @@ sessions! {
     check__cited_files
     check__each_tampering
     check__exit_status
+    check__signatures_by_each_key
     clone__a_whole_hub_or_parts
     comment__in_the_editor
     commit__invalid_files

@@ -17,7 +17,7 @@ use crate::text::{counted, one_line, shorten};
 pub(in crate::cli) fn signers(allowed: Option<&Path>) -> CommandResult<Signers> {
     if let Some(file) = allowed {
         // An unreadable file would otherwise make all sign-offs appear unchecked.
-        std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
+        std::fs::read(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
     }
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }

@@ -114,7 +114,19 @@ fn git() -> Vec<SetupCheck> {
     };
     let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
     let command = || set("", "gpg.ssh.defaultkeycommand").filter(|_| format == "ssh");
-    let signing = match set("", "user.signingkey").or_else(command) {
+    // A trial of other keys could ask for a PIN.
+    let is_tried = !["openpgp", "x509"].contains(&format.as_str());
+    let trial = |_: &String| if is_tried { git.try_signing() } else { Ok(()) };
+    let key = set("", "user.signingkey").or_else(command);
+    let signing = match key
+        .as_ref()
+        .map(|key| trial(key).map_err(|error| (error.to_string(), error.without_key())))
+    {
+        Some(Err((said, advice))) if !said.contains("incorrect passphrase") => SetupCheck::wrong(
+            "signing",
+            format!("a key ({format}) is set, but {said}"),
+            advice.unwrap_or("tot approve would fail in the same way."),
+        ),
         Some(_) => SetupCheck::ok("signing", format!("a key ({format}) is set, for tot approve")),
         None => SetupCheck::note(
             "signing",

@@ -216,7 +216,7 @@ impl GitProgram {
         Ok(ran.succeeded()?.output)
     }
 
-    fn commit_tree(
+    pub(super) fn commit_tree(
         &self,
         repository: &Path,
         tree: &str,

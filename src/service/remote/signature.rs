@@ -5,8 +5,9 @@
 //! signature. The repository may choose the signing key and its format.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::process::GitCall;
+use super::process::{Deadline, GitCall};
 use super::settings::is_whole;
 use super::{GitProgram, RemoteError, Result};
 use crate::base::temporary::TemporaryFolder;
@@ -66,6 +67,35 @@ impl GitProgram {
     ///
     /// Returns an error if there is no signing key, the name is in use, or git fails.
     pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
+        self.tag_with(repository, tag, Vec::new())
+    }
+
+    /// Signs a tag in a temporary repository, without asking for a passphrase.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`GitProgram::tag`], and an error after ten seconds, for example because a key waits to be touched.
+    pub fn try_signing(&self) -> Result<()> {
+        let deadline = Deadline::default();
+        deadline.set(Duration::from_secs(10));
+        let git = self.clone().until(deadline);
+        let io = |source| RemoteError::Io { action: "create a temporary folder".to_owned(), source };
+        let folder = TemporaryFolder::new(&std::env::temp_dir(), "tot-signing-").map_err(io)?;
+        let folder = folder.path();
+        git.here(folder, &["init", "--quiet", "--template="])?.succeeded()?;
+        let tree = git.here(folder, &["write-tree"])?.succeeded()?.text();
+        let commit = git.commit_tree(folder, tree.trim(), &[], "Try")?;
+        let tag = NewTag { name: "try", commit, message: "Try", is_signed: true };
+        let unasked = [("SSH_ASKPASS", "false"), ("SSH_ASKPASS_REQUIRE", "force")];
+        git.tag_with(folder, &tag, unasked.map(|(name, value)| (name, value.to_owned())).into())
+    }
+
+    fn tag_with(
+        &self,
+        repository: &Path,
+        tag: &NewTag<'_>,
+        mut variables: Vec<(&'static str, String)>,
+    ) -> Result<()> {
         let commit = tag.commit.to_string();
         let mut arguments = self.users_own(repository, None)?;
         let sign = if tag.is_signed { "--sign" } else { "--no-sign" };
@@ -80,9 +110,30 @@ impl GitProgram {
             set("committer").or_else(|| set("user")).map(str::to_owned)
         };
         let person = [("GIT_COMMITTER_NAME", "name"), ("GIT_COMMITTER_EMAIL", "email")];
-        let variables = person.into_iter().filter_map(|(name, last)| Some((name, set(last)?))).collect();
+        variables.extend(person.into_iter().filter_map(|(name, last)| Some((name, set(last)?))));
         let call = GitCall { what, input, variables, asks: tag.is_signed, ..GitCall::default() };
-        self.run(repository, &arguments, call)?.succeeded().map(drop)
+        let mut ran = self.run(repository, &arguments, call)?;
+        // What remains is the reason. Git shows a carriage return as a question mark.
+        let is_reason = |line: &&str| {
+            !["error: unable to sign the tag", "The tag message has been left"]
+                .iter()
+                .any(|it| line.starts_with(it))
+        };
+        let reason: Vec<&str> =
+            ran.said.lines().filter(is_reason).map(|line| line.trim_end_matches('?')).collect();
+        ran.said = reason.join("\n");
+        let ran = ran.succeeded()?;
+        let reference = format!("refs/tags/{}", tag.name);
+        // Git before 2.40 creates the tag without a signature if ssh-keygen fails.
+        let is_as_asked = || -> Result<bool> {
+            let made = self.here(repository, &["cat-file", "tag", &reference])?.succeeded()?.text();
+            Ok(!tag.is_signed || made.trim_end().ends_with("-----"))
+        };
+        if !is_as_asked()? {
+            self.remove_reference(repository, &reference)?;
+            return Err(RemoteError::Failed { what: ran.what, said: ran.said });
+        }
+        Ok(())
     }
 
     /// Verifies the signatures of signed tag objects. `allowed` is an allowed signers file that replaces the user's own.
@@ -156,10 +207,29 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
 impl RemoteError {
     /// Returns a hint if signing failed.
     pub fn without_key(&self) -> Option<&'static str> {
-        matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
+        let said = match self {
+            RemoteError::Failed { what, said } if what == "signing" => said,
+            _ => return None,
+        };
+        const NOT_HERE: &str =
+            "The private key is neither in a file nor in an agent that runs here: `ssh-add` gives it to one";
+        const ADVICE: [(&str, &str); 7] = [
+            (
+                "incorrect passphrase",
+                "Nobody was asked for the passphrase, or it is another: `ssh-add` gives the key to an agent",
+            ),
+            ("are too open", "`chmod 600` its file"),
+            ("agent socket", NOT_HERE),
+            ("key in agent", NOT_HERE),
+            ("No private key found", NOT_HERE),
+            ("KEYEXPIRED", "The key has expired: `gpg --quick-set-expire` renews it"),
+            ("Couldn't load public key", "`git config --global user.signingkey FILE` names another"),
+        ];
+        let known = ADVICE.iter().find(|(words, _)| said.contains(words)).map(|(_, advice)| *advice);
+        Some(known.unwrap_or(
             "Set your key with `git config --global user.signingkey KEY`, for an SSH key also `git config --global \
              gpg.format ssh`; or give --unsigned, which every page shows",
-        )
+        ))
     }
 }
 
@@ -174,7 +244,7 @@ fn read(succeeded: bool, said: &str) -> Signature {
     let good = status("GOODSIG").and_then(|line| line.splitn(3, ' ').nth(2)).map(one_line);
     let ssh = |line: &str| {
         let rest = line.strip_prefix("Good \"git\" signature for ")?;
-        rest.rsplit_once(" with ").map(|(signer, _)| one_line(signer))
+        rest.rsplit_once(" with ").map(|(signer, _)| one_line(signer.trim_start_matches('\u{feff}')))
     };
     let unchecked = |why: &str| Signature::Unchecked { why: why.to_owned() };
     let bad = |why: &str| Signature::Bad { why: why.to_owned() };
@@ -196,7 +266,7 @@ fn read(succeeded: bool, said: &str) -> Signature {
         ("EXPKEYSIG", "its key has expired, so it may have been made later"),
         ("NO_PUBKEY", "the public key is not in your keyring"),
     ];
-    const SSH: [(&str, bool, &str); 12] = [
+    const SSH: [(&str, bool, &str); 14] = [
         ("allowedSignersFile needs to be configured", false, "no file lists the allowed keys"),
         ("Unable to open allowed keys file", false, "no file lists the allowed keys"),
         ("is needed for ssh signature verification", false, "your ssh-keygen is older than OpenSSH 8.2"),
@@ -208,6 +278,8 @@ fn read(succeeded: bool, said: &str) -> Signature {
         ("key is not permitted for use", true, "its key is not allowed to sign for git"),
         (": key has expired", true, "its key had expired when it was signed"),
         (": key is not yet valid", true, "its key was not valid yet when it was signed"),
+        ("Unable to read allowed keys file", false, "the file of allowed keys can't be read"),
+        (": missing key", false, "the file of allowed keys has a line that can't be read"),
         ("No principal matched", true, "its key belongs to no allowed signer"),
     ];
     let find = |table: &[(&str, &'static str)]| {
@@ -267,6 +339,8 @@ mod tests {
             ),
             ("Couldn't parse signature: missing footer\nNo principal matched.", "bad"),
             ("/x:1: key has expired: verify time\nNo principal matched.", "bad"),
+            ("/x:1: missing key\nNo principal matched.", "unchecked"),
+            ("Unable to read allowed keys file \"/x\": Is a directory\nNo principal matched.", "unchecked"),
             ("Could not verify signature.\n", "bad"),
             ("", "unchecked"),
         ] {

@@ -129,7 +129,9 @@ fn sign_off(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     };
     let is_good = matches!(state, SignOffState::Valid | SignOffState::Stale);
     let signer = match signature {
-        Signature::Good { signer } if is_good => Some(signer.clone()),
+        Signature::Good { signer } if is_good => {
+            Some(named(signer, annotation.ok().map(|it| it.tagger.as_str())))
+        }
         _ => None,
     };
     Some(SignOff {
@@ -144,6 +146,31 @@ fn sign_off(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
         statement,
         since: tag.since.clone(),
     })
+}
+
+/// Returns the address of the tagger instead of an allowed signer's pattern that it matches, such as `*@example.org`.
+fn named(signer: &str, tagger: Option<&str>) -> String {
+    let address = tagger.and_then(|tagger| tagger.rsplit_once('<')?.1.strip_suffix('>'));
+    let matches = |address: &str| {
+        let (excluded, allowed): (Vec<_>, Vec<_>) = signer.split(',').partition(|part| part.starts_with('!'));
+        (allowed.is_empty() || allowed.iter().any(|part| is_like(part, address)))
+            && !excluded.iter().any(|part| is_like(&part[1..], address))
+    };
+    let is_pattern = signer.contains(['*', '?', '!']);
+    address.filter(|address| is_pattern && matches(address)).unwrap_or(signer).to_owned()
+}
+
+/// Returns whether a name matches a pattern with `*` and `?`, as in ssh.
+fn is_like(pattern: &str, name: &str) -> bool {
+    let rest = |text: &str| -> String { text.chars().skip(1).collect() };
+    match (pattern.chars().next(), name.chars().next()) {
+        (None, None) => true,
+        (Some('*'), first) => {
+            is_like(&rest(pattern), name) || (first.is_some() && is_like(pattern, &rest(name)))
+        }
+        (Some(one), Some(other)) => (one == '?' || one == other) && is_like(&rest(pattern), &rest(name)),
+        _ => false,
+    }
 }
 
 /// Returns the contradiction between a message and the commit, if any.
