@@ -394,7 +394,7 @@ fn with(file: &str) -> CommandResult<(PathBuf, InputFile)> {
         return Err(misused(format!("--with: {} has more than {most} KiB: commit it", one_line(file))));
     }
     let NewAttachment { name, content } = attach::read(file, None, FILE_MAX)?;
-    let name = name.parse::<AttachmentName>().map_err(|error| misused(format!("--with: {error}")))?;
+    let name = AttachmentName::of_file(&name).map_err(|error| misused(format!("--with: {error}")))?;
     if name.as_str() == STDIN {
         return Err(misused(format!("--with: {STDIN} is the name of the standard input: rename the file")));
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::error::failed;
+use super::error::{CommandError, failed};
 use super::place::{EVERYWHERE, RootArgument};
 use super::util::ruleset::RulesetFolder;
 use super::{CommandResult, attach, print, remote_address, root};
@@ -130,7 +130,11 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
     };
     let place = arguments.root.place()?;
     // The current folder may be removed.
-    let root = std::path::absolute(place.store.root())?;
+    let root = std::path::absolute(place.store.root()).map_err(|_| {
+        let how = "Start it in a folder that exists, or give --root DIR or TOT_ROOT as a whole path in the client's \
+                   configuration";
+        CommandError::Failed("the folder that the server was started in is gone".to_owned(), Some(how.to_owned()))
+    })?;
     let service = Service::new(root, world, arguments.min_rounds)
         .with_root_note(place.note)
         .with_rulesets(arguments.rulesets.library()?)

@@ -319,8 +319,8 @@ pub(super) fn standard_input() -> Result<Option<String>, String> {
 pub(super) fn understood<T: DeserializeOwned + JsonSchema>(mut fields: DraftFields) -> Result<T, Refusal> {
     // A file written for a tool also has the fields that the command sets.
     fields.retain(|name, _| !["sessionId", "graph", "model"].contains(&name.as_str()));
-    let errors = arguments::understand(&schema::input::<T>(), &Value::Object(fields));
-    errors.map_err(|errors| Refusal { errors, loaded: None })
+    let understood = arguments::understand(&schema::input::<T>(), &Value::Object(fields));
+    understood.map(|(input, _)| input).map_err(|errors| Refusal { errors, loaded: None })
 }
 
 /// Formats the parents whose state a call changed.

@@ -5,6 +5,7 @@
 //! near the beginning or end of an oversized line. Limitation: in an oversized line, only the first
 //! [`BoundedLines::limit`] and the last [`TAIL`] bytes are searched.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
@@ -40,7 +41,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
         Ok(message) => return Ok(Some(message)),
         Err(fault) => fault,
     };
-    if let Some(mended) = without_lone_surrogates(text) {
+    if let Cow::Owned(mended) = mended(text) {
         return parse(&mended);
     }
     let envelope = Envelope::read(text);
@@ -54,9 +55,14 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
     Err(InvalidMessage { silent: false, ..refusal })
 }
 
-/// Returns JSON in which U+FFFD replaces each escaped half of a character without its other half, or `None` if there is none.
-/// Clients send such halves when a model emits half an emoji, and JSON parsers refuse them.
-fn without_lone_surrogates(text: &[u8]) -> Option<Vec<u8>> {
+/// Returns JSON without the byte order mark that some systems put before it, and in which U+FFFD replaces each escaped half
+/// of a character without its other half. Clients send such halves when a model emits half an emoji, and JSON parsers refuse
+/// them. The reply to the call notes the replacement.
+pub(super) fn mended(text: &[u8]) -> Cow<'_, [u8]> {
+    let (whole, text) = (text, text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
+    if !text.windows(3).any(|part| part.eq_ignore_ascii_case(b"\\ud")) {
+        return if text.len() == whole.len() { Cow::Borrowed(text) } else { Cow::Owned(text.to_vec()) };
+    }
     let code = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -78,7 +84,7 @@ fn without_lone_surrogates(text: &[u8]) -> Option<Vec<u8>> {
         mended.extend_from_slice(&text[at..end]);
         at = end;
     }
-    found.then_some(mended)
+    if found || text.len() < whole.len() { Cow::Owned(mended) } else { Cow::Borrowed(text) }
 }
 
 /// The outermost fields of a message, read even if the message is invalid.
@@ -213,7 +219,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
             let message = format!("the message exceeds {} bytes and was dropped", self.limit);
             return Err(envelope.refusal(ErrorCode::INVALID_REQUEST, message));
         }
-        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
+        let text = line.trim_ascii();
         if text.is_empty() { Ok(None) } else { parse(text) }
     }
 }
@@ -267,13 +273,15 @@ mod tests {
 
     #[test]
     fn half_a_character_is_replaced_and_a_whole_one_stays() {
-        let mended =
-            |text: &str| without_lone_surrogates(text.as_bytes()).map(|it| String::from_utf8(it).unwrap());
-        assert_eq!(
-            mended(r#"["a \ud83d\ud83d\ude00 \udE00"]"#).unwrap(),
-            r#"["a \ufffd\ud83d\ude00 \ufffd"]"#
-        );
-        assert_eq!(mended(r#"["\ud83d\ude00 \\ud83d \u00e9"#), None);
+        for (sent, expected) in [
+            (r#"["a \ud83d\ud83d\ude00 \udE00"]"#, r#"["a \ufffd\ud83d\ude00 \ufffd"]"#),
+            ("\u{feff}[1]", "[1]"),
+            ("\u{feff}[\"\\ud83d\"]", "[\"\\ufffd\"]"),
+        ] {
+            assert_eq!(mended(sent.as_bytes()), Cow::<[u8]>::Owned(expected.into()), "{sent}");
+        }
+        let whole = br#"["\ud83d\ude00 \\ud83d \u00e9"#;
+        assert!(matches!(mended(whole), Cow::Borrowed(text) if text == whole));
         assert!(
             parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud83d"}}"#).unwrap().is_some()
         );

@@ -1,7 +1,8 @@
 //! Resources that clients can read: investigations and nodes as Markdown, the graph as DOT and SVG, and the history.
 //!
-//! Resources are for people and for clients that display them. Unlike a tool's reply, a resource is complete, except
-//! that very long lists are cut and end with the number of omitted entries.
+//! Resources are for people and for clients that display them, and some clients give them to a model. Like a tool's reply,
+//! a resource therefore has at most [`MOST`] bytes. Its end says how much was left out, and at which address the text goes
+//! on ([`OFFSET`]).
 
 use std::fmt::Write as _;
 
@@ -17,10 +18,19 @@ use crate::report::document::{self, LINES, Links, literal, more, overview};
 use crate::service::address::ResourceAddress;
 use crate::service::{Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, StoreErrorKind};
-use crate::text::{counted, one_line};
+use crate::text::{counted, first_bytes, one_line, shorten};
 
 /// The number of resources on a page.
 const PAGE: usize = 50;
+
+/// The maximum size of a resource, in bytes as sent.
+const MOST: usize = 12_000;
+
+/// What precedes the number of bytes to skip at the end of an address.
+const OFFSET: &str = "?offset=";
+
+/// The room for the fields around a resource's text and for the note on what was left out, in bytes.
+const AROUND: usize = 600;
 
 /// The content types.
 const MARKDOWN: &str = "text/markdown";
@@ -91,13 +101,13 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>,
 ///
 /// Returns an error if the resource does not exist or cannot be read.
 pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorData> {
+    let shown = shorten(&one_line(address), 120);
     // rmcp turns this error into -32602 in the newest protocol.
-    let not_found = |why: String| ErrorData::resource_not_found(why, Some(json!({"uri": address})));
-    let unknown = |why: &str| {
-        let shown: String = address.chars().take(120).collect();
-        not_found(format!("unknown resource `{shown}`: {why}"))
-    };
-    let parsed = ResourceAddress::parse(address).ok_or_else(|| {
+    let not_found = |why: String| ErrorData::resource_not_found(why, Some(json!({"uri": shown})));
+    let unknown = |why: &str| not_found(format!("unknown resource `{shown}`: {why}"));
+    let (whole, offset) = address.split_once(OFFSET).unwrap_or((address, "0"));
+    let parsed = ResourceAddress::parse(whole).zip(offset.parse().ok());
+    let (parsed, offset) = parsed.ok_or_else(|| {
         let patterns: Vec<String> =
             templates().into_iter().map(|template| template.uri_template.clone()).collect();
         unknown(&format!("resources are {}, {}", ResourceAddress::Investigations, patterns.join(", ")))
@@ -108,6 +118,7 @@ pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorD
         false => ErrorData::internal_error(refusal.line(), None),
     })?;
     let (mime, text) = content.ok_or_else(|| unknown("the investigation has no such node"))?;
+    let text = if mime == SVG { text } else { within(&text, whole, offset, mime == DOT) };
     Ok(ResourceContents::text(text, address).with_mime_type(mime))
 }
 
@@ -136,10 +147,53 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
         ResourceAddress::GraphSvg(session) => {
             let loaded = service.read(session)?;
             let options = SvgOptions { standalone: true, ..SvgOptions::default() };
-            (SVG, graph::svg(&DrawnTree::new(&loaded.assessment()), &options).markup)
+            let assessment = loaded.assessment();
+            let mut tree = DrawnTree::new(&assessment);
+            loop {
+                let (picture, cards) = (graph::svg(&tree, &options).markup, tree.shown().count());
+                // A picture says itself how many nodes it leaves out.
+                if cards < 2 || length(&picture) + AROUND <= MOST {
+                    break (SVG, picture);
+                }
+                tree = DrawnTree::of_most(&assessment, cards * 3 / 4);
+            }
         }
     };
     Ok(Some(content))
+}
+
+/// Returns a text from an offset, cut after a line if it is too long, and what was left out.
+fn within(text: &str, address: &str, offset: usize, is_graph: bool) -> String {
+    let text = &text[first_bytes(text, offset).len()..];
+    if length(text) + AROUND <= MOST {
+        return text.to_owned();
+    }
+    let (mut room, mut kept) = (MOST - AROUND, 0);
+    for line in text.split_inclusive('\n') {
+        let size = length(line);
+        if size <= room {
+            (room, kept) = (room - size, kept + line.len());
+            continue;
+        }
+        // A long line is cut too, except in a graph.
+        for c in line.chars().take_while(|_| !is_graph) {
+            let size = length(c.encode_utf8(&mut [0; 4]));
+            if size > room {
+                break;
+            }
+            (room, kept) = (room - size, kept + c.len_utf8());
+        }
+        break;
+    }
+    let (shown, left) = text.split_at(kept);
+    let next = format!("{address}{OFFSET}{}", offset + kept);
+    let note = format!("{} left out: the text goes on at {next}", counted(left.lines().count(), "line"));
+    if is_graph { format!("{shown}  // {note}\n}}\n") } else { format!("{shown}\n\n…\n\n{note}\n") }
+}
+
+/// Returns the length of a text within a message, in bytes.
+fn length(text: &str) -> usize {
+    serde_json::to_string(text).map_or(usize::MAX, |text| text.len() - 2)
 }
 
 fn investigations(service: &Service) -> Result<String, StoreError> {

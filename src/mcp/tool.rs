@@ -51,7 +51,7 @@ impl Tool {
         let input: Schema = Arc::new(LazyLock::new(schema::input::<I>));
         let call: ToolCall =
             Arc::new(move |schema, arguments, caller, asking| match understand(&about, schema, &arguments) {
-                Ok(input) => call(input, caller, asking),
+                Ok((input, notes)) => call(input, caller, asking).noting(&notes),
                 Err(misfitting) => *misfitting,
             });
         Tool { about, input, call }
@@ -97,7 +97,7 @@ fn understand<I: DeserializeOwned>(
     about: &About,
     schema: &Value,
     arguments: &Value,
-) -> Result<I, Box<ToolReply>> {
+) -> Result<(I, Vec<String>), Box<ToolReply>> {
     arguments::understand(schema, arguments).map_err(|errors| {
         let name = about.name;
         let like = match coercion::example_like(schema, arguments).to_string() {
@@ -234,6 +234,14 @@ impl ToolReply {
     pub fn asks(question: String) -> ToolReply {
         let (content, shared) = Default::default();
         ToolReply { content, shared, question: Some(question) }
+    }
+
+    /// Puts notes on the arguments before the message.
+    fn noting(mut self, notes: &[String]) -> ToolReply {
+        if let Some(Value::String(message)) = self.content.get_mut("message") {
+            *message = notes.iter().map(|note| format!("{note} ")).collect::<String>() + message;
+        }
+        self
     }
 
     fn with(shared: ReplyFields, content: serde_json::Result<Map<String, Value>>) -> ToolReply {

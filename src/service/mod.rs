@@ -286,7 +286,7 @@ impl Service {
     ) -> Result<T, Refusal> {
         /// The minimum length of a partial id. Shorter ids soon become ambiguous.
         const SHORTEST: usize = 4;
-        let part = session.trim().to_ascii_lowercase();
+        let part = SessionId::part(session);
         let is_it = |snapshot: &Snapshot| snapshot.investigation.meta().id.matches(&part);
         let lookups = if part.len() < SHORTEST { 0 } else { 3 };
         for _ in 0..lookups {

@@ -77,7 +77,7 @@ impl Store {
     ///
     /// Returns an error if no investigation or more than one matches, or if two folders have the same id.
     pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
-        let text = id.trim().to_ascii_lowercase();
+        let text = SessionId::part(id);
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: self.root.clone() };
         // Don't list the root if the text can't be part of an id.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');

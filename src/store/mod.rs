@@ -599,8 +599,17 @@ impl Store {
     /// Hides the investigations in the root from `git status` in an enclosing repository.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
-        let io = io_error("write", &path);
-        fs::create_dir_all(&self.root).map_err(&io)?;
+        let io = |fault| {
+            let error = match self.root.is_file() {
+                true => StoreError::new(StoreErrorKind::Io, format!("{} is a file", self.root.display())),
+                false => io_error("write", &path)(fault),
+            };
+            error.hinting(
+                "Investigations are kept in a folder that you may write to: name one with --root DIR or TOT_ROOT, for a \
+                 server in the client's configuration",
+            )
+        };
+        fs::create_dir_all(&self.root).map_err(io)?;
         let is_there = || fs::symlink_metadata(&path).is_ok();
         // The user may have changed the file.
         if is_there() {
@@ -611,11 +620,11 @@ impl Store {
         // Rename the file into place, so that a process killed here does not leave an empty file that would count as
         // the user's own.
         let aside = self.root.join(".gitignore.new");
-        fs::write(&aside, text).map_err(&io)?;
+        fs::write(&aside, text).map_err(io)?;
         match fs::rename(&aside, &path) {
             // Another process was faster.
             Err(_) if is_there() => Ok(()),
-            outcome => outcome.map_err(&io),
+            outcome => outcome.map_err(io),
         }
     }
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,6 +29,7 @@ pub struct Attach {
     #[schemars(extend("examples" = ["timings.log"]))]
     pub name: String,
     /// Its content.
+    #[schemars(extend("x-empty" = true))]
     pub text: Option<String>,
     /// Or in base64; picture metadata is dropped.
     pub base64: Option<String>,
@@ -76,16 +78,12 @@ pub(super) fn of_result(
 ) -> Vec<Arc<Attached>> {
     let mut files = Vec::with_capacity(given.len());
     for Attach { name, text, base64 } in given {
+        // Clients fill both fields, one of them with nothing.
+        let base64 = base64.filter(|digits| !digits.is_empty());
+        let text = text.filter(|text| !(text.is_empty() && base64.is_some()));
         let content = match (text, base64) {
-            (Some(text), None) => Ok(text.into_bytes()),
-            (None, Some(base64)) => {
-                // Encoders may wrap their output in lines.
-                let digits: String = base64.split_whitespace().collect();
-                STANDARD.decode(digits).map_err(|error| {
-                    let error = error.to_string();
-                    format!("its base64 can't be read: {}", error.trim_end_matches('.'))
-                })
-            }
+            (Some(text), None) => of_data_address(&text).unwrap_or_else(|| Ok(text.into_bytes())),
+            (None, Some(digits)) => of_data_address(&digits).unwrap_or_else(|| of_base64(&digits)),
             (None, None) => Err("it has neither text nor base64".to_owned()),
             (Some(_), Some(_)) => Err("it has both text and base64".to_owned()),
         };
@@ -95,11 +93,54 @@ pub(super) fn of_result(
                 Code::InvalidArgument,
                 node,
                 format!("The attachment {} of {node} can't be stored: {reason}.", quoted(&name)),
-                "Give its text, or all of its bytes as standard base64.",
+                "Give its text, or all of its bytes as base64.",
             ),
         }
     }
     checked(investigation, rules, node, files, diagnostics)
+}
+
+/// Decodes base64 in either alphabet, with or without padding.
+fn of_base64(digits: &str) -> Result<Vec<u8>, String> {
+    const ENGINE: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    // Encoders may wrap their output in lines.
+    let digits: String = digits.split_whitespace().collect();
+    ENGINE.decode(digits.replace('-', "+").replace('_', "/")).map_err(|error| {
+        let error = error.to_string();
+        format!("its base64 can't be read: {}", error.trim_end_matches('.'))
+    })
+}
+
+/// Decodes a text that is as a whole a `data:` address. Returns `None` for any other text.
+fn of_data_address(text: &str) -> Option<Result<Vec<u8>, String>> {
+    let text = text.trim();
+    let (head, data) = text.split_once(',')?;
+    let scheme = head.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
+    let (mut kind, is_base64) = (&head[scheme.len()..], head.to_ascii_lowercase().ends_with(";base64"));
+    if is_base64 {
+        kind = &kind[..kind.len() - ";base64".len()];
+    }
+    // The lines of an event stream begin like an address.
+    let is_kind = kind.contains('/') || (kind.is_empty() && is_base64);
+    if !is_kind || head.contains(char::is_whitespace) || (!is_base64 && data.contains('\n')) {
+        return None;
+    }
+    let data = percent_decoded(data);
+    Some(if is_base64 { of_base64(&String::from_utf8_lossy(&data)) } else { Ok(data) })
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let (bytes, mut decoded, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let code = code.filter(|_| *byte == b'%');
+        decoded.push(code.unwrap_or(*byte));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    decoded
 }
 
 /// Returns the files that can be stored, pictures without their metadata. Adds the errors and warnings for all files to the diagnostics.
@@ -115,7 +156,7 @@ pub(super) fn checked(
     let mut taken: BTreeSet<String> = there.map(AttachmentName::without_case).collect();
     let mut attached = Vec::with_capacity(files.len());
     for NewAttachment { name, content } in files {
-        let name = match name.trim().parse::<AttachmentName>() {
+        let name = match AttachmentName::of_file(&name) {
             Ok(name) => name,
             Err(error) => {
                 let how = "Give it a plain file name, such as plot.png.";
@@ -153,4 +194,45 @@ pub(super) fn checked(
         attached.push(Arc::new(Attached { node: node.clone(), name, content }));
     }
     attached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_with_data_is_read_and_other_text_stays() {
+        for (text, content) in [
+            ("data:text/plain;base64,aGkgdGhlcmU=", "hi there"),
+            (" DATA:image/png;charset=utf-8;BASE64,aGkgdGhlcmU\n", "hi there"),
+            ("data:;base64,aGkgdGhlcmU%3D", "hi there"),
+            ("data:image/svg+xml,%3Csvg%20a='b'/>%zz%", "<svg a='b'/>%zz%"),
+        ] {
+            assert_eq!(of_data_address(text), Some(Ok(content.as_bytes().to_vec())), "{text}");
+        }
+        for text in ["data: {\"a/b\": 1, 2}", "data:a,b", "a,b", "", "data:text/plain,a\nb", "ä,b", "data:"]
+        {
+            assert_eq!(of_data_address(text), None, "{text}");
+        }
+        assert!(of_data_address("data:image/png;base64,!").unwrap().is_err());
+    }
+
+    #[test]
+    fn base64_is_read_in_either_alphabet_with_or_without_padding() {
+        for digits in ["+/+/aA==", "-_-_aA", "+/+_\naA="] {
+            assert_eq!(of_base64(digits).unwrap(), [0xfb, 0xff, 0xbf, 0x68], "{digits}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_as_macos_names_it() {
+        for (given, name) in [
+            ("bild_u\u{308}.txt", "bild_ü.txt"),
+            ("カ\u{3099}.txt", "ガ.txt"),
+            ("Bildschirmfoto 10.11.12\u{202f}PM.png", "Bildschirmfoto 10.11.12 PM.png"),
+        ] {
+            assert_eq!(AttachmentName::of_file(given).unwrap().as_str(), name);
+        }
+        assert!(AttachmentName::of_file("a\u{308}\u{323}\u{301}x\tb.txt").is_err());
+    }
 }

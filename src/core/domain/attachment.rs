@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::id::as_text;
 use super::{IdError, NodeId};
-use crate::text::{one_line, shorten, without_case};
+use crate::text::{composed, one_line, shorten, without_case};
 
 /// The names of a node's attachments, with their sizes in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
@@ -35,6 +35,16 @@ const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 const RESERVED_PORTS: [&str; 2] = ["com", "lpt"];
 
 impl AttachmentName {
+    /// Reads the name of a file as systems give it: macOS decomposes letters, and puts a narrow space before `PM` in the
+    /// names of screenshots.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it isn't a valid name otherwise.
+    pub fn of_file(name: &str) -> Result<Self, IdError> {
+        composed(name.trim()).replace(|c: char| c.is_whitespace() && !c.is_control(), " ").parse()
+    }
+
     /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -279,6 +279,15 @@ impl fmt::Display for NodeId {
 }
 
 impl SessionId {
+    /// Returns the id, or a part of it, in a text for [`SessionId::matches`]. Agents copy ids from addresses and from prose,
+    /// or write them without hyphens.
+    pub fn part(text: &str) -> String {
+        let is_around = |c: char| c.is_whitespace() || "`'\"".contains(c);
+        let text = text.trim_matches(is_around).to_ascii_lowercase();
+        let text = text.strip_prefix("tot://").map_or(&*text, |text| text.trim_end_matches('/'));
+        uuid::Uuid::try_parse(text).map_or_else(|_| text.to_owned(), |id| id.hyphenated().to_string())
+    }
+
     /// Returns the time encoded in a version 7 UUID.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
@@ -462,6 +471,11 @@ mod tests {
     #[test]
     fn a_session_id_sorts_by_time_and_reads_back() {
         let early = SessionId::new(1_000, [255; 10]);
+        let bare = early.to_string().replace('-', "");
+        for text in [format!("`tot://{early}/`"), format!("\"{}\"", bare.to_uppercase()), bare] {
+            assert_eq!(SessionId::part(&text), early.to_string(), "{text}");
+        }
+        assert_eq!(SessionId::part(" 01A2 "), "01a2");
         let late = SessionId::new(2_000, [0; 10]);
         assert!(early.to_string() < late.to_string());
         assert_eq!(late.to_string().parse(), Ok(late));

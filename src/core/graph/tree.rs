@@ -108,6 +108,11 @@ impl<'i> DrawnTree<'i> {
     /// Collects the nodes, and chooses those of the picture: the path to the best answer, and as many others as there is room
     /// for, earlier rounds first.
     pub fn new(assessment: &Assessment<'i>) -> Self {
+        DrawnTree::of_most(assessment, MOST_CARDS)
+    }
+
+    /// Like [`DrawnTree::new`], but the picture has at most `most` nodes.
+    pub fn of_most(assessment: &Assessment<'i>, most: usize) -> Self {
         let best = assessment.first().map(|answer| &answer.node.id);
         let mut tree = DrawnTree {
             investigation: assessment.investigation,
@@ -115,12 +120,12 @@ impl<'i> DrawnTree<'i> {
             items: items(assessment),
             shown: Vec::new(),
         };
-        let way = best.map(|best| tree.way(best)).filter(|way| way.len() <= MOST_CARDS);
+        let way = best.map(|best| tree.way(best)).filter(|way| way.len() <= most);
         let mut shown: BTreeSet<usize> = way.into_iter().flatten().collect();
         let mut by_round: Vec<usize> = (0..tree.items.len()).collect();
         by_round.sort_by_key(|at| tree.items[*at].depth);
         for at in by_round {
-            if shown.len() >= MOST_CARDS {
+            if shown.len() >= most {
                 break;
             }
             shown.insert(at);

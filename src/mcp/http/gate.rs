@@ -5,6 +5,7 @@
 //! ([`admit`]); and finally the checks of the body, the number of sessions and the request id
 //! ([`answer`]).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,7 @@ use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN,
     RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -28,10 +30,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::super::framing::{Envelope, parse};
+use super::super::framing::{Envelope, mended, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
 use super::body::{BodyBudget, BodyError};
+use super::media::{Accepted, is_json};
 use super::{HEALTH, HttpOptions, PATH, PATIENCE};
 use crate::base::connections::Connection;
 
@@ -90,12 +93,15 @@ impl HttpGate {
             .max_age(Duration::from_secs(600));
         let fixed =
             |name, value| SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value));
+        let with_slash = |path| format!("{path}/");
         Router::new()
             .route(PATH, any(answer))
+            .route(&with_slash(PATH), any(answer))
             .route_layer(from_fn_with_state(Arc::clone(&self), admit))
             .route_layer(cors)
             .route_layer(from_fn_with_state(Arc::clone(&self), check_origin))
             .route(HEALTH, get(health))
+            .route(&with_slash(HEALTH), get(health))
             .fallback((StatusCode::NOT_FOUND, format!("the server is at {PATH}\n")))
             .layer(fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .layer(fixed(CACHE_CONTROL, "no-store"))
@@ -158,7 +164,7 @@ impl HttpGate {
     }
 }
 
-/// Logs a request. Refused requests are warnings, except for unknown paths.
+/// Logs a request. Refused requests are warnings, except for unknown paths, which clients try for other services.
 async fn tell(
     State(gate): GateState,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
@@ -167,13 +173,19 @@ async fn tell(
 ) -> Response {
     let (since, from, method) = (Instant::now(), from.ip(), request.method().clone());
     // Other paths are untrusted text and are not logged.
-    let path = [PATH, HEALTH].into_iter().find(|known| *known == request.uri().path());
+    let path = request.uri().path().trim_end_matches('/');
+    let path = [PATH, HEALTH].into_iter().find(|known| *known == path);
     let answer = next.run(request).await;
     let status = answer.status();
     if let Some(RefusalReason(why)) = answer.extensions().get() {
         gate.log.warn(format_args!("{} to {from}: {why}", status.as_u16()));
     } else if status == StatusCode::FORBIDDEN {
         gate.log.warn(format_args!("403 to {from}: host name not in --allowed-host"));
+    } else if path.is_none() && status == StatusCode::NOT_FOUND {
+        gate.log.info(format_args!("404 to {from}: a path other than {PATH}"));
+    } else if status.is_client_error() || status.is_server_error() {
+        let why = status.canonical_reason().unwrap_or("refused").to_lowercase();
+        gate.log.warn(format_args!("{} to {from}: {why}", status.as_u16()));
     }
     if gate.log.tells(Level::Debug) {
         let (path, milliseconds) = (path.unwrap_or("another path"), since.elapsed().as_secs_f64() * 1_000.0);
@@ -222,7 +234,12 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     // rmcp may retain these parts after the connection has ended.
     parts.extensions.remove::<Connection>();
+    let accepted = check_media(&mut parts)?;
     let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
+    let body = match mended(&body) {
+        Cow::Owned(mended) => mended.into(),
+        Cow::Borrowed(_) => body,
+    };
     // The request is complete, so its connection must not be closed to make room.
     let protected = connection.hold().ok_or_else(|| {
         let why = "too many requests in progress: retry later";
@@ -241,6 +258,7 @@ async fn answer(
         _ => (None, None),
     };
     let text = body.clone();
+    let [has_host, has_session] = [HOST, SESSION].map(|name| parts.headers.contains_key(name));
     let is_end = parts.method == Method::DELETE;
     let mut answer = gate.service.handle(Request::from_parts(parts, Full::new(body))).await;
     drop(turn);
@@ -256,12 +274,54 @@ async fn answer(
     // The request is in progress until the body of its answer is sent or dropped. No errors occur here; the mapping
     // only carries the guards.
     let held = (mark, id, protected, (!listens).then_some(share));
-    Ok(answer.map(|body| {
+    if let Some(why) = refusal_of_rmcp(answer.status(), has_host, has_session) {
+        answer.extensions_mut().insert(why);
+    }
+    let answer = answer.map(|body| {
         Body::new(body.map_err(move |never| {
             let _held = &held;
             never
         }))
-    }))
+    });
+    Ok(accepted.answer(answer).await)
+}
+
+/// Checks the media types of a request, and writes the headers that rmcp demands.
+fn check_media(parts: &mut Parts) -> Result<Accepted, HttpRefusal> {
+    let accepted = Accepted::take(&mut parts.headers);
+    let serves = match parts.method {
+        Method::POST => accepted.json || accepted.events,
+        Method::GET => accepted.events,
+        _ => true,
+    };
+    if !serves {
+        let why =
+            "the client accepts neither application/json nor text/event-stream (GET has the latter only)";
+        return Err(HttpRefusal::new(StatusCode::NOT_ACCEPTABLE, why).closing());
+    }
+    if parts.method == Method::POST {
+        if !is_json(&parts.headers) {
+            let why = "send the message with `Content-Type: application/json`";
+            return Err(HttpRefusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why).closing());
+        }
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    Ok(accepted)
+}
+
+/// Returns the reason for a refusal of rmcp, whose own words may repeat what the client sent.
+fn refusal_of_rmcp(status: StatusCode, has_host: bool, has_session: bool) -> Option<RefusalReason> {
+    let why = match status {
+        StatusCode::NOT_FOUND => "no such session: it has ended, or another server had it",
+        StatusCode::METHOD_NOT_ALLOWED => "this method is for clients with a session of an older protocol",
+        StatusCode::BAD_REQUEST if !has_host => "no Host",
+        StatusCode::BAD_REQUEST if !has_session => "no Mcp-Session-Id, or headers that don't fit the message",
+        StatusCode::BAD_REQUEST => {
+            "an unsupported MCP-Protocol-Version, or headers that don't fit the message"
+        }
+        _ => return None,
+    };
+    Some(RefusalReason(why.to_owned()))
 }
 
 /// A refused request.
@@ -331,8 +391,10 @@ fn invalid_message_answer(text: &[u8]) -> Option<Response> {
         // The protocol ignores invalid notifications and responses.
         Ok(None) => Some(StatusCode::ACCEPTED.into_response()),
         Err(refusal) => {
+            let why = RefusalReason(refusal.message.clone());
             let error = serde_json::to_string(&refusal.into_message()).unwrap_or_default();
-            Some((StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], error).into_response())
+            let kind = [(CONTENT_TYPE, "application/json")];
+            Some((StatusCode::BAD_REQUEST, kind, Extension(why), error).into_response())
         }
     }
 }

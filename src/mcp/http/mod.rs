@@ -2,7 +2,7 @@
 //!
 //! 1. [`serve_http`] listens until a signal arrives. [`connections`] accepts connections within its limits.
 //! 2. `gate` checks each request: path, origin, token, size and number of sessions. `body` keeps all request
-//!    bodies within a memory budget.
+//!    bodies within a memory budget. `media` serves each client that accepts one of the forms of an answer.
 //! 3. rmcp handles the protocol. In protocol versions up to 2025-11-25, a client has a session, which starts with
 //!    `initialize` and ends with `DELETE` or after [`HttpOptions::idle`]. Since version 2026-07-28, each request is
 //!    independent.
@@ -25,6 +25,7 @@
 
 mod body;
 mod gate;
+mod media;
 mod token;
 
 use std::io;
@@ -204,6 +205,12 @@ fn log_event(log: &Log, event: ConnectionEvent) {
         ConnectionEvent::FewFiles { files, room } => log
             .warn(format_args!("at most {room} connections: the limit on open files is {files} (ulimit -n)")),
         ConnectionEvent::NotAccepted(fault) => log.error(format_args!("cannot accept a connection: {fault}")),
+        ConnectionEvent::Broke(from, fault) if fault.is_parse() => {
+            let status = if fault.is_parse_too_large() { 431 } else { 400 };
+            log.warn(format_args!(
+                "{status} to {from}: not a request that can be read (no TLS here): {fault}"
+            ));
+        }
         ConnectionEvent::Broke(from, fault) => {
             log.debug(format_args!("connection from {from} failed: {fault}"))
         }

@@ -5,9 +5,9 @@
 //! 1. A value that fits is accepted unchanged.
 //! 2. A value that doesn't fit but has an obvious meaning is coerced: a number or boolean sent as a string, and the
 //!    reverse for a string field; an array, an object or all the arguments sent as JSON text; a single item in place of
-//!    a list; a string in place of an object whose only required field is a string; `null` for an absent field; an enum
-//!    value or field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for
-//!    5; line breaks that were escaped twice.
+//!    a list; a string in place of an object whose only required field is a string; `null`, blank text or an empty list
+//!    or object for an absent field or item ([`EMPTY`] marks texts that may be empty); an enum value or field name in
+//!    another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for 5.
 //! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix all of them at once.
 //!
 //! Guarantees: the result satisfies the keywords below, so deserialization holds no surprises. No values are invented.
@@ -118,6 +118,9 @@ const SAME: [[&str; 2]; 6] = [
     ["reply", "answer"],
 ];
 
+/// Marks an optional text that means something when it is empty: `#[schemars(extend("x-empty" = true))]`.
+pub const EMPTY: &str = "x-empty";
+
 /// The maximum length of an invalid value in a message, in characters.
 const SHOWN: usize = 60;
 
@@ -185,7 +188,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
             seen.push(name);
         }
         let property = &properties[name];
-        if value.is_null() && kind(property).is_some() && !required.contains(&name) {
+        if !required.contains(&name) && means_nothing(property, value) {
             continue;
         }
         understood.insert(name.to_owned(), fit(property, value, &join(path, name), misfits));
@@ -214,16 +217,34 @@ fn fit_array(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit
         _ if value.is_object() => return None,
         _ => std::slice::from_ref(value),
     };
+    let items: Vec<(usize, &Value)> =
+        items.iter().enumerate().filter(|(_, value)| kind(item).is_none() || !is_blank(value)).collect();
     if !is_within(schema, "minItems", "maxItems", items.len() as f64) {
         misfits.push(misfit(schema, path, format!("{} items", items.len())));
     }
-    let understood = items.iter().enumerate();
-    Some(understood.map(|(at, value)| fit(item, value, &format!("{path}[{at}]"), misfits)).collect())
+    Some(items.into_iter().map(|(at, value)| fit(item, value, &format!("{path}[{at}]"), misfits)).collect())
+}
+
+/// Returns whether a value sent for an optional field says no more than its absence. Clients fill all fields of a form.
+fn means_nothing(schema: &Value, value: &Value) -> bool {
+    match (kind(schema), value) {
+        (None, _) => false,
+        (_, Value::Null) => true,
+        (Some("string"), _) => schema.get(EMPTY).is_none() && is_blank(value),
+        // An object without required fields and a list that may be empty are valid when empty.
+        (_, Value::Array(items)) => schema.get("minItems").is_some() && items.iter().all(is_blank),
+        (_, Value::Object(fields)) => schema.get("required").is_some() && fields.values().all(is_blank),
+        _ => is_blank(value),
+    }
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 fn fit_string(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
     let text = match value {
-        Value::String(text) => unescaped(text, path).unwrap_or_else(|| text.clone()),
+        Value::String(text) => text.clone(),
         Value::Number(_) | Value::Bool(_) => value.to_string(),
         _ => {
             misfits.push(misfit(schema, path, shown(value)));
@@ -246,32 +267,6 @@ fn fit_string(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
         misfits.push(misfit(schema, path, format!("{length} characters")));
     }
     Value::String(text)
-}
-
-/// The fields with Markdown. Commands, their output and attachments may well contain `\n`.
-const PROSE: [&str; 5] = ["conclusion", "context", "findings", "plannedAction", "text"];
-
-/// Returns the Markdown that a model has escaped once too often: it has no line break, but `\n` where only a line can end.
-fn unescaped(text: &str, path: &str) -> Option<String> {
-    if !PROSE.iter().any(|name| path.rsplit('.').next() == Some(name)) || path.contains("attachments") {
-        return None;
-    }
-    let is_end = |part: &str, at: usize| {
-        let before =
-            part[..at].chars().next_back().is_some_and(|c| matches!(c, '.' | ':' | ';' | '!' | '?' | ')'));
-        let after = &part[at + 2..];
-        after.starts_with("\\n")
-            || after.starts_with(['-', '*', '#', '|', '>', ' '])
-            || (before && after.starts_with(|c: char| !c.is_lowercase()))
-    };
-    // Code may well name the characters.
-    let mut prose = text.split('`').step_by(2);
-    if text.contains('\n') || !prose.any(|part| part.match_indices("\\n").any(|(at, _)| is_end(part, at))) {
-        return None;
-    }
-    // Quotation marks may have been escaped or not.
-    let quoted = text.replace("\\\"", "\"").replace('"', "\\\"");
-    serde_json::from_str(&format!("\"{quoted}\"")).ok()
 }
 
 fn number(value: &Value) -> Option<Number> {
@@ -437,7 +432,7 @@ mod tests {
             "type": "object",
             "properties": {
                 "sessionId": {"type": "string"},
-                "nodes": {"type": "array", "minItems": 1, "items": {
+                "nodes": {"type": "array", "minItems": 1, "maxItems": 2, "items": {
                     "type": "object",
                     "properties": {
                         "id": {"type": "string", "maxLength": 8, "examples": ["R1.A"]},
@@ -454,6 +449,10 @@ mod tests {
                 "early": {"type": "boolean"},
                 "dimensions": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
                 "anything": {},
+                "state": {"type": "string", "enum": ["a"]},
+                "blank": {"type": "string", "x-empty": true},
+                "stopped": {"type": "object", "required": ["reason"], "properties": {
+                    "reason": {"type": "string", "enum": ["budget"]}, "note": {"type": "string"}}},
             },
             "required": ["sessionId"],
             "additionalProperties": false,
@@ -498,20 +497,6 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_escaped_twice_are_line_breaks_and_a_path_is_a_path() {
-        let read =
-            |text: &str| of(json!({"findings": text})).unwrap()["findings"].as_str().unwrap().to_owned();
-        assert_eq!(read(r#"It is so.\n\n- a \"b\"\n- c "d""#), "It is so.\n\n- a \"b\"\n- c \"d\"");
-        for kept in [r"Look in C:\new\notes.", r"Split at `\n\n`. Then join.", "One.\nTwo \\n\\n", r"a\nb"] {
-            assert_eq!(read(kept), kept);
-        }
-        assert_eq!(
-            of(json!({"withdraw": [r"printf 'a.\n\n'"]})),
-            Ok(json!({"withdraw": [r"printf 'a.\n\n'"]}))
-        );
-    }
-
-    #[test]
     fn whole_floats_are_integers_and_others_not() {
         assert_eq!(of(json!({"maxTasks": 5.0})), Ok(json!({"maxTasks": 5})));
         assert_eq!(of(json!({"maxTasks": "5.0"})), Ok(json!({"maxTasks": 5})));
@@ -552,15 +537,29 @@ mod tests {
         assert_eq!(of(json!({"withdraw": 7})), Ok(json!({"withdraw": ["7"]})));
         // Malformed JSON text is a single string if strings are expected and an error if objects are expected.
         assert_eq!(of(json!({"withdraw": "[x"})), Ok(json!({"withdraw": ["[x"]})));
-        assert_eq!(misfit_of(json!({"nodes": "[x"})).expected, "a list of objects of at least 1 items");
+        assert_eq!(misfit_of(json!({"nodes": "[x"})).expected, "a list of objects of 1 to 2 items");
         assert_eq!(misfit_of(json!({"withdraw": {"a": 1}})).path, "withdraw");
     }
 
     #[test]
-    fn null_is_an_absent_field() {
-        assert_eq!(of(json!({"maxTasks": null, "nodes": null, "dimensions": null})), Ok(json!({})));
+    fn what_is_empty_is_absent() {
+        for empty in [json!(null), json!(""), json!(" ")] {
+            let names =
+                ["maxTasks", "weight", "early", "nodes", "withdraw", "dimensions", "findings", "state"];
+            let call: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), empty.clone())).collect();
+            assert_eq!(of(Value::Object(call)), Ok(json!({})), "{empty}");
+            let node = json!({"id": "R1.A", "parent": "B", "state": empty});
+            let fitting = json!({"nodes": [{"id": "R1.A", "parent": "B"}], "withdraw": ["x"]});
+            assert_eq!(of(json!({"nodes": [empty, node], "withdraw": [empty, "x", empty]})), Ok(fitting));
+            let kept = if empty.is_null() { json!({}) } else { json!({"blank": empty}) };
+            assert_eq!(of(json!({"blank": empty})), Ok(kept));
+        }
+        let stopped = [json!({}), json!({"reason": ""}), json!({"reason": null, "note": " "})];
+        assert!(stopped.iter().all(|stopped| of(json!({"stopped": stopped})) == Ok(json!({}))));
+        assert_eq!(misfit_of(json!({"stopped": {"reason": "", "note": "x"}})).path, "stopped.reason");
+        assert_eq!(of(json!({"nodes": [""]})), Ok(json!({})));
         assert_eq!(misfit_of(json!({"sessionId": null})).path, "sessionId");
-        assert_eq!(misfit_of(json!({"withdraw": [null]})).path, "withdraw[0]");
+        assert_eq!(misfit_of(json!({"nodes": ["", {"id": "x"}]})).path, "nodes[1].parent");
     }
 
     #[test]
@@ -600,7 +599,9 @@ mod tests {
     fn bounds_are_held() {
         assert_eq!(misfit_of(json!({"maxTasks": 0})).expected, "an integer of 1 to 20");
         assert_eq!(misfit_of(json!({"maxTasks": "21"})).got, "\"21\"");
-        assert_eq!(misfit_of(json!({"nodes": []})).got, "0 items");
+        let twice =
+            json!([{"id": "a", "parent": "b"}, {"id": "a", "parent": "b"}, {"id": "a", "parent": "b"}]);
+        assert_eq!(misfit_of(json!({"nodes": twice})).got, "3 items");
         let long = misfit_of(json!({"nodes": [{"id": "ééééééééé", "parent": "B"}]}));
         assert_eq!(
             long.message(),

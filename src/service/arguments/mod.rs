@@ -2,6 +2,7 @@
 
 pub mod coercion;
 pub mod schema;
+pub mod texts;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,15 +14,21 @@ use coercion::Misfit;
 /// The maximum number of errors in one reply. An agent that makes twenty errors has misread the schema.
 const MAX_ERRORS: usize = 20;
 
-/// Coerces the arguments to the schema of their type and deserializes them. Deserialization may still fail if the type has
-/// its own checks.
+/// Coerces the arguments to the schema of their type, mends their texts and deserializes them. Returns notes on what was
+/// mended as well. Deserialization may still fail if the type has its own checks.
 ///
 /// # Errors
 ///
 /// Returns what doesn't fit.
-pub fn understand<I: DeserializeOwned>(schema: &Value, arguments: &Value) -> Result<I, Vec<Diagnostic>> {
-    let input = coercion::understand(schema, arguments).map_err(|misfits| misfitting(&misfits, arguments))?;
+pub fn understand<I: DeserializeOwned>(
+    schema: &Value,
+    arguments: &Value,
+) -> Result<(I, Vec<String>), Vec<Diagnostic>> {
+    let mut input =
+        coercion::understand(schema, arguments).map_err(|misfits| misfitting(&misfits, arguments))?;
+    let notes = texts::mended(&mut input);
     serde_json::from_value(input)
+        .map(|input| (input, notes))
         .map_err(|misfit| vec![Diagnostic::new(Code::InvalidArgument, misfit.to_string())])
 }
 

@@ -14,9 +14,11 @@ use schemars::transform::{RecursiveTransform, RestrictFormats, Transform, transf
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
+use super::coercion::EMPTY;
+
 /// Marks an input field that another tool documents: `#[schemars(extend("x-elsewhere" = true))]`. In the tool list,
-/// objects nested in the field have no properties, and nothing nested in the field has a description. Clients do not
-/// see the mark.
+/// objects nested in the field have only their required properties, and nothing nested in the field has a description.
+/// Model APIs refuse an object without properties. Clients do not see the mark.
 pub const ELSEWHERE: &str = "x-elsewhere";
 
 /// Returns the schema of a tool's arguments.
@@ -28,7 +30,7 @@ pub fn input<T: JsonSchema>() -> Value {
 }
 
 /// Descriptions that are omitted from the tool list because the field names suffice.
-const PLAIN: [&str; 12] = [
+const PLAIN: [&str; 20] = [
     "From tot_start.",
     "A graph in the reply.",
     "Your model.",
@@ -41,6 +43,14 @@ const PLAIN: [&str; 12] = [
     "Its exit code.",
     "How it was verified.",
     "Its file name.",
+    "Its output.",
+    "The reason.",
+    "The full question.",
+    "Commands run.",
+    "Files to store.",
+    "The agent's name.",
+    "The amending agent.",
+    "The agent that changes it.",
 ];
 
 /// Returns the schema of a tool's arguments for the tool list. It omits examples, which are used only in errors, and
@@ -56,6 +66,7 @@ pub fn for_list(schema: &Value) -> Value {
 
 fn shorten(schema: &mut Schema) {
     schema.remove("examples");
+    schema.remove(EMPTY);
     // An object's fields describe it.
     let is_plain =
         schema.get("description").and_then(Value::as_str).is_some_and(|words| PLAIN.contains(&words));
@@ -97,9 +108,14 @@ fn close(schema: &mut Schema) {
     }
 }
 
-/// Removes object fields and descriptions.
+/// Removes optional object fields and descriptions.
 fn outline(schema: &mut Schema) {
-    for word in ["properties", "required", "additionalProperties", "description"] {
+    let required = schema.remove("required").unwrap_or_default();
+    let required: Vec<&str> = required.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| required.contains(&name.as_str()));
+    }
+    for word in ["additionalProperties", "description"] {
         schema.remove(word);
     }
 }

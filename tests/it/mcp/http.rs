@@ -149,6 +149,31 @@ fn a_request_that_is_too_long_or_no_message_is_answered() {
 }
 
 #[test]
+fn a_client_that_accepts_an_answer_gets_it_in_that_form() {
+    let server = HttpServer::start(&Sandbox::new(), &[]);
+    let (json, events) = ("application/json", "text/event-stream");
+    let hello = format!("\u{feff}{}", initialize()).replace("\"it\"", "\"\\ud83d\"");
+    let session = server.client(&[]).session;
+    for (headers, got) in [
+        (vec![], events),
+        (vec![("accept", "*/*;q=0.8")], events),
+        (vec![("accept", json)], json),
+        (vec![("accept", "text/*"), ("content-type", "application/json-rpc")], events),
+    ] {
+        let answer = server.request("POST", "/mcp/", &headers, &hello);
+        assert_eq!((answer.status, answer.header("content-type")), (200, got), "{headers:?}");
+        assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25");
+        let listed = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+        let headers = [&headers[..], &[("mcp-session-id", session.as_str())]].concat();
+        assert!(server.request("POST", "/mcp", &headers, &listed).message()["result"]["tools"].is_array());
+    }
+    for (headers, status) in [(("accept", "text/html"), 406), (("content-type", "text/plain"), 415)] {
+        assert_eq!(server.request("POST", "/mcp", &[headers], &hello).status, status);
+    }
+    assert_eq!(server.request("GET", "/health/", &[], "").status, 200);
+}
+
+#[test]
 fn a_client_that_sends_a_whole_request_first_can_read_why_it_is_refused() {
     let sandbox = Sandbox::new();
     let mut command = HttpServer::command(&sandbox, &[]);

@@ -84,11 +84,23 @@ fn over_http_no_token_and_no_text_is_told() {
     server.post(&[("authorization", "Bearer the-secret-guess-0123456789")], &json!("the secret line"));
     server.request("GET", "/the-secret-path", &[("host", "the-secret-host")], "");
     let session = client.session.clone();
+    let token = ("authorization", "Bearer the-secret-token-0123456789");
+    for (header, body) in [
+        (("accept", "the/secret"), ""),
+        (("content-type", "the/secret"), ""),
+        (("mcp-session-id", "the-secret-session"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
+        (("x-odd", "odd"), "{\"the secret\""),
+    ] {
+        server.request("POST", "/mcp", &[token, header], body);
+    }
     server.terminate();
     let (_, said) = server.end();
     let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().any(|line| line["tool"] == "tot_start" && line["session"].is_string()), "{said}");
     assert!(!said.contains("secret") && !said.contains(&session), "{said}");
+    let reasons =
+        ["401 to", "404 to 127.0.0.1: a path", "406 to", "415 to", "no such session", "invalid JSON"];
+    assert!(reasons.iter().all(|why| said.contains(why)), "{said}");
 }
 
 #[test]

@@ -66,6 +66,29 @@ fn what_is_not_there_is_not_found() {
 }
 
 #[test]
+fn a_resource_is_short_and_says_what_it_leaves_out() {
+    let mut session = grown(&Sandbox::new());
+    let many: Vec<Value> = (10..150).map(|at| node(&format!("R2.A{at}"), Some("R1.A"))).collect();
+    session.ok("tot_propose", json!({"nodes": many}));
+    let long = "A line with “quotes” and a \\.\n\n".repeat(1_000);
+    let changed = json!({"nodeId": "R1.A", "findings": long, "reason": "It was short."});
+    session.ok("tot_amend", changed);
+    let id = session.id.clone();
+    for (address, said) in [
+        (format!("tot://{id}/nodes/R1.A"), "lines left out: the text goes on at"),
+        (format!("tot://{id}/nodes/R1.A?offset=20000"), "lines left out: the text goes on at"),
+        (format!("tot://{id}/graph.dot"), "  // "),
+        (format!("tot://{id}/graph.svg"), "</svg>"),
+        (format!("tot://{}", "x".repeat(100_000)), ""),
+    ] {
+        let answer = session.server.request("resources/read", json!({"uri": address})).to_string();
+        let said = serde_json::to_string(said).unwrap();
+        assert!(answer.len() <= 12_000, "{}: {}", &address[..40.min(address.len())], answer.len());
+        assert!(answer.contains(said.trim_matches('"')), "{address:.40}: {answer}");
+    }
+}
+
+#[test]
 fn a_client_of_the_older_protocol_hears_of_new_investigations_and_may_not_subscribe() {
     let mut session = grown(&Sandbox::new());
     let address = format!("tot://{}", session.id);

@@ -32,6 +32,17 @@ fn assert_plain(place: &str, schema: &Value) {
     }
 }
 
+/// Asserts that each object in a listed schema has properties, which some model APIs demand.
+fn assert_no_empty_object(place: &str, schema: &Value) {
+    let properties = schema["properties"].as_object();
+    assert!(schema["type"] != "object" || properties.is_some_and(|it| !it.is_empty()), "{place}: {schema}");
+    for (name, inner) in properties.into_iter().flatten().chain([(&"[]".to_owned(), &schema["items"])]) {
+        if inner.is_object() {
+            assert_no_empty_object(&format!("{place} {name}"), inner);
+        }
+    }
+}
+
 #[test]
 fn no_client_stumbles_over_the_tools() {
     let sandbox = Sandbox::new();
@@ -67,6 +78,7 @@ fn no_client_stumbles_over_the_tools() {
         assert!(tool["outputSchema"].is_null(), "{name}: it would ask for structuredContent");
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         assert_plain(name, known.input_schema());
+        assert_no_empty_object(name, &tool["inputSchema"]);
     }
 }
 
