@@ -599,7 +599,7 @@ impl<'a> Assessment<'a> {
             "changed since",
             "unchanged",
             "unchanged as declared",
-            "fixed",
+            "of fixed revisions",
             "not recorded",
             "not checked here",
         ];

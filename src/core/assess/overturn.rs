@@ -357,14 +357,19 @@ impl<'a> Assessment<'a> {
         doubts.push(Doubt { call, seconds, ..doubt });
     }
 
+    /// Returns an answer whose best confirmation is weak, with that node and the reasons.
+    pub(super) fn weakly_confirmed<'s>(
+        &self,
+        answer: &'s Answer<'a>,
+    ) -> Option<(&'s NodeId, &'s NodeId, Vec<String>)> {
+        let by = answer.confirming.first()?;
+        let is_confirmed = answer.verdict != Verdict::Refuted && answer.checked().is_confirmed();
+        let reasons = self.distance(answer.node, by).filter(|_| is_confirmed)?.weaknesses(by.grade);
+        (!reasons.is_empty()).then_some((&answer.node.id, &by.node, reasons))
+    }
+
     fn weak_confirmation(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {
-        let best = answers.iter().filter(|answer| answer.verdict != Verdict::Refuted);
-        let best = best.filter_map(|answer| Some((answer, answer.confirming.first()?)));
-        let weak = best.filter(|(answer, _)| answer.checked().is_confirmed()).filter_map(|(answer, by)| {
-            let reasons = self.distance(answer.node, by)?.weaknesses(by.grade);
-            (!reasons.is_empty()).then_some((&answer.node.id, &by.node, reasons))
-        });
-        let mut weak: Vec<_> = weak.collect();
+        let mut weak: Vec<_> = answers.iter().filter_map(|answer| self.weakly_confirmed(answer)).collect();
         weak.sort_by_key(|(.., reasons)| std::cmp::Reverse(reasons.len()));
         let Some((answer, by, reasons)) = weak.first() else { return };
         let more = match weak.len() - 1 {

@@ -290,9 +290,17 @@ impl<'a> Assessment<'a> {
             1 => text,
             all => {
                 let confirmed = supporting.iter().filter(|answer| answer.grade.is_confirmed()).count();
-                format!("{confirmed} of {all} answers confirmed by others")
+                let weakly = match supporting.iter().filter(|it| self.weakly_confirmed(it).is_some()).count()
+                {
+                    0 => String::new(),
+                    weak => format!(", {weak} weakly"),
+                };
+                format!("{confirmed} of {all} answers confirmed by others{weakly}")
             }
         };
+        // A tick would outweigh what is said below of the confirmation.
+        let is_weak = supporting.iter().any(|answer| self.weakly_confirmed(answer).is_some());
+        let sign = if is_weak && sign == Sign::For { Sign::Note } else { sign };
         let detail = best.map_or_else(String::new, |best| self.attributed_name(&best.node));
         Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
     }
@@ -347,7 +355,7 @@ impl<'a> Assessment<'a> {
         let names: Vec<String> =
             self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
         Some(match self.ruled_out().count() {
-            0 if self.dead_ends.is_empty() => line(Sign::Note, "No other branch was ruled out".to_owned()),
+            0 if self.dead_ends.is_empty() => line(Sign::Note, "Nothing else was ruled out".to_owned()),
             // What was refuted stands among the other answers.
             0 => return None,
             number => {
@@ -368,12 +376,10 @@ impl<'a> Assessment<'a> {
             differing.map(|node| format!("Results of {node} differ, and nobody has decided between them"));
         let Some(first) = against.or(self.open.first()) else {
             let line = |sign, text: &str| VerdictLine::new(VerdictSubject::Objections, sign, text);
+            // Nobody may have looked, so it is no support.
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
-                None if supporting.iter().any(|answer| answer.verdict <= Verdict::Contested) => {
-                    line(Sign::Note, "No open objection in a comment")
-                }
-                None => line(Sign::For, "No objection is open"),
+                None => line(Sign::Note, "No objection is open"),
             });
         };
         let by = shorten(&one_line(&first.comment.author.label()), TITLE);
