@@ -503,8 +503,8 @@ impl<'a> Again<'a> {
         if let (Some(traced), Some((_, here)), Some(at)) = (traced, &self.project, &at)
             && let Some(files) = here.files(Some(at))
         {
-            // Without them, the inputs stay those of the first run.
-            let _ = files.trace(&traced, &mut again);
+            // Where not all is known, the inputs stay those of the first run.
+            again.traced = files.trace(&traced, &mut again).is_ok_and(|unknown| unknown.is_empty());
         }
         let is_unset = |it: &&RunVariable| it.value.is_none() && std::env::var_os(&it.name).is_none();
         let unset = first.variables.iter().find(is_unset);
@@ -607,7 +607,8 @@ impl<'a> Again<'a> {
         let input = files.as_ref().and_then(LaidOut::input);
         // Without a trace, the run counts, but the inputs stay those of the first run.
         let is_traced = first.traced && workspace.is_some() && !self.arguments.sandbox;
-        let tracer = is_traced.then(|| Tracer::new(root, &place, &command, &[]).ok()).flatten();
+        let original = self.project.as_ref().map(|(_, project)| project.root());
+        let tracer = is_traced.then(|| Tracer::new((root, original), &place, &command, &[]).ok()).flatten();
         let request = CaptureRequest {
             command: &command,
             starter: &starter,

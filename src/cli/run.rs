@@ -15,7 +15,7 @@ use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
-use crate::assess::inputs::may_read;
+use crate::assess::inputs::{may_read, named};
 use crate::base::platform::{input_file, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -343,7 +343,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
             let known = project.filter(|_| ran.project.is_some());
             let known =
                 known.ok_or_else(|| refused("this is not in a repository that can be read".to_owned()))?;
-            let tracer = Tracer::new(known.root(), &folder, &ran.command, &expected).map_err(refused)?;
+            let tracer =
+                Tracer::new((known.root(), None), &folder, &ran.command, &expected).map_err(refused)?;
             let state = ran.project.clone().unwrap_or_default();
             let before =
                 known.files_then(&GitProgram::find(is_person())?, &state, &|_| true).map_err(refused)?;
@@ -365,9 +366,13 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
 
 /// Names what a command may read and git does not track.
 fn tell_unknown<'a>(unknown: impl Iterator<Item = &'a String>, remedy: &str) {
-    for file in unknown {
-        let file = one_line(file);
-        tell(&format!("tot run: {file} is not tracked, so the inputs never count as unchanged: {remedy}"));
+    let unknown: Vec<String> = unknown.cloned().collect();
+    let are = if unknown.len() == 1 { "is" } else { "are" };
+    if !unknown.is_empty() {
+        let files = named(&unknown);
+        tell(&format!(
+            "tot run: {files} {are} not tracked, so the inputs never count as unchanged: {remedy}"
+        ));
     }
 }
 

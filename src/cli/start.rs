@@ -61,7 +61,7 @@ const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("quick", "answer at any depth, checked by someone else", Some(RECOMMENDED)),
 ];
 
-/// The ruleset for who can't be asked.
+/// The ruleset if nobody can be asked.
 const RECOMMENDED: &str = "review";
 
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {

@@ -293,8 +293,7 @@ pub(super) fn given(message: Option<&str>) -> Result<Option<String>, String> {
 pub(super) fn piped() -> Result<Option<String>, String> {
     match standard_input()? {
         Some(text) if text.trim().is_empty() => {
-            Err("standard input is empty: give the text there or as an argument, such as -m TEXT; see --help"
-                .to_owned())
+            Err("standard input is empty: give the text there or as an argument; see --help".to_owned())
         }
         text => Ok(text),
     }

@@ -274,7 +274,7 @@ fn orientation(exif: &[u8]) -> Option<u8> {
 /// Returns whether a photo without other metadata is to be turned by a quarter, so that its width becomes its height.
 pub fn lies_on_its_side(content: &[u8]) -> bool {
     let is_jpeg = content.starts_with(&[0xff, 0xd8]);
-    let at = content.windows(EXIF.len()).take(1 << 10).position(|window| window == EXIF).filter(|_| is_jpeg);
+    let at = content.windows(EXIF.len()).take(1 << 20).position(|window| window == EXIF).filter(|_| is_jpeg);
     at.and_then(|at| orientation(&content[at + EXIF.len()..])).is_some_and(|orientation| orientation >= 5)
 }
 

@@ -246,13 +246,16 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
     (!whole.is_empty()).then(|| whole.join("/"))
 }
 
-/// Returns a hash of the names in a folder. `None` if there is no such folder.
+/// Returns a hash of the names in a folder, each with its kind. `None` if there is no such folder.
 fn names_in(files: &Files, folder: &str) -> Option<String> {
     let start = if folder == "." { String::new() } else { format!("{folder}/") };
-    let inside = files.range(start.clone()..).map_while(|(path, _)| path.strip_prefix(&start));
-    let names: BTreeSet<&str> = inside.map(|path| path.split('/').next().unwrap_or(path)).collect();
-    let hash = || Sha256::digest(names.iter().copied().collect::<Vec<_>>().join("\0"));
-    (!names.is_empty()).then(|| hash().iter().map(|byte| format!("{byte:02x}")).collect())
+    let inside = files.range(start.clone()..);
+    let inside = inside.map_while(|(path, (mode, _))| Some((path.strip_prefix(&start)?, mode.as_str())));
+    let names: BTreeSet<(&str, &str)> = inside
+        .map(|(path, mode)| path.split_once('/').map_or((path, mode), |(name, _)| (name, FOLDER)))
+        .collect();
+    let listed = || names.iter().map(|(name, mode)| format!("{mode} {name}\0")).collect::<String>();
+    (!names.is_empty()).then(|| Sha256::digest(listed()).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns whether an input is in this state as it was recorded.
@@ -265,9 +268,11 @@ fn is_same(input: &RunInput, files: &Files) -> bool {
     }
 }
 
-/// Returns the inputs of a traced command, in the state of the project in which it ran. Leaves out what git does not track.
-pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> Vec<RunInput> {
+/// Returns the inputs of a traced command, in the state of the project in which it ran, and the paths that it read of which git
+/// knows nothing.
+pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<RunInput>, Vec<String>) {
     let mut inputs: BTreeMap<&str, RunInput> = BTreeMap::new();
+    let mut unknown = BTreeSet::new();
     let input = |path: &str, mode: &str, blob: String| RunInput {
         path: path.to_owned(),
         blob,
@@ -276,34 +281,56 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> Vec<Ru
     };
     for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
         let above = || path.match_indices('/').map(|(at, _)| &path[..at]);
+        let is_link = |path: &str| files.get(path).is_some_and(|(mode, _)| mode == LINK);
         // A link on the way leads elsewhere when it changes.
         for link in above() {
             if let Some((mode, blob)) = files.get(link) {
                 inputs.insert(link, input(link, mode, blob.clone()));
             }
         }
-        let found = match (files.get(path), names_in(files, path)) {
+        // Of an opened file, the trace also tells where the links led.
+        if *what <= PathUse::Seen && above().chain([path.as_str()]).any(is_link) {
+            unknown.insert(path.clone());
+        }
+        // What git itself reads, it reads of all commits. Python's bytecode is written anew for each change of its source.
+        let is_of = |name: &str| path.split('/').any(|part| part == name);
+        if is_of(".git") {
+            unknown.extend((*what >= PathUse::Read).then(|| ".git".to_owned()));
+            continue;
+        }
+        let names = || names_in(files, path);
+        let found = match (files.get(path), names().or_else(|| (path == ".").then(String::new))) {
             (Some((mode, blob)), _) => {
                 RunInput { seen: *what == PathUse::Seen, ..input(path, mode, blob.clone()) }
             }
             (None, Some(names)) if *what == PathUse::Listed => input(path, FOLDER, names),
             (None, Some(_)) => input(path, FOLDER, String::new()),
-            // Nothing is below a file.
-            (None, None) if *what == PathUse::Missed && !above().any(|it| files.contains_key(it)) => {
+            (None, None) if *what == PathUse::Missed => {
+                // Nothing is below a file.
+                if above().any(|it| files.contains_key(it)) {
+                    continue;
+                }
                 input(path, ABSENT, String::new())
             }
-            _ => continue,
+            (None, None) => {
+                unknown.extend((!is_of("__pycache__")).then(|| path.clone()));
+                continue;
+            }
         };
         inputs.insert(path, found);
     }
     // A file in a folder says that it is there.
     let is_said = |folder: &str| {
-        let inside = inputs.values().filter(|it| it.mode != ABSENT && covers(folder, &it.path));
-        inside.take(2).count() > 1
+        let inside = inputs
+            .range(folder..)
+            .map(|(_, it)| it)
+            .take_while(|it| covers(folder, &it.path) || it.path.starts_with(folder));
+        inside.filter(|it| it.mode != ABSENT && covers(folder, &it.path)).take(2).count() > 1
     };
-    let said = inputs.values().filter(|it| it.blob.is_empty() && is_said(&it.path));
+    let is_folder = |it: &&RunInput| it.mode == FOLDER && it.blob.is_empty();
+    let said = inputs.values().filter(is_folder).filter(|it| it.path == "." || is_said(&it.path));
     let said: Vec<String> = said.map(|it| it.path.clone()).collect();
-    inputs.into_values().filter(|it| !said.contains(&it.path)).collect()
+    (inputs.into_values().filter(|it| !said.contains(&it.path)).collect(), unknown.into_iter().collect())
 }
 
 /// What a change touches of what a command reads.

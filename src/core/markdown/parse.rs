@@ -131,7 +131,10 @@ fn is_of_number(source: &str, range: &Range<usize>, width: usize) -> bool {
     }
     let around = [source[..range.start].chars().next_back(), source[range.end..].chars().next()];
     let ends = [inside.chars().next(), inside.chars().next_back()];
-    around.iter().all(|c| c.is_some_and(char::is_alphanumeric))
+    let is_calculated =
+        |c: &Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "()[]$€£.,+-".contains(c));
+    around.iter().all(is_calculated)
+        && around.iter().any(|c| c.is_some_and(char::is_alphanumeric))
         && around.iter().chain(&ends).flatten().any(char::is_ascii_digit)
 }
 

@@ -85,8 +85,8 @@ impl Project {
         Ok(ProjectFiles { changes, ..self.files(Some(commit)).ok_or(UNREAD)? })
     }
 
-    /// Stores what a trace found of a run in the work tree: its inputs, in the state of the project before it ran, and what git does not track of
-    /// what it read.
+    /// Stores what a trace found of a run in the work tree: its inputs, in the state of the project before it ran, and what git does
+    /// not track of what it read or listed.
     ///
     /// # Errors
     ///
@@ -98,26 +98,27 @@ impl Project {
         before: &ProjectFiles,
         ran: &mut Ran,
     ) -> Result<(), String> {
-        before.trace(traced, ran)?;
-        let read = traced.iter().flatten();
-        let read = read.filter(|(_, what)| ![PathUse::Missed, PathUse::Written].contains(what));
-        let read: BTreeMap<&str, PathUse> = read.map(|(path, what)| (path.as_str(), *what)).collect();
-        let state = ran.project.clone().unwrap_or_default();
-        let is_read = |path: &str| {
-            let file = path.trim_end_matches('/');
-            let above = file.rsplit_once('/').map_or(".", |(above, _)| above);
-            let is_below = || {
-                read.range(path..).next().is_some_and(|(it, _)| path.ends_with('/') && it.starts_with(path))
-            };
-            let is_made = traced.iter().flatten().any(|(it, what)| it == file && *what == PathUse::Written);
-            !is_made && (read.contains_key(file) || read.get(above) == Some(&PathUse::Listed) || is_below())
+        let mut unknown = before.trace(traced, ran)?;
+        // Investigations often lie in the project, and whoever looks at a folder comes across them.
+        let is_read = |path: &String| traced.as_ref().and_then(|it| it.get(path)) == Some(&PathUse::Read);
+        let is_for_us = |path: &String| {
+            self.is_investigation(path) || self.entries(path).iter().any(|it| self.is_investigation(it))
         };
-        let mut unknown = self.unknown(git, &state, &is_read).map_err(|error| one_line(&causes(&error)))?;
-        // What git itself reads, it reads of all commits.
-        let is_of_git = |(path, what): (&&str, &PathUse)| path.starts_with(".git/") && *what == PathUse::Read;
-        unknown.extend(read.iter().any(is_of_git).then(|| ".git".to_owned()));
+        unknown.retain(|path| is_read(path) || !is_for_us(path));
+        let listed = |folder: &str| traced.as_ref().and_then(|it| it.get(folder)) == Some(&PathUse::Listed);
+        let is_listed = |path: &str| {
+            let file = path.trim_end_matches('/');
+            let is_made = traced.as_ref().and_then(|it| it.get(file)) == Some(&PathUse::Written);
+            !is_made && listed(file.rsplit_once('/').map_or(".", |(above, _)| above))
+        };
+        let none = ProjectState::default();
+        let seen = self.unknown(git, &none, &is_listed).map_err(|error| one_line(&causes(&error)))?;
+        unknown.extend(seen);
+        unknown.sort();
+        unknown.dedup();
         if let Some(state) = &mut ran.project {
-            state.ignored = unknown;
+            state.ignored =
+                unknown.into_iter().filter(|path| !state.changed.contains(path)).take(IGNORED_MAX).collect();
         }
         Ok(())
     }
@@ -208,6 +209,22 @@ impl Project {
         }
     }
 
+    fn is_investigation(&self, path: &str) -> bool {
+        let folder = self.root().join(path);
+        folder.join(INVESTIGATION).is_file() && folder.join(".git").exists()
+    }
+
+    /// Returns the paths of what lies in a folder, those of folders with `/` at the end.
+    fn entries(&self, folder: &str) -> Vec<String> {
+        let entries = self.root().join(folder).read_dir().into_iter().flatten().flatten();
+        let folder = folder.trim_end_matches('/');
+        let path = |it: std::fs::DirEntry| {
+            let end = if it.file_type().is_ok_and(|it| it.is_dir()) { "/" } else { "" };
+            format!("{folder}/{}{end}", it.file_name().to_string_lossy())
+        };
+        entries.map(path).collect()
+    }
+
     /// Returns what git does not track and the project's state does not list, of what a command reads.
     fn unknown(
         &self,
@@ -220,23 +237,12 @@ impl Project {
         let is_listed = |path: &str| state.changed.iter().chain(&state.untracked).any(|it| is_in(path, it));
         let mut paths = git.untracked(self.root(), false)?;
         paths.extend(git.untracked(self.root(), true)?);
-        let is_investigation = |path: &String| {
-            let folder = self.root().join(path);
-            folder.join(INVESTIGATION).is_file() && folder.join(".git").exists()
-        };
-        let inside = |folder: &str| -> Vec<String> {
-            let entries = self.root().join(folder).read_dir().into_iter().flatten().flatten();
-            let path = |it: std::fs::DirEntry| {
-                let end = if it.file_type().is_ok_and(|it| it.is_dir()) { "/" } else { "" };
-                format!("{folder}{}{end}", it.file_name().to_string_lossy())
-            };
-            entries.map(path).collect()
-        };
-        let holds_some = |folder: &str| inside(folder).iter().any(is_investigation);
+        let is_investigation = |path: &String| self.is_investigation(path);
+        let holds_some = |folder: &str| self.entries(folder).iter().any(is_investigation);
         let mut found: Vec<String> = Vec::new();
         for path in paths {
             match path.ends_with('/') && !is_investigation(&path) && holds_some(&path) {
-                true => found.extend(inside(&path)),
+                true => found.extend(self.entries(&path)),
                 false => found.push(path),
             }
         }
@@ -277,22 +283,24 @@ impl ProjectFiles {
         Some(content)
     }
 
-    /// Stores what a trace found of the files that a command read in this state.
+    /// Stores what a trace found of the files that a command read in this state. Returns what it read and git does not track.
     ///
     /// # Errors
     ///
     /// Returns the reason, for people, if the inputs can't be stored.
-    pub fn trace(&self, traced: &TracedPaths, ran: &mut Ran) -> Result<(), String> {
-        let most = || format!("it reads more than {FILES_MAX} files: name those that matter with --input");
-        let inputs = traced_inputs(traced.as_ref().ok_or_else(most)?, self.files().ok_or(UNREAD)?);
-        let is_kept = |it: &RunInput| !it.path.split('/').any(|part| [".git", "__pycache__"].contains(&part));
-        ran.inputs = inputs.into_iter().filter(is_kept).collect();
-        ran.traced = ran.inputs.len() <= FILES_MAX;
-        if !ran.traced {
-            ran.inputs.clear();
-            return Err(most());
+    pub fn trace(&self, traced: &TracedPaths, ran: &mut Ran) -> Result<Vec<String>, String> {
+        let traced = traced
+            .as_ref()
+            .ok_or("the trace does not tell all that the command read: name its inputs with --input")?;
+        let (mut inputs, unknown) = traced_inputs(traced, self.files().ok_or(UNREAD)?);
+        inputs.retain(|it| !it.path.split('/').any(|part| part == ".git" || part == "__pycache__"));
+        if inputs.len() > FILES_MAX {
+            return Err(format!(
+                "it uses more than {FILES_MAX} paths of the project: name those that matter with --input"
+            ));
         }
-        Ok(())
+        (ran.inputs, ran.traced) = (inputs, true);
+        Ok(unknown)
     }
 
     /// Returns the id of the commit.

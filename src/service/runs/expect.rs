@@ -72,8 +72,9 @@ impl Expected {
 
     /// Returns the pattern, if its range is one of time.
     pub(super) fn timed(&self) -> Option<&str> {
-        const UNIT: &str = r"(^|[^\\\w])([nuµm]?s|secs?|seconds?|min|minutes?|hours?)(\W|$)";
-        let is_timed = || Regex::new(UNIT).is_ok_and(|unit| unit.is_match(&self.pattern));
+        const UNIT: &str = r"^\W*([nuµm]?s|secs?|(nano|micro|milli)?seconds?|min|minutes?|hours?)(\W|$)";
+        let after = self.pattern.rsplit_once(')').map_or("", |(_, after)| after);
+        let is_timed = || Regex::new(UNIT).is_ok_and(|unit| unit.is_match(after));
         (self.range.is_some() && is_timed()).then_some(&self.pattern)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, pipe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::{self, JoinHandle};
 
@@ -17,8 +17,13 @@ const PATHS_MAX: usize = 20_000;
 /// The maximum length of a line of a trace, in bytes. A longer one has many arguments, which follow the path.
 const LINE_MAX: u64 = 64 << 10;
 
-/// What a command did with the paths of the project, which are relative to its root. `None` if there are too many.
+/// What a command did with the paths of the project, which are relative to its root. `None` if the trace does not tell all.
 pub type TracedPaths = Option<BTreeMap<String, PathUse>>;
+
+/// The options of strace, but for the file that it writes.
+const OPTIONS: [&str; 10] = ["-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-e", "signal=none", "-e", CALLS];
+/// The calls that name files, and those that make a trace incomplete.
+const CALLS: &str = "trace=%file,%process,getdents,getdents64,fchdir,connect,io_uring_setup,chroot,mount,unshare,setns,pivot_root";
 
 /// A trace that is being written.
 pub struct Tracer {
@@ -27,13 +32,14 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Prepares the trace of a command in a folder of a project.
+    /// Prepares the trace of a command in a folder of a project. `original` is the project that `root` is a copy of, if it is one:
+    /// nothing is known of a command that reads both.
     ///
     /// # Errors
     ///
-    /// Returns the reason, for people, if commands can't be traced here.
+    /// Returns the reason, for people, if the command can't be traced.
     pub fn new(
-        root: &Path,
+        (root, original): (&Path, Option<&Path>),
         folder: &Path,
         command: &[String],
         expected: &[Expected],
@@ -48,12 +54,16 @@ impl Tracer {
                 program.display()
             ));
         }
-        let program = platform::command("strace", folder)
-            .args(["-f", "--seccomp-bpf", "-o", "/dev/null", "true"])
-            .stdin(Stdio::null())
-            .output();
-        match program {
-            Ok(output) if output.status.success() => {}
+        let failed = |error: std::io::Error| format!("no trace can be read: {error}");
+        let (mut trial, tried) = pipe().map_err(failed)?;
+        let mut strace = platform::command("strace", folder);
+        strace.args(OPTIONS).arg("-o").arg(platform::path_of_pipe(&tried)).args(["--", "true"]);
+        let output = strace.stdin(Stdio::null()).output();
+        drop(tried);
+        let mut traced = String::new();
+        let is_read = trial.read_to_string(&mut traced).is_ok() && traced.contains("execve");
+        match output {
+            Ok(output) if output.status.success() && is_read => {}
             Ok(output) => {
                 let said = String::from_utf8_lossy(&output.stderr);
                 return Err(format!(
@@ -61,24 +71,19 @@ impl Tracer {
                     said.lines().next().unwrap_or("it printed nothing")
                 ));
             }
-            Err(_) => return Err("the program strace is missing, which only Linux has".to_owned()),
+            Err(error) => return Err(format!("strace can't be started; only Linux has it ({error})")),
         }
-        let failed = |error: std::io::Error| format!("no trace can be read: {error}");
         let (reader, pipe) = pipe().map_err(failed)?;
-        let real = |path: &Path| {
-            path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
-        };
-        let trace = Trace { root: real(root), folder: real(folder), ..Trace::default() };
+        let real = |path: &Path| real(path).to_string_lossy().into_owned();
+        let (root, original) = (real(root), original.map(real));
+        let trace = Trace { root, original, folder: real(folder), ..Trace::default() };
         let reader = thread::Builder::new().spawn(move || trace.read(reader)).map_err(failed)?;
         Ok(Tracer { pipe, reader })
     }
 
     /// Returns the program and arguments that start the command.
     pub(super) fn starter(&self) -> Vec<OsString> {
-        let calls = "trace=%file,%process,getdents,getdents64,fchdir";
-        let options =
-            ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-e", "signal=none", "-e", calls, "-o"];
-        let options = options.into_iter().map(OsString::from);
+        let options = ["strace"].into_iter().chain(OPTIONS).chain(["-o"]).map(OsString::from);
         options.chain([platform::path_of_pipe(&self.pipe).into(), "--".into()]).collect()
     }
 
@@ -89,17 +94,27 @@ impl Tracer {
     }
 }
 
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 /// A trace as far as it was read.
 #[derive(Default)]
 struct Trace {
     root: String,
+    original: Option<String>,
     /// The working folder in which the command starts.
     folder: String,
     /// The working folder of each process, if it is another one.
     folders: HashMap<String, String>,
     /// The beginnings of calls that another process interrupted.
     unfinished: HashMap<String, String>,
+    /// Where folders outside the project lead, because a link may lead into it.
+    outside: HashMap<String, String>,
     paths: BTreeMap<String, PathUse>,
+    has_started: bool,
+    /// True if the trace does not tell all that the command read.
+    is_incomplete: bool,
 }
 
 impl Trace {
@@ -109,124 +124,205 @@ impl Trace {
         loop {
             line.clear();
             match (&mut lines).take(LINE_MAX).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => break,
-                // What follows the limit is read as a line that says nothing. Later lines are read, so that the command does not wait.
-                Ok(_) if self.paths.len() <= PATHS_MAX => self.add(&String::from_utf8_lossy(&line)),
-                Ok(_) => {}
+                Ok(0) => break,
+                // All is read, so that the command does not wait.
+                Ok(_) if self.is_incomplete => {}
+                Ok(_) if line.ends_with(b"\n") && self.paths.len() <= PATHS_MAX => {
+                    self.is_incomplete |= self.add(&String::from_utf8_lossy(&line)).is_none();
+                }
+                Ok(_) | Err(_) => self.is_incomplete = true,
             }
         }
-        (self.paths.len() <= PATHS_MAX).then_some(self.paths)
+        (self.has_started && !self.is_incomplete).then_some(self.paths)
     }
 
-    /// Adds a line such as `17 openat(AT_FDCWD</home>, "a.py", O_RDONLY) = 3</home/a.py>`.
-    fn add(&mut self, line: &str) {
-        let Some((process, rest)) = line.trim_end().split_once(' ') else { return };
+    /// Adds a line such as `17 openat(AT_FDCWD</home>, "a.py", O_RDONLY) = 3</home/a.py>`. Returns `None` if what the command read
+    /// is not known from it.
+    fn add(&mut self, line: &str) -> Option<()> {
+        let (process, rest) = line.trim_end().split_once(' ')?;
         let rest = rest.trim_start();
+        if rest.starts_with("+++") || rest.starts_with("---") {
+            return Some(());
+        }
         if let Some(begun) = rest.strip_suffix("<unfinished ...>") {
             self.unfinished.insert(process.to_owned(), begun.trim_end().to_owned());
-            return;
+            return Some(());
         }
-        let resumed = rest.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>"));
-        let whole = match resumed {
-            Some((_, rest)) => self.unfinished.remove(process).unwrap_or_default() + rest,
+        let whole = match rest.strip_prefix("<... ") {
+            Some(rest) => {
+                let (_, rest) = rest.split_once(" resumed>")?;
+                // The process was killed, or forked, before its call was seen.
+                self.unfinished.remove(process).unwrap_or_default() + rest
+            }
             None => rest.to_owned(),
         };
-        let call = whole.split_once('(').and_then(|(name, rest)| Some((name, rest.rsplit_once(" = ")?)));
-        let Some((name, (arguments, result))) = call else { return };
-        let is_missing = result.contains("ENOENT") || result.contains("ENOTDIR");
-        if !is_missing && result.starts_with('-') {
-            return;
-        }
-        let mut paths = self.arguments(process, arguments);
+        let (name, rest) = whole.split_once('(')?;
+        let is_result = |at: &usize| rest[at + 1..].trim_start().starts_with("= ");
+        let end = rest.match_indices(')').map(|(at, _)| at).filter(is_result).last()?;
+        let arguments = &rest[..end];
+        let result = rest[end + 1..].trim_start().strip_prefix("= ")?;
+        let is_missing = result.starts_with("-1 ENOENT") || result.starts_with("-1 ENOTDIR");
+        // What failed otherwise is there. A killed process got no answer.
+        let has_failed = result.starts_with('-') || result.starts_with('?');
+        let (paths, rest) = self.arguments(process, arguments)?;
+        let first = |what| if is_missing { PathUse::Missed } else { what };
         match name {
-            "chdir" | "fchdir" => drop(paths.pop().map(|path| self.folders.insert(process.to_owned(), path))),
-            "clone" | "clone3" | "fork" | "vfork" => {
-                if let Some(folder) = self.folders.get(process).cloned() {
-                    self.folders.insert(result.trim().to_owned(), folder);
+            "chdir" | "fchdir" => {
+                let folder = paths.first()?;
+                self.note(folder, first(PathUse::Seen))?;
+                if !has_failed {
+                    self.folders.insert(process.to_owned(), folder.clone());
                 }
             }
-            "getdents" | "getdents64" => paths.iter().for_each(|path| self.note(path, PathUse::Listed)),
-            _ if is_missing => paths.iter().for_each(|path| self.note(path, PathUse::Missed)),
+            "clone" | "clone3" | "fork" | "vfork" => {
+                let is_apart = arguments.contains("CLONE_NEWNS");
+                if let Some(folder) = self.folders.get(process).cloned() {
+                    // The child may have gone elsewhere before its parent went on.
+                    let child = result.trim().to_owned();
+                    self.folders.entry(child).or_insert(folder);
+                }
+                return (!is_apart).then_some(());
+            }
+            // Another process may read for this one, or elsewhere. The system's own services don't read a project.
+            "connect" => {
+                let is_local = arguments.contains("AF_UNIX");
+                return (!is_local
+                    || paths.iter().all(|path| path.starts_with("/run/") || path.starts_with("/var/run/")))
+                .then_some(());
+            }
+            "io_uring_setup" | "chroot" | "mount" | "unshare" | "setns" | "pivot_root" => {
+                return has_failed.then_some(());
+            }
+            "getdents" | "getdents64" => self.note(paths.first()?, PathUse::Listed)?,
             "open" | "openat" | "openat2" | "creat" => {
-                let is_written =
-                    name == "creat" || ["O_TRUNC", "O_EXCL"].iter().any(|flag| arguments.contains(flag));
-                let to = decorated(result).map(unescaped);
-                let what = if is_written { PathUse::Written } else { PathUse::Read };
-                paths.iter().chain(&to).for_each(|path| self.note(path, what));
+                let is_written = name == "creat" || rest.contains("O_TRUNC") || rest.contains("O_EXCL");
+                let what = match (has_failed, is_written) {
+                    (true, _) => first(PathUse::Seen),
+                    (false, true) => PathUse::Written,
+                    (false, false) => PathUse::Read,
+                };
+                let to = (!has_failed).then(|| decorated(result).map(unescaped)).flatten();
+                for path in paths.iter().chain(&to) {
+                    self.note(path, what)?;
+                }
             }
-            "execve" | "execveat" => paths.iter().take(1).for_each(|path| self.note(path, PathUse::Read)),
-            _ if ["rename", "link", "symlink", "mkdir", "mknod"].iter().any(|it| name.starts_with(it)) => {
-                paths.iter().skip(1).for_each(|path| self.note(path, PathUse::Written));
+            "execve" | "execveat" => {
+                self.has_started |= !has_failed;
+                self.note(paths.first()?, if has_failed { first(PathUse::Seen) } else { PathUse::Read })?;
             }
-            "unlink" | "unlinkat" | "rmdir" | "exit_group" | "wait4" => {}
-            _ => paths.iter().for_each(|path| self.note(path, PathUse::Seen)),
+            "rename" | "renameat" | "renameat2" | "link" | "linkat" if !has_failed => {
+                self.note(paths.first()?, PathUse::Read)?;
+                self.note(paths.get(1)?, PathUse::Written)?;
+            }
+            // The first path is only stored.
+            "symlink" | "symlinkat" if !has_failed => self.note(paths.get(1)?, PathUse::Written)?,
+            "mkdir" | "mkdirat" | "mknod" | "mknodat" if !has_failed => {
+                self.note(paths.first()?, PathUse::Written)?
+            }
+            // The second path is the answer.
+            "readlink" | "readlinkat" => self.note(paths.first()?, first(PathUse::Seen))?,
+            "wait4" | "waitid" | "exit_group" | "exit" | "kill" | "tgkill" | "tkill" => {}
+            _ => {
+                for path in &paths {
+                    self.note(path, first(PathUse::Seen))?;
+                }
+            }
         }
+        Some(())
     }
 
-    /// Returns the absolute paths among the arguments of a call. A relative one follows the folder that it is relative to.
-    fn arguments(&mut self, process: &str, arguments: &str) -> Vec<String> {
+    /// Returns the absolute paths among the arguments of a call, and what follows the last one. A relative path follows the folder
+    /// that it is relative to.
+    fn arguments<'l>(&mut self, process: &str, arguments: &'l str) -> Option<(Vec<String>, &'l str)> {
         let mut found = Vec::new();
         let mut folder: Option<String> = None;
-        let mut rest = arguments;
-        loop {
-            rest = rest.trim_start_matches([',', ' ']);
+        let (mut rest, mut after) = (arguments, arguments);
+        while !rest.is_empty() {
             if let Some(text) = rest.strip_prefix('"') {
-                let end = text.char_indices().scan(false, |is_escaped, (at, c)| {
-                    let is_end = c == '"' && !*is_escaped;
-                    *is_escaped = c == '\\' && !*is_escaped;
-                    Some((at, is_end))
+                let mut is_escaped = false;
+                let end = text.char_indices().find(|(_, c)| {
+                    let is_end = *c == '"' && !is_escaped;
+                    is_escaped = *c == '\\' && !is_escaped;
+                    is_end
                 });
-                let Some((end, _)) = end.into_iter().find(|(_, is_end)| *is_end) else { break };
+                let (end, _) = end?;
                 let path = unescaped(&text[..end]);
                 let from = folder.take();
                 let from = from
                     .or_else(|| self.folders.get(process).cloned())
                     .unwrap_or_else(|| self.folder.clone());
-                found.push(if path.starts_with('/') { path } else { format!("{from}/{path}") });
-                rest = &text[end + 1..];
+                found.push(match path.as_str() {
+                    // The call concerns the open file itself.
+                    "" => from,
+                    path if path.starts_with('/') => path.to_owned(),
+                    path => format!("{from}/{path}"),
+                });
+                (rest, after) = (&text[end + 1..], &text[end + 1..]);
             } else {
-                let end = rest.find(", ").unwrap_or(rest.len());
-                folder = decorated(&rest[..end]).map(unescaped);
-                if let (Some(folder), true) = (&folder, rest.starts_with("AT_FDCWD")) {
-                    self.folders.insert(process.to_owned(), folder.clone());
+                let end = rest.find([',', '"', '<']).unwrap_or(rest.len());
+                match &rest[end..] {
+                    number if number.starts_with('<') => {
+                        // The path of a file number ends before the next argument.
+                        let close = number.match_indices('>').map(|(at, _)| at);
+                        let mut close = close
+                            .filter(|at| number[at + 1..].is_empty() || number[at + 1..].starts_with(','));
+                        let close = close.next().unwrap_or(number.len() - 1);
+                        folder = Some(unescaped(&number[1..close])).filter(|path| path.starts_with('/'));
+                        if let (Some(folder), true) = (&folder, rest.trim_start().starts_with("AT_FDCWD")) {
+                            self.folders.insert(process.to_owned(), folder.clone());
+                        }
+                        rest = &number[close + 1..];
+                    }
+                    text if text.starts_with('"') => rest = text,
+                    other => rest = other.get(1..).unwrap_or_default(),
                 }
-                rest = &rest[end..];
-            }
-            if rest.is_empty() {
-                break;
             }
         }
-        // Without a path, the call concerns the open file itself.
         if found.is_empty() {
-            folder.or_else(|| decorated(arguments).map(unescaped)).into_iter().collect()
-        } else {
-            found
+            found.extend(folder);
         }
+        Some((found, after))
     }
 
-    fn note(&mut self, path: &str, what: PathUse) {
-        let mut parts: Vec<&str> = Vec::new();
-        for part in path.split('/').filter(|part| !["", "."].contains(part)) {
-            match part {
-                ".." => drop(parts.pop()),
-                part => parts.push(part),
-            }
-        }
-        let path = format!("/{}", parts.join("/"));
-        let inside = match path.strip_prefix(&self.root) {
-            Some("") => ".",
-            Some(rest) => match rest.strip_prefix('/') {
-                Some(rest) => rest,
-                None => return,
-            },
-            None => return,
+    /// Notes what the command did with a path. Returns `None` if it may be one of the project that can't be named.
+    fn note(&mut self, path: &str, what: PathUse) -> Option<()> {
+        let path = plain(path);
+        let below = |root: &str, path: &str| match path.strip_prefix(root)? {
+            "" => Some(".".to_owned()),
+            rest => rest.strip_prefix('/').map(str::to_owned),
         };
-        let known = self.paths.entry(inside.to_owned()).or_insert(what);
+        let inside = below(&self.root, &path).or_else(|| {
+            let (folder, name) = path.rsplit_once('/')?;
+            let outside = &mut self.outside;
+            let to = outside
+                .entry(folder.to_owned())
+                .or_insert_with_key(|folder| real(Path::new(folder)).to_string_lossy().into_owned());
+            below(&self.root, &format!("{to}/{name}"))
+        });
+        let is_original = self.original.as_ref().is_some_and(|original| below(original, &path).is_some());
+        let Some(inside) = inside else { return (!is_original).then_some(()) };
+        if inside.contains('\u{fffd}') {
+            return None;
+        }
+        let known = self.paths.entry(inside).or_insert(what);
         // What the command wrote, or missed before, it may read afterwards.
         if ![PathUse::Written, PathUse::Missed].contains(known) && what != PathUse::Written {
             *known = (*known).max(what);
         }
+        Some(())
     }
+}
+
+/// Returns an absolute path without `.` and `..`.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !["", "."].contains(part)) {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }
 
 /// Returns the path that strace shows for a file number, such as `3</home/a.py>`.
@@ -270,10 +366,16 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn traced(lines: &[&str]) -> TracedPaths {
+        let mut trace = Trace { root: "/p".into(), folder: "/p/src".into(), ..Trace::default() };
+        trace.original = Some("/original".into());
+        let all = lines.iter().all(|line| trace.add(line).is_some());
+        all.then_some(trace.paths)
+    }
+
     #[test]
     fn a_trace_names_what_is_read_listed_missed_and_written_of_a_project() {
-        let mut trace = Trace { root: "/p".into(), folder: "/p/src".into(), ..Trace::default() };
-        for line in [
+        let found = traced(&[
             r#"7 execve("./run.sh", ["./run.sh", "\"a"], 0x55 /* 35 vars */) = 0"#,
             r#"7 openat(AT_FDCWD</p/src>, "../data/\303\244 \"b\".csv", O_RDONLY <unfinished ...>"#,
             r#"8 access("missed", F_OK) = -1 ENOENT (No such file or directory)"#,
@@ -282,6 +384,7 @@ mod tests {
             r#"7 getdents64(5</p>, 0x55 /* 7 entries */, 32768) = 216"#,
             r#"7 openat(AT_FDCWD</p/src>, "out", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 5</p/src/out>"#,
             r#"7 openat(AT_FDCWD</p/src>, "out", O_RDONLY) = 5</p/src/out>"#,
+            r#"7 chdir("gone") = -1 ENOENT (No such file or directory)"#,
             r#"7 chdir("/p/sub") = 0"#,
             r#"7 vfork( <unfinished ...>"#,
             r#"7 <... vfork resumed>) = 9"#,
@@ -291,25 +394,48 @@ mod tests {
             r#"9 rename("new", "../renamed") = 0"#,
             r#"9 openat(AT_FDCWD</p/sub>, "/etc/passwd", O_RDONLY) = 3</etc/passwd>"#,
             r#"9 openat(AT_FDCWD</p/sub>, "secret", O_RDONLY) = -1 EACCES (Permission denied)"#,
-            "+++ exited with 0 +++",
-            "",
-        ] {
-            trace.add(line);
-        }
-        let found = trace.paths.iter().map(|(path, what)| format!("{path} {what:?}")).collect::<Vec<_>>();
+            r#"9 openat(AT_FDCWD</p/sub>, "ENOENT O_EXCL) = -1", O_RDONLY) = 3</p/sub/ENOENT O_EXCL) = -1>"#,
+            r#"9 unlink("old") = 0"#,
+            "7 +++ exited with 0 +++",
+        ]);
+        let found = found.unwrap();
+        let found = found.iter().map(|(path, what)| format!("{path} {what:?}")).collect::<Vec<_>>();
         let expected = [
             ". Listed",
             "data/ä \"b\".csv Read",
             "renamed Written",
+            "src/gone Missed",
             "src/link Read",
             "src/missed Missed",
             "src/out Written",
             "src/run.sh Read",
+            "sub Seen",
+            "sub/ENOENT O_EXCL) = -1 Read",
             "sub/deep Seen",
+            "sub/new Read",
+            "sub/old Seen",
             "sub/own Seen",
+            "sub/secret Seen",
             "sub/size Seen",
             "to Read",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_trace_that_does_not_tell_all_is_none() {
+        for line in [
+            r#"7 connect(3, {sa_family=AF_UNIX, sun_path="/tmp/daemon"}, 110) = 0"#,
+            r#"7 io_uring_setup(8, {flags=0}) = 3"#,
+            r#"7 openat(AT_FDCWD</p>, "caf\351", O_RDONLY) = 3</p/caf\351>"#,
+            r#"7 openat(AT_FDCWD</p>, "/original/a", O_RDONLY) = 3</original/a>"#,
+            r#"7 openat(AT_FDCWD</p>, "a", O_RD"#,
+            "strace: something",
+            "",
+        ] {
+            assert_eq!(traced(&[line]), None, "{line}");
+        }
+        let harmless = r#"7 connect(3, {sa_family=AF_UNIX, sun_path="/run/nscd/socket"}, 110) = -1 ENOENT (No such file)"#;
+        assert_eq!(traced(&[harmless]), Some(BTreeMap::new()));
     }
 }

@@ -1,5 +1,6 @@
 //! `tot run --trace`.
 
+use std::fs;
 use std::process::Command;
 
 use super::World;
@@ -55,7 +56,7 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
         ("echo 2 >unread/c", ""),
         ("mkdir unread/d && echo 2 >unread/d/e", ""),
         ("echo 2 >data/a", "data/a"),
-        ("chmod +x data/a", "data/a"),
+        ("chmod +x data/a", "data, data/a"),
         ("echo 1 >data/c", "data"),
         ("mkdir data/d && echo 1 >data/d/e", "data"),
         ("rm data/b", "data, data/b"),
@@ -93,15 +94,24 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
 fn what_a_trace_can_not_know_is_not_recorded() {
     let Some(world) = world() else { return };
     world.write("new.bin", "1\n");
+    world.write("new.csv", "1\n");
+    world.write("gone.bin", "1\n");
     for (script, told) in [
         ("cat new.bin", "new.bin is not tracked"),
-        ("ls", "new.bin is not tracked"),
+        ("ls", "new.bin, new.csv are not tracked"),
+        ("cat new.csv", "new.csv is not tracked"),
+        ("cat gone.bin; rm gone.bin", "gone.bin is not tracked"),
+        ("test -e link", "link is not tracked"),
         ("git log -1 >/dev/null", ".git is not tracked"),
     ] {
         let said = world.run(&["--trace"], script);
         assert!(said.err.contains(told), "{said:?}");
         assert_eq!(world.inputs(), "inputs not recorded", "{script}");
     }
+    fs::remove_file(world.project.join("new.csv")).unwrap();
+    world.git(&["commit", "-q", "--allow-empty", "-m", "Nothing"]);
+    assert_eq!(world.tot(&["rerun", "--all", "--at", "HEAD", "--yes"]).status, 1);
+    assert_eq!(world.inputs(), "inputs not recorded");
     let said = world.run(&["--trace"], "echo 1 >made.bin; cat made.bin; rm made.bin; i=0; while [ $i -lt 300 ]; do i=$((i+1)); $(exit); done");
     assert_eq!((world.inputs().as_str(), said.out.as_str()), ("inputs unchanged", "1\n"), "{said:?}");
     for number in 0..1_001 {
@@ -109,8 +119,40 @@ fn what_a_trace_can_not_know_is_not_recorded() {
     }
     world.commit();
     let said = world.run(&["--trace"], "cat many/*; kill -9 $$");
-    assert!(said.err.contains("it reads more than 1000 files") && said.status == 137, "{said:?}");
+    assert!(said.err.contains("it uses more than 1000 paths") && said.status == 137, "{said:?}");
     assert_eq!(world.inputs(), "inputs not recorded");
     let said = world.run(&["--trace", "--expect", "took ([0-9]+) ms in 0..5"], "echo took 3 ms");
     assert!(said.err.contains("measures time") && said.out.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_trace_notices_what_each_kind_of_call_depends_on() {
+    let Some(world) = world() else { return };
+    world.write("tool", "1\n");
+    world.write("sub/x", "1\n");
+    world.commit();
+    for (script, change) in [
+        (
+            "find sub -type f | wc -l",
+            "git rm -q sub/x && mkdir -p sub/x && echo 1 >sub/x/a && echo 1 >sub/x/b",
+        ),
+        ("[ -x tool ] && echo runs; true", "chmod +x tool"),
+        ("ln tool hard; cat hard; rm hard", "echo 2 >tool"),
+        ("cp tool t; mv t moved; cat moved; rm moved", "echo 2 >tool"),
+        (
+            "python3 -c 'import os\ntry: os.chdir(\"none\")\nexcept OSError: print(os.path.exists(\"flag\"))'",
+            "echo 1 >flag",
+        ),
+        ("cd $(pwd -L) && test -e \"$PWD/flag\" && echo flag; true", "echo 1 >flag"),
+    ] {
+        assert_eq!(world.run(&["--trace"], script).status, 0, "{script}");
+        let first = world.inputs();
+        world.change(change);
+        assert!(
+            first == "inputs unchanged" && world.inputs() != first,
+            "{script}: {first}, {}",
+            world.inputs()
+        );
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    }
 }
