@@ -40,7 +40,11 @@ fn ended(sandbox: &Sandbox) -> Session {
 /// Returns the output of a command in the folder.
 fn says(sandbox: &Sandbox, folder: &Path, arguments: &str) -> String {
     let ran = sandbox.command(TOT).current_dir(folder).args(arguments.split(' ')).output().unwrap();
-    String::from_utf8_lossy(&ran.stdout).into_owned()
+    // The age is that of today.
+    Regex::new("[0-9]+ days ago")
+        .unwrap()
+        .replace(&String::from_utf8_lossy(&ran.stdout), "N days ago")
+        .into_owned()
 }
 
 const CONFIRMED: &str = "confirmed by another agent, same session";
