@@ -94,7 +94,7 @@ pub fn instructions(service: &Service) -> String {
     let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
-        "{INSTRUCTIONS}\n\nCodes for every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}; review if others use the answer): {shown}{more}.",
+        "{INSTRUCTIONS}\n\nCodes for every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}; review if others use it): {shown}{more}.",
         plain_list(CODES),
         builtin::DEFAULT
     )

@@ -158,7 +158,13 @@ impl Trace {
         };
         let (name, rest) = whole.split_once('(')?;
         let is_result = |at: &usize| rest[at + 1..].trim_start().starts_with("= ");
-        let end = rest.match_indices(')').map(|(at, _)| at).filter(is_result).last()?;
+        let (mut is_text, mut is_escaped) = (false, false);
+        let outside = rest.char_indices().filter(|(_, c)| {
+            is_text ^= *c == '"' && !is_escaped;
+            is_escaped = *c == '\\' && !is_escaped;
+            !is_text
+        });
+        let end = outside.filter(|(_, c)| *c == ')').map(|(at, _)| at).find(is_result)?;
         let arguments = &rest[..end];
         let result = rest[end + 1..].trim_start().strip_prefix("= ")?;
         let is_missing = result.starts_with("-1 ENOENT") || result.starts_with("-1 ENOTDIR");
