@@ -1,8 +1,8 @@
 //! Resources that clients can read: investigations and nodes as Markdown, the graph as DOT and SVG, and the history.
 //!
 //! Resources are for people and for clients that display them, and some clients give them to a model. Like a tool's reply,
-//! a resource therefore has at most [`MOST`] bytes. Its end says how much was left out, and at which address the text goes
-//! on ([`OFFSET`]).
+//! a resource therefore has at most 12,000 bytes. Its end says how much was left out, and at which address the text goes
+//! on, with `?offset=N`.
 
 use std::fmt::Write as _;
 
