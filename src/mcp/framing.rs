@@ -41,10 +41,15 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
         Ok(message) => return Ok(Some(message)),
         Err(fault) => fault,
     };
-    if let Cow::Owned(mended) = mended(text) {
-        return parse(&mended);
-    }
-    let envelope = Envelope::read(text);
+    let text = mended(text);
+    let fault = match &text {
+        Cow::Borrowed(_) => fault,
+        Cow::Owned(text) => match serde_json::from_slice(text) {
+            Ok(message) => return Ok(Some(message)),
+            Err(fault) => fault,
+        },
+    };
+    let envelope = Envelope::read(&text);
     if !fault.is_data() {
         return Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("invalid JSON: {fault}")));
     }
@@ -285,6 +290,11 @@ mod tests {
         assert!(
             parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud83d"}}"#).unwrap().is_some()
         );
+    }
+
+    #[test]
+    fn a_hundred_thousand_byte_order_marks_are_one_fault() {
+        assert!(parse("\u{feff}".repeat(100_000).as_bytes()).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{error, io};
 
 use super::catalog::RootRemoved;
+use crate::format::layout;
 use crate::text::shell_line;
 use crate::yaml::YamlError;
 
@@ -233,10 +234,12 @@ pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::
         let error = match source.kind() {
             // For example what `sudo tot` has written.
             io::ErrorKind::PermissionDenied => {
-                let repository = path.ancestors().find(|it| it.join(".git").exists()).unwrap_or(path);
-                let repository = shell_line(&[repository.display().to_string()]);
+                let own = path.ancestors().find(|it| it.join(layout::META).is_file());
+                let own = own.map(|own| shell_line(&[own.display().to_string()]));
+                let back = own.map(|own| format!(", `sudo chown -R \"$USER\" {own}` gives it back"));
                 error.hinting(format!(
-                    "Check that the folder is writable. If `ls -l` shows another owner, as after `sudo`, `sudo chown -R \"$USER\" {repository}` gives it back"
+                    "Check that the folder is writable, and with `ls -l` whose it is: after `sudo`, it may be another's{}",
+                    back.unwrap_or_default()
                 ))
             }
             _ => error,

@@ -116,7 +116,12 @@ fn git() -> Vec<SetupCheck> {
     let command = || set("", "gpg.ssh.defaultkeycommand").filter(|_| format == "ssh");
     // A trial of other keys could ask for a PIN.
     let is_tried = !["openpgp", "x509"].contains(&format.as_str());
-    let trial = |_: &String| if is_tried { git.try_signing() } else { Ok(()) };
+    let trial = |_: &String| match git.try_signing() {
+        // A key that waits to be touched, or a slow program.
+        Err(RemoteError::TimedOut { .. } | RemoteError::Ending { .. }) => Ok(()),
+        tried => tried,
+    };
+    let trial = |key: &String| if is_tried { trial(key) } else { Ok(()) };
     let key = set("", "user.signingkey").or_else(command);
     let signing = match key
         .as_ref()

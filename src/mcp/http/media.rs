@@ -4,7 +4,7 @@
 //! them the client accepts, by any media range, and [`Accepted::answer`] rewrites an answer of the other type.
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN};
 use axum::response::Response;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -86,14 +86,15 @@ async fn last_message(mut body: Body) -> Vec<u8> {
     Vec::new()
 }
 
-/// Returns whether a request's body is JSON by its type. Forms and plain text are refused: web pages can send them
-/// without asking.
+/// Returns whether a request's body is JSON by its type. Forms, plain text, and from browsers what has no type, are refused: web
+/// pages can send them without asking.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(kind) = headers.get(CONTENT_TYPE) else { return true };
-    let kind =
-        kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_browser = || headers.contains_key(ORIGIN) || headers.contains_key("sec-fetch-site");
+    let Some(kind) = headers.get(CONTENT_TYPE) else { return !is_browser() };
+    let Ok(kind) = kind.to_str() else { return false };
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let subtype = kind.strip_prefix("application/");
-    kind.is_empty()
+    kind.is_empty() && !is_browser()
         || kind == "text/json"
         || subtype.is_some_and(|kind| kind.split(['-', '+']).any(|it| it == "json"))
 }

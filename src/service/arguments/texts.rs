@@ -1,8 +1,8 @@
 //! Mends texts that were damaged on their way here, and says so.
 //!
 //! [`mended`] is the entry point. A model sometimes escapes a text once too often, so that `\n` stands where a line ends.
-//! Guarantee: `\n` becomes a line break only in prose without any line break, and never in a code span, between quotation
-//! marks, or in a path such as `C:\new`. If no `\n` stands where only a line can end, the text stays as it is.
+//! Guarantee: `\n` becomes a line break only in prose without any line break, only where nothing but a line can end, and never in
+//! a code span, between quotation marks, or in a path such as `C:\new`. Any other `\n` stays as it is.
 
 use serde_json::Value;
 
@@ -26,6 +26,8 @@ const PROSE: [&str; 13] = [
 /// The fields whose content is taken as it is.
 const VERBATIM: [&str; 4] = ["attachments", "commands", "edits", "references"];
 
+/// The number of bytes on each side by which a `\n` is judged.
+const NEAR: usize = 200;
 /// The number of fields that a note names.
 const NAMED: usize = 3;
 
@@ -99,7 +101,7 @@ enum Escapes {
 
 fn unescaped(text: &str) -> Escapes {
     let (mut mended, mut is_clear) = (String::with_capacity(text.len()), false);
-    let (mut in_code, mut in_quotes, mut at, mut breaks) = (false, false, 0, 0);
+    let (mut in_code, mut in_quotes, mut has_unclear, mut at) = (false, false, false, 0);
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
         // An escaped backslash begins no other escape.
@@ -112,20 +114,25 @@ fn unescaped(text: &str) -> Escapes {
             _ => {}
         }
         match part {
-            "\\n" if !in_code && !in_quotes && is_loose(&mended, after) => {
-                is_clear |= ends_line(&mended, after);
-                breaks += 1;
-                mended.push('\n');
+            "\\n" if !in_code && !in_quotes => {
+                // What is further away does not tell whether a line ends.
+                let before = &mended[mended.ceil_char_boundary(mended.len().saturating_sub(NEAR))..];
+                let after = &after[..after.floor_char_boundary(NEAR)];
+                let is_heading = !is_clear && mended.starts_with('#');
+                let is_mine = is_loose(before, after) && ends_line(before, after, is_heading);
+                has_unclear |= !is_mine && is_loose(before, after);
+                is_clear |= is_mine;
+                mended.push_str(if is_mine { "\n" } else { part });
             }
             "\\\"" if !in_code => mended.push('"'),
             _ => mended.push_str(part),
         }
         at += part.len();
     }
-    match (breaks, is_clear) {
-        (0, _) => Escapes::None,
-        (_, false) => Escapes::Unclear,
-        (_, true) => Escapes::Clear(mended),
+    match (is_clear, has_unclear) {
+        (true, _) => Escapes::Clear(mended),
+        (false, true) => Escapes::Unclear,
+        (false, false) => Escapes::None,
     }
 }
 
@@ -149,7 +156,7 @@ fn is_loose(before: &str, after: &str) -> bool {
 }
 
 /// Returns whether only a line can end between these texts.
-fn ends_line(before: &str, after: &str) -> bool {
+fn ends_line(before: &str, after: &str, is_first_of_heading: bool) -> bool {
     let is_double = after.starts_with("\\n") || before.ends_with('\n');
     let rest = after.trim_start_matches("\\n").trim_start_matches(' ');
     let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -158,12 +165,10 @@ fn ends_line(before: &str, after: &str) -> bool {
         .any(|it| rest.starts_with(it))
         || number.len() < rest.len() && number.starts_with([')', '.']) && number[1..].starts_with(' ');
     let begins = rest.starts_with(|c: char| c.is_alphabetic() && !c.is_lowercase());
-    let is_heading =
-        !before.contains('\n') && before.trim_start_matches('#').starts_with(' ') && before.starts_with('#');
     let is_text = rest.starts_with(|c: char| c.is_alphanumeric() || "*_[`|<(\"“«".contains(c));
     is_item
         || before.ends_with("```")
-        || begins && (is_heading || ends_sentence(before))
+        || begins && (is_first_of_heading || ends_sentence(before))
         || is_double && is_text
 }
 
@@ -190,6 +195,7 @@ mod tests {
                 "## A\n\nUse `a\\nb` or printf('x.\\n').\n\n```\nls\n```",
             ),
             (r"It isn't.\nBut it's near.", "It isn't.\nBut it's near."),
+            (r"Files in src\new are read.\n\n- one", "Files in src\\new are read.\n\n- one"),
             (r#"Run \"a.\nB\" first.\n\nThen stop"#, "Run \"a.\\nB\" first.\n\nThen stop"),
         ] {
             assert_eq!(unescaped(sent), Escapes::Clear(expected.to_owned()), "{sent}");
@@ -208,6 +214,13 @@ mod tests {
         for unclear in [r"First line\nsecond line", r"src\new is read", r"Ergebnis ist gut\nUnd weiter"] {
             assert_eq!(unescaped(unclear), Escapes::Unclear, "{unclear}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_mended_at_once() {
+        let long = "a\\na".repeat(500_000);
+        assert_eq!(unescaped(&long), Escapes::Unclear);
+        assert_eq!(unescaped(&r"\n".repeat(500_000)), Escapes::Unclear);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds out which paths a command reads, lists, and looks for in vain, with strace. Only Linux has it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, pipe};
 use std::path::{Path, PathBuf};
@@ -141,6 +141,9 @@ impl Trace {
     fn add(&mut self, line: &str) -> Option<()> {
         let (process, rest) = line.trim_end().split_once(' ')?;
         let rest = rest.trim_start();
+        if rest.starts_with("+++") {
+            self.folders.remove(process);
+        }
         if rest.starts_with("+++") || rest.starts_with("---") {
             return Some(());
         }
@@ -191,10 +194,17 @@ impl Trace {
             }
             // Another process may read for this one, or elsewhere. The system's own services don't read a project.
             "connect" => {
-                let is_local = arguments.contains("AF_UNIX");
-                return (!is_local
-                    || paths.iter().all(|path| path.starts_with("/run/") || path.starts_with("/var/run/")))
-                .then_some(());
+                let is_service = |path: &String| {
+                    let path = path.strip_prefix("/var").unwrap_or(path);
+                    ["/run/nscd/", "/run/systemd/", "/run/dbus/"].iter().any(|it| path.starts_with(it))
+                };
+                let is_here = arguments.contains("\"127.") || arguments.contains("\"::1\"");
+                let is_other = match arguments.contains("AF_UNIX") {
+                    true => !paths.iter().all(is_service),
+                    // A machine may look up names at itself.
+                    false => is_here && !arguments.contains("htons(53)"),
+                };
+                return (!is_other).then_some(());
             }
             "io_uring_setup" | "chroot" | "mount" | "unshare" | "setns" | "pivot_root" => {
                 return has_failed.then_some(());
@@ -214,7 +224,11 @@ impl Trace {
             }
             "execve" | "execveat" => {
                 self.has_started |= !has_failed;
-                self.note(paths.first()?, if has_failed { first(PathUse::Seen) } else { PathUse::Read })?;
+                let program = paths.first()?;
+                self.note(program, if has_failed { first(PathUse::Seen) } else { PathUse::Read })?;
+                if !has_failed {
+                    self.note(&real(Path::new(program)).to_string_lossy(), PathUse::Read)?;
+                }
             }
             "rename" | "renameat" | "renameat2" | "link" | "linkat" if !has_failed => {
                 self.note(paths.first()?, PathUse::Read)?;
@@ -254,14 +268,11 @@ impl Trace {
                 let (end, _) = end?;
                 let path = unescaped(&text[..end]);
                 let from = folder.take();
-                let from = from
-                    .or_else(|| self.folders.get(process).cloned())
-                    .unwrap_or_else(|| self.folder.clone());
                 found.push(match path.as_str() {
-                    // The call concerns the open file itself.
-                    "" => from,
                     path if path.starts_with('/') => path.to_owned(),
-                    path => format!("{from}/{path}"),
+                    // The call concerns the open file itself.
+                    "" => from.or_else(|| self.folder_of(process))?,
+                    path => format!("{}/{path}", from.or_else(|| self.folder_of(process))?),
                 });
                 (rest, after) = (&text[end + 1..], &text[end + 1..]);
             } else {
@@ -288,6 +299,20 @@ impl Trace {
             found.extend(folder);
         }
         Some((found, after))
+    }
+
+    /// Returns the working folder of a process. A new one is in that of the process that is about to start it.
+    fn folder_of(&self, process: &str) -> Option<String> {
+        let of = |process: &str| self.folders.get(process).unwrap_or(&self.folder).clone();
+        if !self.has_started || self.folders.contains_key(process) {
+            return Some(of(process));
+        }
+        let starts = |call: &str| ["clone", "fork", "vfork"].iter().any(|it| call.starts_with(it));
+        let starting = self.unfinished.iter().filter(|(_, call)| starts(call));
+        let folders: BTreeSet<String> = starting.map(|(process, _)| of(process)).collect();
+        // No process has left the first folder, or all that may have started this one are in the same.
+        let all: BTreeSet<String> = self.folders.values().chain([&self.folder]).cloned().collect();
+        [folders, all].into_iter().find(|it| it.len() == 1)?.pop_first()
     }
 
     /// Notes what the command did with a path. Returns `None` if it may be one of the project that can't be named.
@@ -432,6 +457,8 @@ mod tests {
     fn a_trace_that_does_not_tell_all_is_none() {
         for line in [
             r#"7 connect(3, {sa_family=AF_UNIX, sun_path="/tmp/daemon"}, 110) = 0"#,
+            r#"7 connect(3, {sa_family=AF_UNIX, sun_path="/run/docker.sock"}, 110) = 0"#,
+            r#"7 connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}, 16) = 0"#,
             r#"7 io_uring_setup(8, {flags=0}) = 3"#,
             r#"7 openat(AT_FDCWD</p>, "caf\351", O_RDONLY) = 3</p/caf\351>"#,
             r#"7 openat(AT_FDCWD</p>, "/original/a", O_RDONLY) = 3</original/a>"#,

@@ -162,15 +162,25 @@ fn named(signer: &str, tagger: Option<&str>) -> String {
 
 /// Returns whether a name matches a pattern with `*` and `?`, as in ssh.
 fn is_like(pattern: &str, name: &str) -> bool {
-    let rest = |text: &str| -> String { text.chars().skip(1).collect() };
-    match (pattern.chars().next(), name.chars().next()) {
-        (None, None) => true,
-        (Some('*'), first) => {
-            is_like(&rest(pattern), name) || (first.is_some() && is_like(pattern, &rest(name)))
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut of) = (0, 0);
+    // The last star, and the part of the name up to which it was taken to reach.
+    let mut star: Option<(usize, usize)> = None;
+    while of < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, of));
+                at += 1;
+            }
+            Some(one) if *one == '?' || *one == name[of] => (at, of) = (at + 1, of + 1),
+            _ => {
+                let Some((place, reached)) = star else { return false };
+                star = Some((place, reached + 1));
+                (at, of) = (place + 1, reached + 1);
+            }
         }
-        (Some(one), Some(other)) => (one == '?' || one == other) && is_like(&rest(pattern), &rest(name)),
-        _ => false,
     }
+    pattern[at..].iter().all(|c| *c == '*')
 }
 
 /// Returns the contradiction between a message and the commit, if any.

@@ -10,7 +10,7 @@ use crate::domain::{Code, SessionId};
 use crate::service::check::{self, Finding, Objects, Severity};
 use crate::service::remote::{Advertised, LocalReferences, ObjectName, Pushed};
 use crate::store::{CommitId, Joined};
-use crate::text::{causes, counted, one_line, shorten};
+use crate::text::{causes, counted, one_line, shell_line, shorten};
 
 /// The maximum number of attempts when other clients push in between.
 const TRIES: u32 = 10;
@@ -160,7 +160,9 @@ impl Syncing<'_> {
                     && !self.store.is_ancestor(path, seen, theirs)? =>
             {
                 let error = self.rewritten(subject, seen, Some(theirs))?;
-                if !self.options.rejoin && !subject.has_moved {
+                // What is at a new address may be older, but nothing may have been removed from it.
+                let is_older = subject.has_moved && self.store.is_ancestor(path, theirs, seen)?;
+                if !self.options.rejoin && !is_older {
                     return Err(error);
                 }
                 rewritten = Some(seen);
@@ -388,10 +390,18 @@ fn new_tags(
         match here.refs.get(&format!("refs/tags/{tag}")) {
             None => new.push(tag.to_owned()),
             Some(ours) if ours != object => {
-                let (remote, path) = (&subject.upstream.remote, subject.path.display());
+                let remote = &subject.upstream.remote;
+                let fetch = [
+                    "git".to_owned(),
+                    "-C".to_owned(),
+                    subject.path.display().to_string(),
+                    "fetch".to_owned(),
+                    remote.clone(),
+                    format!("+{name}:refs/tags/{tag}"),
+                ];
                 let note = format!(
-                    "the tag {tag} differs on {remote}; neither was changed. To take that of {remote}: `git -C {path} \
-                     fetch {remote} +{name}:refs/tags/{tag}`"
+                    "the tag {tag} differs on {remote}; neither was changed. To take that of {remote}: `{}`",
+                    shell_line(&fetch)
                 );
                 if !done.notes.contains(&note) {
                     done.notes.push(note);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gix::ObjectId;
 use gix::objs::Kind;
+use gix::refs::FullName;
 
 use super::{CommitId, Git};
 pub(super) use crate::store::error::{StoreResult, io_error};
@@ -50,7 +51,8 @@ impl Git {
         let (place, head) = (self.location(), fs::read_to_string(self.git_dir.join("HEAD")));
         let name = head.unwrap_or_default().trim().trim_start_matches("ref: ").to_owned();
         let path = self.git_dir.join(&name);
-        if !name.starts_with("refs/heads/") || name.contains("..") || !path.is_file() {
+        let is_branch = name.starts_with("refs/heads/") && FullName::try_from(name.as_str()).is_ok();
+        if !is_branch || !path.is_file() {
             return self.library("read the head")(source);
         }
         let message = format!("the branch {} is damaged", path.display());
@@ -61,9 +63,10 @@ impl Git {
         match last.filter(|id| self.object(*id, Kind::Commit).is_ok()) {
             None => error,
             Some(id) => error.hinting(format!(
-                "`rm {}`, then `git -C {} update-ref {name} {id}` restores the last commit of its reflog",
+                "`rm {}`, then `git -C {} update-ref {} {id}` restores the last commit of its reflog",
                 in_shell(&path),
-                in_shell(&place)
+                in_shell(&place),
+                shell_line(&[name])
             )),
         }
     }
@@ -95,12 +98,16 @@ pub(super) fn library_error<'a>(
     }
 }
 
-/// Returns the path for a command in a shell. A question mark stands for each control character.
+/// Returns the path for a command in a shell.
 pub(super) fn in_shell(path: &Path) -> String {
     let text = path.to_string_lossy();
-    let parts = text.split(char::is_control).map(|part| match part {
-        "" => String::new(),
-        part => shell_line(&[part.to_owned()]),
+    if !text.contains(char::is_control) {
+        return shell_line(&[text.into_owned()]);
+    }
+    let written = text.chars().map(|c| match c {
+        '\\' => "\\\\".to_owned(),
+        c if c.is_ascii_control() => format!("\\0{:03o}", u32::from(c)),
+        c => c.to_string(),
     });
-    parts.collect::<Vec<_>>().join("?")
+    format!("\"$(printf %b {})\"", shell_line(&[written.collect()]))
 }

@@ -8,6 +8,7 @@ use super::error::{StoreResult, in_shell};
 use super::{CommitId, Git, timestamp};
 use crate::domain::Timestamp;
 use crate::store::{StoreError, StoreErrorKind};
+use crate::text::shell_line;
 
 /// The maximum size of a tag in bytes. A signature with a certificate chain takes a few thousand bytes.
 const MAX_TAG_BYTES: u64 = 1 << 20;
@@ -70,7 +71,7 @@ impl Git {
             true => format!("the tag {tag:?} already exists in {}", place.display()),
             false => format!("the tag {other:?} in {} leaves no room for the tag {tag:?}", place.display()),
         };
-        let place = in_shell(&place);
+        let (place, other) = (in_shell(&place), shell_line(std::slice::from_ref(other)));
         let hint =
             format!("Rename it: `git -C {place} tag NEW {other}`, then `git -C {place} tag -d {other}`");
         Err(StoreError::new(StoreErrorKind::TagExists, message).hinting(hint))

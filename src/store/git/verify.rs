@@ -12,6 +12,9 @@ use super::Git;
 use super::error::in_shell;
 use crate::store::{StoreError, StoreErrorKind};
 
+/// The size from which a file is no reference, in bytes.
+const LONGEST_REF: u64 = 4 << 10;
+
 /// The maximum size of a verified object in bytes. This is far above the size of any file in an investigation.
 const LARGEST: u64 = 256 << 20;
 
@@ -80,15 +83,23 @@ impl Git {
                 _ if is_ignored => continue,
                 true => self.add_broken(&path, broken),
                 false => {
-                    let Ok(content) = fs::read_to_string(&path) else { continue };
-                    let id = ObjectId::from_hex(content.trim_end().as_bytes());
+                    let is_small =
+                        fs::symlink_metadata(&path).is_ok_and(|it| it.is_file() && it.len() < LONGEST_REF);
+                    let content = if is_small { fs::read(&path).unwrap_or_default() } else { Vec::new() };
+                    let content = String::from_utf8_lossy(&content);
+                    let id = ObjectId::from_hex(content.trim_end().as_bytes()).ok();
                     let is_known =
-                        content.starts_with("ref: ") || id.is_ok_and(|id| self.repository.has_object(id));
-                    if FullName::try_from(name).is_err() || !is_known {
-                        let message = format!("{} is not a reference that git can read", path.display());
-                        let hint = format!("`rm {}` removes it", in_shell(&path));
-                        broken.push(StoreError::new(StoreErrorKind::Damaged, message).hinting(hint));
+                        content.starts_with("ref: ") || id.is_some_and(|id| self.repository.has_object(id));
+                    let is_name = FullName::try_from(name).is_ok();
+                    if is_name && is_known {
+                        continue;
                     }
+                    let message = format!("{} is not a reference that git can read", path.display());
+                    let hint = match id.filter(|_| is_name) {
+                        Some(id) => format!("Its object {id} is missing: fetch it from another clone"),
+                        None => format!("`rm {}` removes it", in_shell(&path)),
+                    };
+                    broken.push(StoreError::new(StoreErrorKind::Damaged, message).hinting(hint));
                 }
             }
         }
