@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 
+use crate::text::{first_bytes, last_bytes};
+
 /// The fields with prose. Commands, their output, edits and attachments may well contain `\n`.
 const PROSE: [&str; 13] = [
     "alternativesConsidered",
@@ -116,8 +118,8 @@ fn unescaped(text: &str) -> Escapes {
         match part {
             "\\n" if !in_code && !in_quotes => {
                 // What is further away does not tell whether a line ends.
-                let before = &mended[mended.ceil_char_boundary(mended.len().saturating_sub(NEAR))..];
-                let after = &after[..after.floor_char_boundary(NEAR)];
+                let before = last_bytes(&mended, NEAR);
+                let after = first_bytes(after, NEAR);
                 let is_heading = !is_clear && mended.starts_with('#');
                 let is_mine = is_loose(before, after) && ends_line(before, after, is_heading);
                 has_unclear |= !is_mine && is_loose(before, after);
