@@ -282,10 +282,11 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
     for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
         let above = || path.match_indices('/').map(|(at, _)| &path[..at]);
         let is_link = |path: &str| files.get(path).is_some_and(|(mode, _)| mode == LINK);
-        // A link on the way leads elsewhere when it changes.
-        for link in above() {
-            if let Some((mode, blob)) = files.get(link) {
-                inputs.insert(link, input(link, mode, blob.clone()));
+        // A link on the way leads elsewhere when it changes. Of a file, only that it is none matters.
+        for on_the_way in above() {
+            if let Some((mode, blob)) = files.get(on_the_way) {
+                let known = || RunInput { seen: true, ..input(on_the_way, mode, blob.clone()) };
+                inputs.entry(on_the_way).or_insert_with(known).seen &= !is_link(on_the_way);
             }
         }
         // Of an opened file, the trace also tells where the links led.
@@ -369,10 +370,31 @@ fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectVi
     let is_moved = |path: &String| {
         since.get(path) == Some(&false) || view.files().is_some_and(|files| !files.contains_key(path))
     };
+    // The names in a folder change only with the first or the last file below one of them.
+    let is_renamed = |folder: &str, path: &str| {
+        let start = if folder == "." { 0 } else { folder.len() + 1 };
+        let end = path[start..].find('/').map_or(path.len(), |end| start + end);
+        let name = &path[..end];
+        let Some(files) = view.files().filter(|_| name != path) else { return true };
+        let below = |it: &&String| covers(name, it);
+        let mut now = files
+            .range(name.to_owned()..)
+            .map(|(path, _)| path)
+            .take_while(|it| it.starts_with(name))
+            .filter(below);
+        let was_there = since.range(name.to_owned()..).take_while(|(it, _)| it.starts_with(name));
+        let was_there = was_there.filter(|(it, _)| covers(name, it)).any(|(_, was_there)| *was_there);
+        let is_there = now.clone().next().is_some();
+        is_there != (was_there || now.any(|it| !since.contains_key(it)))
+    };
     let is_input = |path: &&String| {
         let is_of = |it: &RunInput| match it.path == **path {
             true => !it.seen || is_moved(path),
-            false => [FOLDER, ABSENT].contains(&it.mode.as_str()) && covers(&it.path, path) && is_moved(path),
+            false => match it.mode.as_str() {
+                FOLDER => covers(&it.path, path) && is_moved(path) && is_renamed(&it.path, path),
+                ABSENT => covers(&it.path, path) && is_moved(path),
+                _ => false,
+            },
         };
         ran.inputs.iter().any(is_of) || ran.input_folders.iter().any(|it| covers(it, path))
     };

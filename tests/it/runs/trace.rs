@@ -17,7 +17,7 @@ fn world() -> Option<World> {
     world.write("lib/more.sh", "cat link\n");
     world.write(
         "all.sh",
-        ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value; test -f ../seen",
+        ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value; test -f ../seen; test ! -e ../seen/x",
     );
     for file in ["data/a", "data/b", "unread/c", "other", "seen"] {
         world.write(file, "1\n");
