@@ -116,12 +116,11 @@ fn git() -> Vec<SetupCheck> {
     let command = || set("", "gpg.ssh.defaultkeycommand").filter(|_| format == "ssh");
     // A trial of other keys could ask for a PIN.
     let is_tried = !["openpgp", "x509"].contains(&format.as_str());
-    let trial = |_: &String| match git.try_signing() {
+    let trial = |_: &String| match is_tried.then(|| git.try_signing()) {
         // A key that waits to be touched, or a slow program.
-        Err(RemoteError::TimedOut { .. } | RemoteError::Ending { .. }) => Ok(()),
-        tried => tried,
+        None | Some(Err(RemoteError::TimedOut { .. } | RemoteError::Ending { .. })) => Ok(()),
+        Some(tried) => tried,
     };
-    let trial = |key: &String| if is_tried { trial(key) } else { Ok(()) };
     let key = set("", "user.signingkey").or_else(command);
     let signing = match key
         .as_ref()

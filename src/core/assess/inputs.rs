@@ -14,11 +14,10 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::evidence::{COMMIT, EvidenceRuns};
 use super::{Answer, Assessment, CapturedRun, Repetition};
-use crate::domain::run::{ProjectState, Ran, RunComparison, RunInput};
+use crate::domain::run::{ProjectState, Ran, RunComparison, RunInput, sha256};
 use crate::domain::{BoundAs, Investigation, Node, Pin, RunId};
 use crate::text::{counted, one_line, shorten};
 
@@ -246,23 +245,33 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
     (!whole.is_empty()).then(|| whole.join("/"))
 }
 
-/// Returns a hash of the names in a folder, each with its kind. `None` if there is no such folder.
-fn names_in(files: &Files, folder: &str) -> Option<String> {
+/// Returns the files in a folder, by their paths in it, each with its mode.
+fn inside<'f>(files: &'f Files, folder: &str) -> impl Iterator<Item = (&'f str, &'f str)> {
     let start = if folder == "." { String::new() } else { format!("{folder}/") };
-    let inside = files.range(start.clone()..);
-    let inside = inside.map_while(|(path, (mode, _))| Some((path.strip_prefix(&start)?, mode.as_str())));
-    let names: BTreeSet<(&str, &str)> = inside
+    let from = files.range(start.clone()..);
+    from.map_while(move |(path, (mode, _))| Some((path.strip_prefix(&start)?, mode.as_str())))
+}
+
+/// Returns whether there is a folder.
+fn is_folder(files: &Files, folder: &str) -> bool {
+    inside(files, folder).next().is_some()
+}
+
+/// Returns a hash of the names in a folder, each with its kind.
+fn names_in(files: &Files, folder: &str) -> String {
+    let names: BTreeSet<(&str, &str)> = inside(files, folder)
         .map(|(path, mode)| path.split_once('/').map_or((path, mode), |(name, _)| (name, FOLDER)))
         .collect();
-    let listed = || names.iter().map(|(name, mode)| format!("{mode} {name}\0")).collect::<String>();
-    (!names.is_empty()).then(|| Sha256::digest(listed()).iter().map(|byte| format!("{byte:02x}")).collect())
+    let listed: String = names.iter().map(|(name, mode)| format!("{mode} {name}\0")).collect();
+    sha256(listed.as_bytes())
 }
 
 /// Returns whether an input is in this state as it was recorded.
 fn is_same(input: &RunInput, files: &Files) -> bool {
     match (input.mode.as_str(), input.blob.as_str()) {
-        (ABSENT, _) => !files.contains_key(&input.path) && names_in(files, &input.path).is_none(),
-        (FOLDER, names) => names_in(files, &input.path).is_some_and(|now| names.is_empty() || names == now),
+        (ABSENT, _) => !files.contains_key(&input.path) && !is_folder(files, &input.path),
+        (FOLDER, "") => is_folder(files, &input.path),
+        (FOLDER, names) => is_folder(files, &input.path) && names_in(files, &input.path) == names,
         (_, "") => false,
         (mode, blob) => files.get(&input.path).is_some_and(|(m, b)| (m.as_str(), b.as_str()) == (mode, blob)),
     }
@@ -299,21 +308,22 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
             unknown.extend((*what >= PathUse::Read).then(|| ".git".to_owned()));
             continue;
         }
-        let names = || names_in(files, path);
-        let found = match (files.get(path), names().or_else(|| (path == ".").then(String::new))) {
-            (Some((mode, blob)), _) => {
+        let found = match files.get(path) {
+            Some((mode, blob)) => {
                 RunInput { seen: *what == PathUse::Seen, ..input(path, mode, blob.clone()) }
             }
-            (None, Some(names)) if *what == PathUse::Listed => input(path, FOLDER, names),
-            (None, Some(_)) => input(path, FOLDER, String::new()),
-            (None, None) if *what == PathUse::Missed => {
+            None if *what == PathUse::Listed && is_folder(files, path) => {
+                input(path, FOLDER, names_in(files, path))
+            }
+            None if path == "." || is_folder(files, path) => input(path, FOLDER, String::new()),
+            None if *what == PathUse::Missed => {
                 // Nothing is below a file.
                 if above().any(|it| files.contains_key(it)) {
                     continue;
                 }
                 input(path, ABSENT, String::new())
             }
-            (None, None) => {
+            None => {
                 unknown.extend((!is_of("__pycache__")).then(|| path.clone()));
                 continue;
             }
@@ -328,8 +338,8 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
             .take_while(|it| covers(folder, &it.path) || it.path.starts_with(folder));
         inside.filter(|it| it.mode != ABSENT && covers(folder, &it.path)).take(2).count() > 1
     };
-    let is_folder = |it: &&RunInput| it.mode == FOLDER && it.blob.is_empty();
-    let said = inputs.values().filter(is_folder).filter(|it| it.path == "." || is_said(&it.path));
+    let is_seen = |it: &&RunInput| it.mode == FOLDER && it.blob.is_empty();
+    let said = inputs.values().filter(is_seen).filter(|it| it.path == "." || is_said(&it.path));
     let said: Vec<String> = said.map(|it| it.path.clone()).collect();
     (inputs.into_values().filter(|it| !said.contains(&it.path)).collect(), unknown.into_iter().collect())
 }

@@ -99,17 +99,16 @@ impl Project {
         ran: &mut Ran,
     ) -> Result<(), String> {
         let mut unknown = before.trace(traced, ran)?;
+        let is_used = |path: &str, what| traced.as_ref().and_then(|it| it.get(path)) == Some(&what);
         // Investigations often lie in the project, and whoever looks at a folder comes across them.
-        let is_read = |path: &String| traced.as_ref().and_then(|it| it.get(path)) == Some(&PathUse::Read);
         let is_for_us = |path: &String| {
             self.is_investigation(path) || self.entries(path).iter().any(|it| self.is_investigation(it))
         };
-        unknown.retain(|path| is_read(path) || !is_for_us(path));
-        let listed = |folder: &str| traced.as_ref().and_then(|it| it.get(folder)) == Some(&PathUse::Listed);
+        unknown.retain(|path| is_used(path, PathUse::Read) || !is_for_us(path));
         let is_listed = |path: &str| {
             let file = path.trim_end_matches('/');
-            let is_made = traced.as_ref().and_then(|it| it.get(file)) == Some(&PathUse::Written);
-            !is_made && listed(file.rsplit_once('/').map_or(".", |(above, _)| above))
+            let folder = file.rsplit_once('/').map_or(".", |(above, _)| above);
+            !is_used(file, PathUse::Written) && is_used(folder, PathUse::Listed)
         };
         let none = ProjectState::default();
         let seen = self.unknown(git, &none, &is_listed).map_err(|error| one_line(&causes(&error)))?;
