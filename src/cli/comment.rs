@@ -31,7 +31,7 @@ pub(super) struct CommentArguments {
     /// Propose to replace a passage of the findings or, without a node, of the conclusion; may be repeated
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "reply_to")]
     correct: Vec<String>,
-    /// Confirm the report after an attack on it, and say what you tried
+    /// Confirm the report after trying to refute it, and say what you tried
     #[arg(long, conflicts_with_all = ["node", "reply_to", "correct"])]
     confirm: bool,
     #[command(flatten)]

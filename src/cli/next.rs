@@ -92,9 +92,9 @@ fn lines(Advised { body, advice }: &Advised<NextBody, NextAdvice>, named: Option
     for ClaimedEntry { node_id, agent_id, until } in &advice.claimed {
         text.push_str(&(one_line(&format!("{node_id} is claimed by {agent_id} until {until}")) + "\n"));
     }
-    if !advice.would_overturn.is_empty() {
-        // The whole reply is wrapped later.
-        let doubts = doubts(&advice.would_overturn, named, Screen { columns: None });
+    // The whole reply is wrapped later.
+    let doubts = doubts(&advice.would_overturn, named, Screen { columns: None });
+    if !doubts.is_empty() {
         text.push_str(&format!("Check it yourself:\n{doubts}"));
     }
     text

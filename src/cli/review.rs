@@ -141,7 +141,8 @@ impl Look<'_> {
         };
         let lines = [investigation.meta().title.as_str(), &self.verdict(), &told]
             .map(|text| self.screen.wrapped(text, 0));
-        let doubts = doubts(&self.doubts(), self.place.named(), self.screen);
+        let checks = self.assessed().checks(&|pin| self.evidence.lost(pin));
+        let doubts = doubts(&checks, self.place.named(), self.screen);
         lines.concat().join("\n") + "\n" + &section("Check it yourself", &doubts)
     }
 

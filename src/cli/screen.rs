@@ -85,12 +85,12 @@ pub(super) fn section(heading: &str, text: &str) -> String {
     }
 }
 
-/// Formats what would overturn an outcome, each doubt with the command that checks it. `named` is the id for the commands, if
-/// they need one.
+/// Formats what to do about doubts, each with its command, and leaves out those that a command only shows. `named` is the id for the
+/// commands, if they need one.
 pub(super) fn doubts(doubts: &[Doubt], named: Option<&str>, screen: Screen) -> String {
     let mut text = String::new();
-    for doubt in doubts {
-        text.extend(screen.wrapped(&doubt.text, 2).iter().map(|line| format!("  {line}\n")));
+    for (doubt, todo) in doubts.iter().filter_map(|doubt| Some((doubt, doubt.todo.as_ref()?))) {
+        text.extend(screen.wrapped(todo, 2).iter().map(|line| format!("  {line}\n")));
         let cost = doubt.seconds.map(|seconds| format!("  ({seconds})")).unwrap_or_default();
         text.push_str(&format!("    {}{cost}\n", styled(NAME, &doubt.command(named))));
     }

@@ -17,14 +17,14 @@ use super::screen::{
 };
 use super::{CommandResult, is_person};
 use crate::assess::{
-    Answer, Assessment, DoubtKind, Row, RowGroup, Rows, Sign, Signed, VerdictLine, VerdictSubject, reactions,
+    Answer, Assessment, Row, RowGroup, Rows, Sign, Signed, VerdictLine, VerdictSubject, reactions,
 };
 use crate::decide::blockers;
 use crate::decide::next::outlook;
 use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
-use crate::service::project::{Forge, PlaceCount, Project, ProjectEvidence, inputs_here};
+use crate::service::project::{Drift, Forge, PlaceCount, Project, ProjectEvidence, inputs_here};
 use crate::service::remote::GitProgram;
 use crate::service::signoff::{self, SignOffView, SignOffs};
 use crate::store::Snapshot;
@@ -332,6 +332,10 @@ fn shown(
         None => assessment.first().map(|first| screen.rest(first.node.name(), 0)).unwrap_or_default(),
     };
     let mut text: String = bottom_line.lines().map(|line| styled(BOLD, line) + "\n").collect();
+    let key = assessment.key(&|pin| evidence.drift.get(pin).map(Drift::as_str));
+    text.extend(
+        screen.wrapped(&key, 0).iter().filter(|it| !it.is_empty()).map(|line| styled(QUIET, line) + "\n"),
+    );
     let signed = sign_offs.signed();
     let lines = assessment.verdict_lines(&signed, told(assessment, evidence));
     text += &verdict(assessment, &signed, since(&lines), named, screen);
@@ -356,10 +360,7 @@ fn shown(
     if let Some(draft) = investigation.draft() {
         text.push_str(&section(DRAFT, &prose(&draft.report(), 2)));
     }
-    // The limits are listed above.
-    let mut unsure = assessment.doubts(&|_| None);
-    unsure.retain(|doubt| doubt.kind != DoubtKind::NotCovered);
-    text.push_str(&section("Check it yourself", &doubts(&unsure, named, screen)));
+    text.push_str(&section("Check it yourself", &doubts(&assessment.checks(&|_| None), named, screen)));
     let list = |lines: Vec<String>| {
         let shown =
             lines.iter().take(LISTED).map(|line| format!("  {}\n", styled(DOUBT, &screen.rest(line, 2))));

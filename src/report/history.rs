@@ -239,7 +239,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
             CommentKind::Comment => ("Commented", "commented"),
             CommentKind::Objection => ("Objected", "commented"),
             CommentKind::Correction => ("Correction proposed", "commented"),
-            CommentKind::Confirmation => ("Report attacked", "commented"),
+            CommentKind::Confirmation => ("Report checked", "commented"),
             CommentKind::Answer => ("Answered", "commented"),
             CommentKind::Resolution => ("Resolved", "commented"),
         },

@@ -224,7 +224,7 @@ impl Notes {
             CommentKind::Objection => (Risk::Other, "objected (resolved)"),
             CommentKind::Correction if is_open => (Risk::Objection, "proposes a correction"),
             CommentKind::Correction => (Risk::Other, "proposed a correction (settled)"),
-            CommentKind::Confirmation => (Risk::Other, "attacked the report, which withstood"),
+            CommentKind::Confirmation => (Risk::Other, "checked the report and could not refute it"),
             CommentKind::Comment => (Risk::Other, "says"),
             CommentKind::Answer => (Risk::Other, "answers"),
             CommentKind::Resolution => (Risk::Other, "resolves an objection"),

@@ -205,7 +205,7 @@ export function firstScreen(page) {
     };
     if (innerWidth > 1000) {
       Object.assign(parts, {
-        "what would overturn it": "#check",
+        "what to check": "#check",
         "where to object": ".actions .button",
         "all lines of the verdict": ".verdict li:last-child",
       });
@@ -221,8 +221,8 @@ export function firstScreen(page) {
     if (lines < 5 || lines > 7) faults.push(`says ${lines} lines of how far to trust it`);
     // The verdict comes before the report; each line and each button is large enough for a finger.
     const top = (selector) => document.querySelector(selector).getBoundingClientRect().top;
-    if (top(".verdict") > top(".report")) faults.push("gives the report before the verdict");
-    for (const link of document.querySelectorAll(".verdict a, .actions a, .lane a, .more a")) {
+    if (top("#trust") > top(".report")) faults.push("gives the report before the verdict");
+    for (const link of document.querySelectorAll(".verdict a, .parts a, .actions a, .lane a, .more a")) {
       if (link.getBoundingClientRect().height < 24) faults.push(`has a link of ${Math.round(link.getBoundingClientRect().height)} px: ${link.textContent}`);
     }
     return faults;

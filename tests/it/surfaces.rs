@@ -304,7 +304,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
     assert_eq!(again("Ann").0, 0);
     says(&mut session, CONTESTED, &bob("differs"));
     assert_eq!(again("Bob").0, 0);
-    says(&mut session, NOT_CHECKED, &bob("same (rerun by another)"));
+    says(&mut session, NOT_CHECKED, &bob("gave the same when rerun by another"));
 }
 
 #[test]

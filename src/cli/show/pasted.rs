@@ -28,11 +28,9 @@ pub(super) fn pasted(
     if !doubts.is_empty() {
         text.push_str("What would overturn it:\n\n");
         for doubt in doubts.iter().take(DOUBTS) {
-            text.push_str(&format!(
-                "- {} {}\n",
-                plain(&doubt.text),
-                code_span(&doubt.command(Some(&session)))
-            ));
+            let command = doubt.todo.as_ref().map(|_| code_span(&doubt.command(Some(&session))));
+            text.push_str(&format!("- {} {}", plain(&doubt.text), command.unwrap_or_default()).trim_end());
+            text.push('\n');
         }
         let more = doubts.len().saturating_sub(DOUBTS);
         text.push_str(&if more > 0 { format!("- and {more} more\n\n") } else { "\n".to_owned() });

@@ -99,19 +99,21 @@ impl Distance {
         compared.into_iter().find_map(|(text, other)| text.clone().filter(|text| text.contains(other)))
     }
 
+    /// Returns the other confirmations that the same call stored, if there are any: `3 other confirmations`.
+    fn others_in_call(&self) -> Option<String> {
+        (self.in_one_call > 1).then(|| counted(self.in_one_call - 1, "other confirmation"))
+    }
+
     /// Returns what makes the confirmation weak, each as the end of a sentence about it.
     pub(super) fn weaknesses(&self, grade: Grade) -> Vec<String> {
-        let others_runs = self.own.filter(|own| own.runs == 0).map(|own| own.others_runs);
+        let ran_nothing = self.own.is_some_and(|own| own.runs == 0);
         let is_same_session = grade == Grade::SecondAgent;
         let is_same = |client: &&String| client.starts_with(SAME) && !is_same_session;
         let client = self.client.as_ref().filter(is_same);
         let weaknesses = [
             (self.seconds < QUICK).then(|| format!("took {}", in_words(self.seconds))),
-            (self.in_one_call > 1).then(|| format!("is one of {} in one call", self.in_one_call)),
-            others_runs.map(|others| match others {
-                0 => "captured no run".to_owned(),
-                _ => "has runs under another name only".to_owned(),
-            }),
+            self.others_in_call().map(|others| format!("was stored together with {others}")),
+            ran_nothing.then(|| "ran no command of its own".to_owned()),
             is_same_session.then(|| "comes from the same session".to_owned()),
             client.map(|client| format!("comes from {client}")),
         ];
@@ -161,7 +163,7 @@ impl fmt::Display for Own {
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
         let parts = parts.map(|(number, verb, what)| format!("{verb} {}", counted(number, what)));
         let others = (self.others_runs > 0)
-            .then(|| format!("has {} under another name", counted(self.others_runs, "run")));
+            .then(|| format!("rests on {} of somebody else", counted(self.others_runs, "run")));
         let parts: Vec<String> = parts.chain(others).collect();
         f.write_str(if parts.is_empty() { "cited and ran nothing" } else { "" })?;
         f.write_str(&parts.join(", "))
@@ -170,7 +172,7 @@ impl fmt::Display for Own {
 
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let together = (self.in_one_call > 1).then(|| format!("one of {} in one call", self.in_one_call));
+        let together = self.others_in_call().map(|others| format!("stored together with {others}"));
         // The most informative part comes first, because narrow screens cut off the rest.
         let parts = [self.model.clone(), Some(format!("took {}", in_words(self.seconds)))];
         let own = self.own.map(|own| own.to_string());

@@ -27,6 +27,7 @@ const COMMAND: usize = 120;
 pub const NEWEST_RUNS: usize = 20;
 /// The length of an abbreviated commit id.
 pub(super) const COMMIT: usize = 7;
+const BY_ANOTHER: &str = "gave the same when rerun by another";
 
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
@@ -532,8 +533,8 @@ impl<'a> Assessment<'a> {
         words + &inputs.map(|words| format!("; {words}")).unwrap_or_default()
     }
 
-    /// Describes the outcome of commands, each counted once: `3 commands: 2 same (rerun by another), 1 differs; last rerun by CI on
-    /// 24 Nov 2026 at 3f2a91c`. `None` without a command.
+    /// Describes the outcome of commands, each counted once: `3 commands: 2 gave the same when rerun by another, 1 differs; last
+    /// rerun by CI on 24 Nov 2026 at 3f2a91c`. `None` without a command.
     pub(super) fn reruns_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
         let commands = (!runs.is_empty()).then(|| counted(runs.len(), "command"))?;
         let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
@@ -547,8 +548,12 @@ impl<'a> Assessment<'a> {
         };
         let never = if pairs.any(is_tried) { "not rerun without changes" } else { "not rerun yet" };
         let became = [
-            ((RunStanding::Same, true), "same (rerun by another)", "same (rerun by another)"),
-            ((RunStanding::Same, false), "same (not rerun by another)", "same (not rerun by another)"),
+            ((RunStanding::Same, true), BY_ANOTHER, BY_ANOTHER),
+            (
+                (RunStanding::Same, false),
+                "gave the same when rerun by its author",
+                "gave the same when rerun by their author",
+            ),
             ((RunStanding::Differs, false), "differs", "differ"),
             ((RunStanding::Fails, false), "differs (judged to fail)", "differ (judged to fail)"),
             ((RunStanding::Holds, false), "differs (judged to hold)", "differ (judged to hold)"),
@@ -662,7 +667,7 @@ mod tests {
             format!("1 command: {became}; last rerun by CI (a person) on 21 Nov 2026 at 3f2a91c")
         };
         let same = || again(3, 1, "CI", RunComparison::Same);
-        assert_eq!(with(vec![same()]), (words("same (rerun by another)"), false));
+        assert_eq!(with(vec![same()]), (words(BY_ANOTHER), false));
         let (each_once, _) = with(vec![
             same(),
             captured(2, Some("R1.A")),
@@ -671,7 +676,7 @@ mod tests {
         ]);
         assert!(
             each_once.starts_with(
-                "3 commands: 1 same (rerun by another), 1 same (not rerun by another), 1 not rerun yet;"
+                "3 commands: 1 gave the same when rerun by another, 1 gave the same when rerun by its author, 1 not rerun yet;"
             ),
             "{each_once}"
         );
@@ -710,7 +715,7 @@ mod tests {
         let (same, differs) =
             (again(3, 1, "CI", RunComparison::Same), again(2, 1, "CI", RunComparison::Differs));
         let (words, is_contested) = all(vec![differs.clone(), same]);
-        assert!(!is_contested && words.contains(": same (rerun by another);"), "{words}");
+        assert!(!is_contested && words.contains(": gave the same when rerun by another;"), "{words}");
         assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
         assert!(!is_contested && words.contains(": could not run;"), "{words}");

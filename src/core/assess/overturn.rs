@@ -75,7 +75,9 @@ pub struct Doubt {
     pub kind: DoubtKind,
     /// What it is, in a sentence.
     pub text: String,
-    /// The recorded time of the commands that the command reruns. `None` for a command that only reads.
+    /// What to do about it, in a sentence. `None` if the command only shows it.
+    pub todo: Option<String>,
+    /// The recorded time of the commands that the command reruns. `None` for a command that reruns nothing.
     pub seconds: Option<Seconds>,
     /// The node to read.
     pub node: Option<NodeId>,
@@ -114,6 +116,11 @@ impl From<Doubt> for DoubtJson {
 }
 
 impl Doubt {
+    /// Adds what to do about it, and the command for that.
+    fn settled_by(self, todo: &str, call: &'static str, rest: String, seconds: Option<Seconds>) -> Doubt {
+        Doubt { todo: Some(shorten(&one_line(todo), SENTENCE)), call: (call, rest), seconds, ..self }
+    }
+
     /// Returns the command that checks it, with the investigation's id if one is given.
     pub fn command(&self, investigation: Option<&str>) -> String {
         command(self.call.0, investigation, &self.call.1)
@@ -126,6 +133,23 @@ pub type LostCitation<'l> = &'l dyn Fn(&Pin) -> Option<&'static str>;
 impl<'a> Assessment<'a> {
     /// Returns what would overturn the conclusion or, while there is none, the best answer. Without rules, that is unknown.
     pub fn doubts(&self, lost: LostCitation<'_>) -> Vec<Doubt> {
+        strongest(self.all_doubts(lost))
+    }
+
+    /// Returns the doubts that a command settles, rather than only showing them.
+    pub fn checks(&self, lost: LostCitation<'_>) -> Vec<Doubt> {
+        let mut seen = HashSet::new();
+        let mut doubts = self.all_doubts(lost);
+        doubts.retain(|doubt| doubt.todo.is_some() && seen.insert(doubt.call.clone()));
+        strongest(doubts)
+    }
+
+    /// Returns the statement of a doubt of a kind that no command settles.
+    pub(super) fn stated(&self, kind: DoubtKind) -> Option<Doubt> {
+        self.all_doubts(&|_| None).into_iter().find(|doubt| doubt.kind == kind && doubt.todo.is_none())
+    }
+
+    fn all_doubts(&self, lost: LostCitation<'_>) -> Vec<Doubt> {
         if self.rules.is_none() {
             return Vec::new();
         }
@@ -159,7 +183,7 @@ impl<'a> Assessment<'a> {
                 self.doubt(DoubtKind::Withdrawn, Some(&node.id), text)
             }));
         }
-        strongest(doubts)
+        doubts
     }
 
     /// Returns what would overturn an answer.
@@ -175,6 +199,7 @@ impl<'a> Assessment<'a> {
         Doubt {
             kind,
             text: shorten(&one_line(&text.into()), SENTENCE),
+            todo: None,
             seconds: None,
             node: node.cloned(),
             comment: None,
@@ -238,8 +263,9 @@ impl<'a> Assessment<'a> {
         let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
         let who = node.map_or("The report", NodeId::as_str);
         let text = format!("{who} cites {}{lines}, which is {became}.", pin.path);
-        let call = ("tot check", "--references".to_owned());
-        Some(Doubt { call, ..self.doubt(DoubtKind::Citation, node, text) })
+        let todo = format!("Look at {}{lines}: it was cited, and is {became}.", pin.path);
+        let doubt = self.doubt(DoubtKind::Citation, node, text);
+        Some(doubt.settled_by(&todo, "tot check", "--references".to_owned(), None))
     }
 
     fn unchecked(&self, answers: &[&Answer<'a>], doubts: &mut Vec<Doubt>) {
@@ -300,26 +326,28 @@ impl<'a> Assessment<'a> {
                 (all, DoubtKind::Inputs) => format!("; so did those of {} more", counted(all - 1, "command")),
                 (all, _) => format!("; {all} of its commands differ"),
             };
-            let (text, rest) = match (&runs[0].input_state, kind) {
+            let what = format!("{} of {node}", name(runs[0]));
+            let (text, why, rest) = match (&runs[0].input_state, kind) {
                 (Some(InputState::Changed(files)), DoubtKind::Inputs) => {
-                    let what = format!("The inputs of {} of {node} changed since it was run", name(runs[0]));
-                    (format!("{what} ({}){more}.", named(files)), format!("{node} --at HEAD"))
+                    let changed = format!("changed since it was run ({}){more}", named(files));
+                    let text = format!("The inputs of {what} {changed}.");
+                    (text, format!("whose inputs {changed}"), format!("{node} --at HEAD"))
                 }
                 _ => {
                     // At the recorded commit, the command is not asked what became of a later difference.
                     let is_later = runs.iter().any(|run| run.differs_later());
                     let at = if is_later { " --at HEAD" } else { "" };
-                    (
-                        format!("{} of {node} was {}{more}.", name(runs[0]), runs[0].words()),
-                        format!("{node}{at}"),
-                    )
+                    let was = format!("was {}{more}", runs[0].words());
+                    (format!("{what} {was}."), format!("which {was}"), format!("{node}{at}"))
                 }
             };
             let doubt = self.doubt(kind, Some(node), text);
-            let (call, seconds) = (("tot rerun", rest), Some(self.recorded([node])));
             doubts.push(match runs.iter().all(|run| run.lost_script().is_some()) {
                 true => doubt,
-                false => Doubt { call, seconds, ..doubt },
+                false => {
+                    let todo = format!("Rerun {what}, {why}.");
+                    doubt.settled_by(&todo, "tot rerun", rest, Some(self.recorded([node])))
+                }
             });
         }
         if let Some((first, script)) = lost.first() {
@@ -340,21 +368,29 @@ impl<'a> Assessment<'a> {
             [] if runs.is_empty() && !answers.is_empty() => {
                 let ids: Vec<_> = answers.iter().map(|answer| &answer.node.id).collect();
                 let text = format!("No command was captured for {}.", shortened(&ids, NAMED));
-                return doubts.push(self.doubt(DoubtKind::NotRun, ids.first().copied(), text));
+                let doubt = self.doubt(DoubtKind::NotRun, ids.first().copied(), text);
+                let todo = format!("Run a command that would show {} to be wrong: none was run.", ids[0]);
+                return doubts.push(doubt.settled_by(
+                    &todo,
+                    "tot run",
+                    format!("{} -- COMMAND", ids[0]),
+                    None,
+                ));
             }
             [] => return,
             [only] => name(only),
             all => counted(all.len(), "command"),
         };
-        let text = format!("Nobody else has run {what} of {}.", shortened(&nodes, NAMED));
+        let what = format!("{what} of {}", shortened(&nodes, NAMED));
         let (rest, seconds) = match nodes.len() {
             ..=NAMED => (spaced(&nodes), self.recorded(nodes.iter().copied())),
             _ if self.whole_runs().next().is_some() => (String::new(), sum(self.whole_runs())),
             _ => ("--all".to_owned(), sum(self.runs())),
         };
-        let (call, seconds) = (("tot rerun", rest), Some(seconds));
+        let text = format!("Nobody else has run {what}.");
         let doubt = self.doubt(DoubtKind::Alone, nodes.first().copied(), text);
-        doubts.push(Doubt { call, seconds, ..doubt });
+        let todo = format!("Rerun {what}, which nobody else has run.");
+        doubts.push(doubt.settled_by(&todo, "tot rerun", rest, Some(seconds)));
     }
 
     /// Returns an answer whose best confirmation is weak, with that node and the reasons.
@@ -569,7 +605,7 @@ mod tests {
                 told(|facts| facts.nodes.truncate(1)),
                 &[
                     "Nobody has tried to refute R1.A. tot show R1.A",
-                    "No command was captured for R1.A. tot show R1.A",
+                    "No command was captured for R1.A. tot run R1.A -- COMMAND",
                 ],
             ),
             (
@@ -587,7 +623,7 @@ mod tests {
                     facts.runs[0].node = Some("R1.A".parse().unwrap());
                 }),
                 &[
-                    "R2.A1 confirms R1.A, but took 60 s, captured no run and comes from the same client (client-author). \
+                    "R2.A1 confirms R1.A, but took 60 s, ran no command of its own and comes from the same client (client-author). \
                    tot show R2.A1",
                 ],
             ),

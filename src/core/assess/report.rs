@@ -70,18 +70,18 @@ impl Assessment<'_> {
         };
         let words = match standing {
             ReportStanding::Attacked if is_corrected => {
-                format!("The report: attacked by {by}, its text changed since only by corrections")
+                format!("The report: checked by {by}, its text changed since only by corrections")
             }
-            ReportStanding::Attacked => format!("The report: attacked by {by}, its text unchanged since"),
-            ReportStanding::ChangedSince => format!("The report changed since {by} attacked it"),
-            ReportStanding::NotAttacked => match report.classification.as_ref().and_then(Classification::who)
-            {
-                Some(who) => {
-                    let who = shorten(&one_line(&who), NAME);
-                    format!("The report is by {who}; nobody else has attacked it")
+            ReportStanding::Attacked => format!("The report: checked by {by}, its text unchanged since"),
+            ReportStanding::ChangedSince => format!("The report changed since {by} checked it"),
+            ReportStanding::NotAttacked => {
+                let result = report.classification.as_ref();
+                let agent = if result.is_some_and(|it| it.agent_id.is_some()) { "the agent " } else { "" };
+                match result.and_then(Classification::who).map(|who| shorten(&one_line(&who), NAME)) {
+                    Some(who) => format!("The report is by {agent}{who}; nobody else has checked it"),
+                    None => "Nobody has checked the report".to_owned(),
                 }
-                None => "Nobody has attacked the report".to_owned(),
-            },
+            }
         };
         Some(ReportState { standing, words, attacked_by })
     }

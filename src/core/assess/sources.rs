@@ -182,6 +182,21 @@ impl<'a> Assessment<'a> {
         }
     }
 
+    /// Returns what the signs in the bottom line mean: `✓ ran as expected · ∅ not recorded`.
+    pub fn key(&self, drift: &dyn Fn(&Pin) -> Option<&'static str>) -> String {
+        let mut key: Vec<(&str, Vec<String>)> = Vec::new();
+        let text = self.end().map_or("", |end| &end.bottom_line);
+        for state in Parsed::new(text).sources().iter().map(|source| self.source(source, None, drift)) {
+            match key.iter_mut().find(|(sign, _)| *sign == state.sign) {
+                Some((_, words)) if words.contains(&state.words) => {}
+                Some((_, words)) => words.push(state.words),
+                None => key.push((state.sign, vec![state.words])),
+            }
+        }
+        let key = key.iter().map(|(sign, words)| format!("{sign} {}", words.join("; or ")));
+        key.collect::<Vec<_>>().join(" · ")
+    }
+
     /// Returns the numbers of the passage that the run does not show.
     fn not_shown(&self, run: &Run, source: &Source) -> Vec<String> {
         if !source.text.contains(|c: char| c.is_ascii_digit()) {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::report::ReportStanding;
-use super::{Answer, Assessment, BY_HAND, CapturedRun, InputState, Outcome, RunStanding, Verdict};
+use super::{Answer, Assessment, BY_HAND, CapturedRun, DoubtKind, InputState, Outcome, RunStanding, Verdict};
 use crate::domain::wording::command;
 use crate::domain::{BoundAs, Classification, CommentId, Commenter, NodeId};
 use crate::markdown;
@@ -290,17 +290,18 @@ impl<'a> Assessment<'a> {
             1 => text,
             all => {
                 let confirmed = supporting.iter().filter(|answer| answer.grade.is_confirmed()).count();
-                let weakly = match supporting.iter().filter(|it| self.weakly_confirmed(it).is_some()).count()
-                {
-                    0 => String::new(),
-                    weak => format!(", {weak} weakly"),
-                };
+                let weak = supporting.iter().filter(|it| self.weakly_confirmed(it).is_some()).count();
+                let weakly = if weak > 0 { format!(", {weak} weakly") } else { String::new() };
                 format!("{confirmed} of {all} answers confirmed by others{weakly}")
             }
         };
         // A tick would outweigh what is said below of the confirmation.
         let is_weak = supporting.iter().any(|answer| self.weakly_confirmed(answer).is_some());
         let sign = if is_weak && sign == Sign::For { Sign::Note } else { sign };
+        // What makes a confirmation weak, if it is one of several.
+        if let Some(weak) = self.stated(DoubtKind::Confirmation).filter(|_| supporting.len() > 1) {
+            return Some(VerdictLine { node: weak.node, ..line(sign, text).with(weak.text) });
+        }
         let detail = best.map_or_else(String::new, |best| self.attributed_name(&best.node));
         Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
     }
@@ -324,9 +325,11 @@ impl<'a> Assessment<'a> {
             false => Sign::Doubt,
         };
         let words = sentence(&words);
-        let differing = self.whole_runs().find(|run| run.is_contesting());
+        let differing = self.whole_runs().find(|run| run.is_contesting()).map(|run| run.command());
+        let lost = self.stated(DoubtKind::Alone).map(|doubt| doubt.text);
+        let detail = differing.into_iter().chain(lost).collect::<Vec<_>>().join(". ");
         let line = VerdictLine::new(VerdictSubject::Evidence, sign, words.trim_end_matches('.'));
-        Some(line.with(differing.map_or_else(String::new, |run| run.command())))
+        Some(line.with(detail))
     }
 
     /// Returns the line about what changed of what the commands read and the answers cite.
@@ -338,19 +341,23 @@ impl<'a> Assessment<'a> {
         let read = self.inputs_in_words(&runs).filter(|_| runs.iter().any(is_checked));
         let known: Vec<String> = read.into_iter().chain(cited).collect();
         if known.is_empty() {
-            let has_sources =
-                !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some());
-            return line(Sign::Note, "Whether the code changed since was not checked here")
-                .filter(|_| has_sources);
+            let has_sources = match self.supporting().as_slice() {
+                [] if self.end().is_none() => return None,
+                [] => self.runs().next().is_some() || self.investigation.pins().next().is_some(),
+                _ => !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some()),
+            };
+            let why =
+                if has_sources { "is not checked here" } else { "can't be told: nothing was run or cited" };
+            return line(Sign::Note, &format!("Whether the code changed since {why}"));
         }
         let has_changed =
             is_lost || runs.iter().any(|run| matches!(run.input_state, Some(InputState::Changed(_))));
         line(if has_changed { Sign::Doubt } else { Sign::Note }, &format!("Since then: {}", known.join("; ")))
     }
 
-    /// Returns the line about alternatives that were ruled out.
+    /// Returns the line about alternatives that were ruled out, with what the ruleset means by that.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
-        self.rules?;
+        let rules = self.rules?;
         let line = |sign, text: String| VerdictLine::new(VerdictSubject::RuledOut, sign, text);
         let names: Vec<String> =
             self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
@@ -362,7 +369,10 @@ impl<'a> Assessment<'a> {
                 let more = if number > NAMED { " …" } else { "" };
                 let names =
                     names.iter().map(|name| name.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
-                let text = format!("{} ruled out", counted(number, "alternative"));
+                let state = self.ruled_out().find_map(|node| rules.ruleset().state(node.state()?));
+                let meaning = state.map(|state| state.meaning.as_str()).filter(|it| *it != "Ruled out");
+                let meaning = meaning.map(|it| format!(": “{it}”")).unwrap_or_default();
+                let text = format!("{} ruled out{meaning}", counted(number, "step"));
                 line(Sign::Note, text).with(format!("{names}{more}"))
             }
         })
@@ -379,6 +389,11 @@ impl<'a> Assessment<'a> {
             // Nobody may have looked, so it is no support.
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
+                None if self.end().is_none()
+                    && supporting.iter().any(|it| it.verdict > Verdict::Contested) =>
+                {
+                    line(Sign::Note, "No objection is open, and nothing else speaks against it yet")
+                }
                 None => line(Sign::Note, "No objection is open"),
             });
         };
@@ -419,7 +434,9 @@ impl<'a> Assessment<'a> {
     fn limits_line(&self) -> Option<VerdictLine> {
         let line = |sign, text: &str| VerdictLine::new(VerdictSubject::NotCovered, sign, text);
         match self.limits().as_slice() {
-            [] if self.end().is_none() => None,
+            [] if self.end().is_none() => {
+                self.first().map(|_| line(Sign::Note, "What it does not cover is not said yet"))
+            }
             [] if self.end().and_then(|end| end.conclusion.as_deref()).is_some_and(names_limits) => {
                 Some(line(Sign::Doubt, "Not covered: see the report"))
             }

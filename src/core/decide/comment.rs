@@ -107,7 +107,7 @@ pub fn comment(
                 Code::ResolvedByAuthor,
                 "",
                 "The report must be confirmed under a name other than its author's.",
-                "Let somebody else attack it.",
+                "Let somebody else check it.",
             ),
             Some(_) => {}
         }

@@ -19,7 +19,7 @@ use crate::report::ReportInput;
 use crate::report::history::History;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::ruleset::rules::objections::Objection;
-use crate::service::project::PlaceCount;
+use crate::service::project::{Drift, PlaceCount};
 use crate::text::one_line;
 
 /// The maximum length of the lead, in characters.
@@ -37,6 +37,10 @@ pub(in crate::report) struct Overview {
     pub found: String,
     /// The heading and the verdict.
     pub top: TopView,
+    /// The verdict in a few words.
+    pub label: &'static str,
+    /// What the signs in the bottom line mean.
+    pub key: String,
     /// The verdict in one or two sentences.
     pub sentence: String,
     /// The details of the verdict.
@@ -57,7 +61,7 @@ pub(in crate::report) struct Overview {
     pub lead: Lead,
     /// The captured runs and the citations behind the outcome.
     pub evidence: EvidenceInShort,
-    /// What would overturn the outcome, the strongest doubt first.
+    /// What to check, the strongest doubt first.
     pub doubts: Vec<DoubtView>,
     /// The later changes to the conclusion, with the previous versions.
     pub conclusion_amended: Vec<AmendedConclusionHtml>,
@@ -94,13 +98,11 @@ pub(in crate::report) struct OpenView {
     pub commands: [(&'static str, String); 2],
 }
 
-/// One thing that would overturn the outcome.
+/// One thing to do about a doubt.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct DoubtView {
-    /// What it is, in a sentence.
+    /// What to do, in a sentence.
     pub text: String,
-    /// The node to read.
-    pub card: Option<SharedValue<Card>>,
     /// The command that checks it.
     pub command: String,
     /// The recorded time of the commands that it reruns, or empty.
@@ -293,8 +295,7 @@ impl<'a> Cards<'a> {
     fn doubt(&self, doubt: &Doubt) -> DoubtView {
         let id = self.investigation.meta().id.short();
         DoubtView {
-            text: doubt.text.clone(),
-            card: doubt.node.as_ref().and_then(|node| self.get(node)).cloned(),
+            text: doubt.todo.clone().unwrap_or_default(),
             command: doubt.command(Some(&id)),
             cost: doubt.seconds.map(|seconds| seconds.to_string()).unwrap_or_default(),
         }
@@ -302,7 +303,8 @@ impl<'a> Cards<'a> {
 
     /// Adds page links to a line of the verdict.
     fn verdict_line(&self, line: VerdictLine) -> VerdictLineView {
-        let checked = self.assessment.first().filter(|_| line.subject == VerdictSubject::Checked);
+        let is_alone = line.subject == VerdictSubject::Checked && self.assessment.bound().count() < 2;
+        let checked = self.assessment.first().filter(|_| is_alone);
         let by = checked.into_iter().flat_map(|first| self.confirmed_by(first.node));
         let distance = by.filter(|by| line.node.as_ref() == Some(&by.card.id)).map(|by| by.distance).next();
         VerdictLineView {
@@ -366,6 +368,8 @@ impl<'a> Cards<'a> {
         Overview {
             found: assessment.found(),
             top: self.top(),
+            label: assessment.top().verdict.map_or("", Verdict::short_label),
+            key: assessment.key(&|pin| input.evidence.drift.get(pin).map(Drift::as_str)),
             sentence: assessment.sentence(&signed),
             verdict: lines,
             bottom_line: assessment.bottom_line(),
@@ -397,7 +401,7 @@ impl<'a> Cards<'a> {
             lead: findings.map(|result| Lead::of(&result.findings)).unwrap_or_default(),
             evidence,
             doubts: assessment
-                .doubts(&|pin| input.evidence.lost(pin))
+                .checks(&|pin| input.evidence.lost(pin))
                 .iter()
                 .map(|it| self.doubt(it))
                 .collect(),

@@ -540,7 +540,7 @@ fn rows_of(case: &Case<'_>, page: &str) -> Read {
 
 /// Reads the top of the first page, the print page or the single file.
 fn top_of(case: &Case<'_>, page: &str) -> Read {
-    let top = between(page, "<section class=\"answer ", "</section>");
+    let top = between(page, "<section class=\"answer ", "<div class=\"reason\">");
     let (headline, verdict) = top.split_once("<div class=\"verdict ").unwrap();
     if let Some((class, words)) = case.top() {
         let is_of_class = |part: &str| part.starts_with(&format!("{class}\""));
@@ -565,13 +565,13 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
         .map(|line| (line.split_once('"').unwrap().0, between(line, "<div dir=\"auto\">", "</div>")))
         .collect();
     prop_assert!((1..=7).contains(&lines.len()), "{verdict}");
-    let doubts = case.assessment.doubts(&|_| None);
+    let (doubts, checks) = (case.assessment.doubts(&|_| None), case.assessment.checks(&|_| None));
     let (_, check) = page.split_once("<ol class=\"doubts\">").unwrap_or_default();
     let (check, _) = check.split_once("</ol>").unwrap_or_default();
     let commands: Vec<&str> =
         check.split("<code class=\"break\">").skip(1).filter_map(|it| Some(it.split_once('<')?.0)).collect();
     let id = case.investigation().meta().id.short();
-    let expected: Vec<String> = doubts.iter().map(|doubt| doubt.command(Some(&id))).collect();
+    let expected: Vec<String> = checks.iter().map(|doubt| doubt.command(Some(&id))).collect();
     prop_assert_eq!(commands, expected);
     if case.assessment.first().is_some_and(|first| !first.verdict.is_confirmed()) {
         prop_assert!(doubts.first().is_some_and(|it| it.kind <= DoubtKind::Unchecked), "{doubts:?}");

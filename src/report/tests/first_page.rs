@@ -7,12 +7,12 @@ fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
     let (first, _) = page.split_once("<section class=\"report\"").unwrap();
     for text in [
-        "<section class=\"answer confirmed\"",
-        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by lead; nobody else has attacked it or signed it off.</h2>",
+        "<section class=\"answer confirmed\" aria-labelledby=\"found\">\n<h1 id=\"found\" class=\"finding\"><span class=\"sure confirmed\">✓ Confirmed<",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by the agent lead; nobody else has checked it or signed it off.</h2>",
         "found by researcher-r4.a1a1",
         "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
-        "<a href=\"#ruled-out\">9 alternatives ruled out</a>",
+        "<a href=\"#ruled-out\">9 steps ruled out</a>",
         "No objection is open",
         "Names are not verified; no person took part",
     ] {
@@ -25,8 +25,8 @@ fn the_first_page_answers_the_questions() {
         "Ruled out <span class=\"count\">9</span>",
         "<li class=\"missing\"><span aria-hidden=\"true\">○</span> <span class=\"hidden\">missing: </span>nobody has signed it off</li>",
         "<h2 id=\"check\">Check it yourself</h2>",
-        "No command was captured for R4.A1a1.",
-        "<code class=\"break\">tot show -i 010101010101 R4.A1a1</code>",
+        "Run a command that would show R4.A1a1 to be wrong: none was run.",
+        "<code class=\"break\">tot run -i 010101010101 R4.A1a1 -- COMMAND</code>",
         "<p class=\"small quiet\">Ended <time",
     ] {
         assert!(page.contains(text), "{text} is missing in {page}");
@@ -138,14 +138,14 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
         "<li class=\"against\" id=\"objections\">",
         "<a href=\"nodes/R4.A1a1.html#said-",
         ">Maria (a person) objects: “The replay had a warm cache.”</a>",
-        ">Maria (a person) objects to R4.A1a1: “The replay had a warm cache”.</a>",
+        ">Maria (a person) objects to R4.A1a1: “The replay had a warm cache”.</",
         "<section class=\"answer contested\"",
         "<h2 id=\"trust\">Contested, because Maria (a person) objects.",
         "<h2 id=\"said\">Comments",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
     }
-    assert_eq!(index.matches("Maria (a person) objects").count(), 4, "{index}");
+    assert_eq!(index.matches("Maria (a person) objects").count(), 3, "{index}");
     let node = page(&files, "nodes/R4.A1a1.html");
     for text in
         ["Maria (a person) objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"]
