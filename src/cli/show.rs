@@ -265,10 +265,12 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
     rows.groups.iter().map(group).collect()
 }
 
-/// Formats the verdict's sentence, what changed since, and what objects to it, each with the command that answers.
+/// Formats the verdict's sentence, the key of the signs, what changed since, and what objects to it, each with the command that
+/// answers.
 fn verdict(
     assessment: &Assessment<'_>,
     signed: &[Signed],
+    key: &str,
     since: Option<&VerdictLine>,
     named: Option<&str>,
     screen: Screen,
@@ -276,6 +278,7 @@ fn verdict(
     let style = assessment.top().verdict.map_or(QUIET, verdict_style);
     let sentence = screen.wrapped(&assessment.sentence(signed), 0);
     let mut lines: Vec<String> = sentence.iter().map(|line| styled(style, line)).collect();
+    lines.extend(screen.wrapped(key, 0).iter().filter(|it| !it.is_empty()).map(|line| styled(QUIET, line)));
     if let Some(since) = since {
         let style = if since.sign == Sign::Doubt { DOUBT } else { QUIET };
         lines.extend(screen.wrapped(&since.text, 0).iter().map(|line| styled(style, line)));
@@ -332,13 +335,10 @@ fn shown(
         None => assessment.first().map(|first| screen.rest(first.node.name(), 0)).unwrap_or_default(),
     };
     let mut text: String = bottom_line.lines().map(|line| styled(BOLD, line) + "\n").collect();
-    let key = assessment.key(&|pin| evidence.drift.get(pin).map(Drift::as_str));
-    text.extend(
-        screen.wrapped(&key, 0).iter().filter(|it| !it.is_empty()).map(|line| styled(QUIET, line) + "\n"),
-    );
     let signed = sign_offs.signed();
     let lines = assessment.verdict_lines(&signed, told(assessment, evidence));
-    text += &verdict(assessment, &signed, since(&lines), named, screen);
+    let key = assessment.key(&|pin| evidence.drift.get(pin).map(Drift::as_str));
+    text += &verdict(assessment, &signed, &key, since(&lines), named, screen);
     text += &format!(
         "{}\n{}\n",
         screen.rest(&meta.title, 0),

@@ -29,7 +29,7 @@ pub(super) fn pasted(
         text.push_str("What would overturn it:\n\n");
         for doubt in doubts.iter().take(DOUBTS) {
             let command = doubt.todo.as_ref().map(|_| code_span(&doubt.command(Some(&session))));
-            text.push_str(&format!("- {} {}", plain(&doubt.text), command.unwrap_or_default()).trim_end());
+            text.push_str(format!("- {} {}", plain(&doubt.text), command.unwrap_or_default()).trim_end());
             text.push('\n');
         }
         let more = doubts.len().saturating_sub(DOUBTS);
