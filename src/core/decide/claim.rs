@@ -70,7 +70,12 @@ pub fn claim(
             Some(claim) if claim.until.seconds_since(now) >= 30.0 * f64::from(minutes) => {}
             held => {
                 let at = held.map_or(now, |claim| claim.at);
-                let claim = Claim { at, agent_id: agent_id.to_owned(), until: now.plus_minutes(minutes) };
+                let earlier = node.claim.as_ref().map_or(0, |claim| match held {
+                    Some(held) => held.earlier,
+                    None => claim.earlier.saturating_add(1),
+                });
+                let until = now.plus_minutes(minutes);
+                let claim = Claim { at, agent_id: agent_id.to_owned(), until, earlier };
                 claimed.push(Arc::new(Node { claim: Some(claim), ..Node::clone(node) }));
             }
         }

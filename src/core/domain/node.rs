@@ -50,7 +50,7 @@ pub struct Node {
 }
 
 /// An agent's claim on a pending proposal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {
     /// The time of the claim.
@@ -59,6 +59,9 @@ pub struct Claim {
     pub agent_id: String,
     /// The time at which the claim expires.
     pub until: Timestamp,
+    /// The number of expired claims that this claim and its predecessors replaced.
+    #[serde(default, skip_serializing_if = "stored::is_zero")]
+    pub earlier: usize,
 }
 
 /// The withdrawal of a proposal.

@@ -54,7 +54,8 @@ pub(super) fn join(
         .unwrap_or_default();
     // A conclusion without text is an earlier version of a conclusion whose text was added later.
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
-    let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
+    let call = |end: &Conclusion| (end.ended_at, end.agent_id.clone(), end.caller.clone());
+    let has_text = |end: &Conclusion| texts.iter().any(|other| call(other) == call(end));
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
     ends.sort_by_key(|end| (end.reopened.is_some(), end.draft));
     let mut ends = ends.into_iter().map(|end| exchanged(end, false));

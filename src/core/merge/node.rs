@@ -1,5 +1,6 @@
 //! Joins both sides' work on a node.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::order::{interleave, join_lists};
@@ -62,11 +63,14 @@ pub(super) fn join(
     Some((Some(node), decisions))
 }
 
-/// Returns the claim in force, which is the earlier one if both sides changed the claim.
+/// Returns the claim in force, if both sides changed the claim: one that replaced more expired claims, or the earlier one. Each
+/// claim that replaces or renews another ranks higher, so the order of merges does not matter.
 fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<MergeDecision>) -> Option<Claim> {
     let [base, ours, theirs] = claims;
     three_way(&base, &ours, &theirs).unwrap_or_else(|| {
-        let claim = ours.into_iter().chain(theirs).min()?;
+        let rank =
+            |claim: &Claim| (Reverse(claim.earlier), claim.at, claim.agent_id.clone(), Reverse(claim.until));
+        let claim = ours.into_iter().chain(theirs).min_by_key(rank)?;
         let (node, agent_id) = (node.id.clone(), claim.agent_id.clone());
         decisions.push(MergeDecision::BothClaimed { node, agent_id });
         Some(claim)

@@ -751,12 +751,20 @@ fn an_amendment_comes_after_those_of_a_result_that_a_merge_has_put_beside() {
 #[test]
 fn the_earlier_of_two_claims_stands() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
-    let claim = |agent: &str, at| Some(Claim { at: time(at), agent_id: agent.into(), until: time(at + 600) });
+    let claim = |agent: &str, at| {
+        Some(Claim { at: time(at), agent_id: agent.into(), until: time(at + 600), earlier: 0 })
+    };
     ours.node("R2.A2").claim = claim("a", 11);
     theirs.node("R2.A2").claim = claim("b", 10);
     let (mut tree, decisions) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.node("R2.A2").claim, claim("b", 10));
     assert_eq!(said(&decisions), ["R2.A2 was claimed twice; the claim of b stands"]);
+    // A claim that replaced an expired one stands, also against a claim from before.
+    let mut replaced = theirs.clone();
+    replaced.node("R2.A2").claim =
+        Some(Claim { at: time(700), agent_id: "c".into(), until: time(900), earlier: 1 });
+    assert_eq!(merged(&base, &ours, &replaced).unwrap().0, replaced);
+    assert_eq!(merged(&theirs, &tree, &replaced).unwrap().0, replaced);
     theirs.commit("R2.A2", "DEAD", "nothing", 20);
     let (mut tree, _) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.node("R2.A2").claim, None);
@@ -901,7 +909,10 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
             13 => match &mut tree.end {
                 Some(end) if end.conclusion.is_some() && index.index(3) > 0 => amend_end(end, &text, at),
                 // The investigation is ended again after more research.
-                end => *end = Some(Conclusion { conclusion: Some(text), ..Conclusion::new(time(at)) }),
+                end => {
+                    let agent_id = Some(text.clone());
+                    *end = Some(Conclusion { conclusion: Some(text), agent_id, ..Conclusion::new(time(at)) });
+                }
             },
             7 => {
                 if let Some(id) = some(&pending) {
@@ -911,8 +922,9 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
             }
             8 => {
                 if let Some(id) = some(&pending) {
-                    tree.node(id.whole()).claim =
-                        Some(Claim { at: time(at), agent_id: text, until: time(at + 9) });
+                    let node = tree.node(id.whole());
+                    let earlier = node.claim.as_ref().map_or(0, |claim| claim.earlier + 1);
+                    node.claim = Some(Claim { at: time(at), agent_id: text, until: time(at + 9), earlier });
                 }
             }
             9 | 10 => {
@@ -921,7 +933,11 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
                 }
             }
             _ => match &mut tree.end {
-                None => tree.end(Some(&text).filter(|_| index.index(3) > 0).map(String::as_str), at),
+                None => {
+                    let conclusion = Some(text.clone()).filter(|_| index.index(3) > 0);
+                    let end = Conclusion { conclusion, agent_id: Some(text), ..Conclusion::new(time(at)) };
+                    tree.end = Some(end);
+                }
                 Some(end) if end.conclusion.is_none() => {
                     (end.conclusion, end.concluded_at) = (Some(text), Some(time(at)));
                 }
