@@ -45,6 +45,18 @@ pub fn percent_encoded(text: &str, is_plain: impl Fn(char) -> bool) -> String {
     encoded
 }
 
+/// Decodes the percent-encoded bytes of the text. A `%` without two digits stays.
+pub fn percent_decoded(text: &str) -> Vec<u8> {
+    let (bytes, mut decoded, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let code = code.filter(|_| *byte == b'%');
+        decoded.push(code.unwrap_or(*byte));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    decoded
+}
+
 /// Returns the longest prefix of the text with at most `most` bytes.
 pub fn first_bytes(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

@@ -18,7 +18,7 @@ use crate::picture;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallDiagnostics, secrets};
 use crate::secrets::{suspects, text_of};
-use crate::text::counted;
+use crate::text::{counted, percent_decoded};
 
 /// A file that an agent submitted with a result, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -130,17 +130,6 @@ fn of_data_address(text: &str) -> Option<Result<Vec<u8>, String>> {
     }
     let data = percent_decoded(data);
     Some(if is_base64 { of_base64(&String::from_utf8_lossy(&data)) } else { Ok(data) })
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let (bytes, mut decoded, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
-    while let Some(byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let code = code.filter(|_| *byte == b'%');
-        decoded.push(code.unwrap_or(*byte));
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    decoded
 }
 
 /// Returns the files that can be stored, pictures without their metadata. Adds the errors and warnings for all files to the diagnostics.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
+use unicode_normalization::char::is_combining_mark;
 
 use super::{
     parse::{Located, Parsed},
@@ -14,14 +15,12 @@ use super::{
     source::SourceTarget,
     text::{FileLines, attribute_into, bare_urls, file_lines, node_ids, safe_url},
 };
-use crate::text::{escape, is_hidden, one_line};
+use crate::text::{composed, escape, is_hidden, one_line, percent_decoded};
 
 /// The maximum nesting depth of elements. Browsers nest at most 512.
 const MAX_DEPTH: usize = 100;
 /// The maximum number of events of a text. A long finding contains about a thousand.
 const MAX_EVENTS: usize = 60_000;
-/// The maximum length of a heading id, in characters.
-const MAX_SLUG_CHARS: usize = 64;
 /// The maximum length of an address shown in place of a removed link, in bytes.
 const MAX_SHOWN_TARGET: usize = 300;
 
@@ -515,7 +514,7 @@ impl HtmlWriter {
             return safe_url(&format!("mailto:{dest}"));
         }
         if let Some(fragment) = dest.strip_prefix('#') {
-            let slug = fragment.to_lowercase();
+            let slug = composed(&String::from_utf8_lossy(&percent_decoded(fragment)).to_lowercase());
             return (!image && self.known_slugs.contains(&slug))
                 .then(|| format!("#{}-h-{slug}", self.prefix));
         }
@@ -643,7 +642,7 @@ fn file_mark(file: &FileLines<'_>) -> String {
 }
 
 /// Returns an id for every heading, in order. Ids are made as on GitHub: letters become lower-case, spaces become `-`,
-/// punctuation is dropped, and a number is appended to repeated names.
+/// punctuation is dropped, and a number is appended to repeated names. Accents are composed (NFC).
 fn slugs(events: &[Located]) -> Vec<String> {
     let mut slugs = Vec::new();
     let mut taken = HashSet::new();
@@ -682,10 +681,10 @@ fn slug(heading: &str) -> String {
     let kept = heading.trim().chars().flat_map(char::to_lowercase).filter_map(|c| match c {
         ' ' | '\n' | '\t' => Some('-'),
         '-' | '_' => Some(c),
-        c if c.is_alphanumeric() => Some(c),
+        c if c.is_alphanumeric() || is_combining_mark(c) => Some(c),
         _ => None,
     });
-    let slug: String = kept.take(MAX_SLUG_CHARS).collect();
+    let slug = composed(&kept.collect::<String>());
     if slug.is_empty() { "section".to_owned() } else { slug }
 }
 

@@ -652,8 +652,9 @@ fn honest_text_looks_as_it_should() {
             "<h3 id=\"R1.A-h-a\">A<a class=\"anchor\" href=\"#R1.A-h-a\" aria-label=\"Link to this section\">#</a></h3>\n<h4 id=\"R1.A-h-b\">B<a class=\"anchor\" href=\"#R1.A-h-b\" aria-label=\"Link to this section\">#</a></h4>\n",
         ),
         (
-            "# A b\n[x](#a-b)",
-            "<h3 id=\"R1.A-h-a-b\">A b<a class=\"anchor\" href=\"#R1.A-h-a-b\" aria-label=\"Link to this section\">#</a></h3>\n<p><a href=\"#R1.A-h-a-b\">x</a></p>\n",
+            // A link may be percent-encoded, and its accent apart.
+            "# A cafe\u{301}\n[x](#a-caf%C3%A9)",
+            "<h3 id=\"R1.A-h-a-café\">A cafe\u{301}<a class=\"anchor\" href=\"#R1.A-h-a-café\" aria-label=\"Link to this section\">#</a></h3>\n<p><a href=\"#R1.A-h-a-café\">x</a></p>\n",
         ),
         ("`Vec<T>` or Vec<T>", "<p><code>Vec&lt;T&gt;</code> or Vec&lt;T&gt;</p>\n"),
         ("*a* **b** ~~c~~  \nd", "<p><em>a</em> <strong>b</strong> <del>c</del><br>\nd</p>\n"),
