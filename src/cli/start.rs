@@ -55,20 +55,20 @@ const HELP: &str = "\
 The question to investigate, in Markdown: what to find out, and what an answer must
 explain. Everything below the line is ignored; to cancel, leave the text empty.";
 
-/// The choices at a terminal: name, description, ruleset.
-const METHODS: [(&str, &str, Option<&str>); 2] = [
-    ("thorough", "breadth and depth first", None),
-    ("quick", "answer at any depth, checked by someone else", Some(RECOMMENDED)),
+/// The choices at a terminal: name, description, ruleset. The first is the default.
+const METHODS: [(&str, &str, &str); 2] = [
+    ("quick", "answer at any depth, checked by someone else", RECOMMENDED),
+    ("thorough", "breadth and depth first", builtin::DEFAULT),
 ];
 
-/// The ruleset if nobody can be asked.
+/// The ruleset if nobody can be asked, or nobody chooses.
 const RECOMMENDED: &str = "review";
 
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     let (library, ruleset) = arguments.rulesets.library_with(arguments.ruleset.as_deref())?;
     let work = LocalTools::starting(&arguments.work, library)?;
     let ruleset = match ruleset {
-        None if arguments.mode.is_none() && work.may_ask() => method()?,
+        None if arguments.mode.is_none() && work.may_ask() => Some(method()?),
         // A mode belongs to a ruleset.
         None if arguments.mode.is_none() => Some(RECOMMENDED.to_owned()),
         ruleset => ruleset,
@@ -104,16 +104,16 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     work.tell(replied, edited.as_ref(), (!is_default).then(|| work.place.short(&id)), lines)
 }
 
-/// Asks for the ruleset. Returns `None` for the default.
-fn method() -> CommandResult<Option<String>> {
+/// Asks for the ruleset.
+fn method() -> CommandResult<String> {
     for (name, what, ruleset) in METHODS {
-        tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));
+        tell(&format!("  {name:<10}{what} ({ruleset})"));
     }
     loop {
-        let answer = ask("Quick or thorough? [q/T]")?.ok_or("no answer, so nothing was started")?;
+        let answer = ask("Quick or thorough? [Q/t]")?.ok_or("no answer, so nothing was started")?;
         let chosen = METHODS.iter().find(|(name, ..)| name.starts_with(&answer));
         if let Some((_, _, ruleset)) = chosen {
-            return Ok(ruleset.map(str::to_owned));
+            return Ok((*ruleset).to_owned());
         }
     }
 }
