@@ -4,15 +4,17 @@
 //! repository's configuration could also determine them, a stranger's folder could start a program that accepts every
 //! signature. The repository may choose the signing key and its format.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::process::{Deadline, GitCall};
 use super::settings::is_whole;
 use super::{GitProgram, RemoteError, Result};
-use crate::base::temporary::TemporaryFolder;
+use crate::base::{platform, temporary::TemporaryFolder};
 use crate::store::CommitId;
-use crate::text::{one_line, shorten};
+use crate::text::{one_line, shell_line, shorten};
 
 /// Settings that a repository cannot change, with git's defaults. OpenPGP keys must also be trusted. Otherwise any key in the
 /// keyring would be accepted.
@@ -167,7 +169,14 @@ impl GitProgram {
             let hash = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"].map(str::to_owned);
             let copied = run(&hash, Some(tag.clone()))?.succeeded()?;
             let verify = ["verify-tag", "--raw", copied.text().trim()].map(str::to_owned);
-            let ran = run(&[settings.as_slice(), &verify].concat(), None)?;
+            let mut ran = run(&[settings.as_slice(), &verify].concat(), None)?;
+            // A key that expired signs nothing any more, but what it signed before stays good.
+            let as_then = time_with_expired_key(&ran.errors).and_then(|time| gpg_at(time, folder, &settings));
+            if let Some(program) = as_then {
+                let then = ["-c".to_owned(), format!("gpg.openpgp.program={}", program.display())];
+                let again = run(&[settings.as_slice(), &then, &verify].concat(), None)?;
+                ran = if again.status == Some(0) { again } else { ran };
+            }
             Ok::<_, RemoteError>(read(ran.status == Some(0), &ran.errors))
         };
         tags.iter().map(|tag| check(tag).unwrap_or_else(|error| unchecked(&error))).collect()
@@ -213,7 +222,8 @@ impl RemoteError {
         };
         const NOT_HERE: &str =
             "The private key is neither in a file nor in an agent that runs here: `ssh-add` gives it to one";
-        const ADVICE: [(&str, &str); 7] = [
+        const EXPIRED: &str = "The key has expired, which `gpg --quick-set-expire` mends, or it was revoked: `gpg --list-keys` says which";
+        const ADVICE: [(&str, &str); 8] = [
             (
                 "incorrect passphrase",
                 "Nobody was asked for the passphrase, or it is another: `ssh-add` gives the key to an agent",
@@ -222,7 +232,8 @@ impl RemoteError {
             ("agent socket", NOT_HERE),
             ("key in agent", NOT_HERE),
             ("No private key found", NOT_HERE),
-            ("KEYEXPIRED", "The key has expired: `gpg --quick-set-expire` renews it"),
+            ("KEYEXPIRED", EXPIRED),
+            ("Unusable secret key", EXPIRED),
             ("Couldn't load public key", "`git config --global user.signingkey FILE` names another"),
         ];
         let known = ADVICE.iter().find(|(words, _)| said.contains(words)).map(|(_, advice)| *advice);
@@ -231,6 +242,32 @@ impl RemoteError {
              gpg.format ssh`; or give --unsigned, which every page shows",
         ))
     }
+}
+
+/// Returns the time of a signature, in seconds, if its OpenPGP key has expired.
+fn time_with_expired_key(said: &str) -> Option<u64> {
+    let mut lines = said.lines().filter_map(|line| line.strip_prefix("[GNUPG:] "));
+    // `VALIDSIG <fingerprint> <date> <time> …`
+    let time = lines.clone().find_map(|line| line.strip_prefix("VALIDSIG ")?.split(' ').nth(2)?.parse().ok());
+    time.filter(|_| lines.any(|line| line.starts_with("EXPKEYSIG ")))
+}
+
+/// Writes a script that starts the user's gpg with its clock at a time. Git for Windows runs scripts, too.
+fn gpg_at(time: u64, folder: &Path, settings: &[String]) -> Option<PathBuf> {
+    let keys = ["gpg.program=", "gpg.openpgp.program="];
+    let of_key = |setting: &String| keys.iter().find_map(|key| setting.strip_prefix(key).map(str::to_owned));
+    let gpg = settings.iter().filter_map(of_key).rfind(|program| program != "gpg");
+    let words = [
+        gpg.unwrap_or_else(|| "gpg".to_owned()),
+        "--faked-system-time".to_owned(),
+        format!("{time}!"),
+        "--no-auto-check-trustdb".to_owned(),
+    ];
+    let path = folder.join("gpg");
+    let mut file = File::create(&path).ok()?;
+    writeln!(file, "#!/bin/sh\nexec {} \"$@\"", shell_line(&words)).ok()?;
+    platform::make_executable(&file).ok()?;
+    Some(path)
 }
 
 /// Parses the output of git and the verifying program. A signature is bad only if the output says so: in any other case,

@@ -367,6 +367,14 @@ fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
     let not_trusted = "your keyring does not mark the key of Greta <greta@example.org> as trusted";
     assert_eq!(state(&other), format!("unchecked null {not_trusted}"));
     let tag = machine.git(&id, &["tag"]);
+    // What was signed before the key expired stays good, and the key signs nothing any more.
+    let keys = gpg(&own, &["--with-colons", "--list-keys"]);
+    let print = keys.lines().find_map(|line| line.strip_prefix("fpr:::::::::")).unwrap();
+    gpg(&own, &["--quick-set-expire", print.trim_end_matches(':'), "seconds=1"]);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(state(&own), "valid Greta <greta@example.org> null");
+    let told = with(&own, &["approve"]).err;
+    assert!(told.contains("expired"), "{told}");
     write_tag(&machine, &id, &tag, &tag_object(&machine, &id, &tag).replace("Approve", "Improve"));
     assert_eq!(state(&own), "invalid null the signature does not match the signed content");
     for home in [own, other] {
