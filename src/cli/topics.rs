@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitResult {
 }
 
 /// Returns the title of a topic.
-pub(super) fn title(text: &str) -> &str {
+fn title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 

@@ -7,8 +7,8 @@
 //!    The other requests go to [`resources`] and [`prompts`].
 //! 3. [`arguments`](crate::service::arguments) coerces the arguments to the tool's schema and types. [`ask`] asks a
 //!    person first if required.
-//! 4. The tool's function answers with types from [`reply`](crate::service::reply), and [`bounded`] cuts advice that
-//!    is too long. The reply is sent as text; [`tool`] explains why.
+//! 4. The tool's function in `tools` answers: reading tools with types of their own, others with those of
+//!    [`reply`](crate::service::reply). [`bounded`] cuts advice that is too long. The reply is sent as text; [`tool`] explains why.
 //!
 //! The service reports every write to its listeners through its [`changes`](crate::service::changes). [`log`] tells
 //! the operator what the server does.

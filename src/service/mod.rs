@@ -6,8 +6,8 @@
 //!
 //! Both repair damage left in the repository by a killed writer, even in calls that only read.
 //!
-//! `arguments` turns JSON into typed input, and `calls` has the calls that write. `reply` says what a call replies. `background`
-//! syncs in servers, and `changes` tells listeners of writes.
+//! `arguments` turns JSON into typed input, and `calls` has the calls that write. `reply` says what a call that
+//! writes replies. `background` syncs in servers, and `changes` tells listeners of writes.
 
 pub mod address;
 pub mod arguments;

@@ -3,7 +3,8 @@
 //! 1. [`Store::create`] creates an investigation. [`Store::find`] looks one up by its id or part of its id.
 //! 2. [`Store::load`] reads the committed state. It never reads the work tree or git's index.
 //! 3. [`Store::transact`] loads, decides and publishes in one transaction. Writers take turns.
-//! 4. [`Store::join`] integrates commits from elsewhere by fast-forwarding or by merging node by node.
+//! 4. [`Store::join`] integrates commits from elsewhere by fast-forwarding or by merging node by node. A merge commit depends
+//!    only on its parents, so two clones make the same one. `checksum` seals each commit of ours.
 //! 5. [`Store::history`] lists the changes in each commit, computed by diffing trees.
 //!
 //! # Guarantees

@@ -315,5 +315,5 @@ sessions! {
     setup__writes_nothing_unless_asked
     show__narrow_and_wide
     start__asks_for_the_method
-    util__man_of_each_command_and_topic
+    util__man_of_each_command
 }

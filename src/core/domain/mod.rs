@@ -13,7 +13,7 @@
 //! - [`attachment`]: files attached to a node.
 //! - [`comment`]: comments by people and agents.
 //! - [`edit`]: changes of passages in a longer text.
-//! - [`run`]: recorded command runs.
+//! - [`run`]: recorded command runs, and when two outputs count as the same.
 //! - [`event`]: the effect of a call, and the events between two trees.
 //! - [`code`]: the codes for errors, warnings and blockers, with their meanings.
 //! - [`diagnostic`]: errors, warnings and blockers, as shown to agents and people.

@@ -7,7 +7,6 @@ mod kinds;
 mod random;
 pub mod table;
 mod transcripts;
-mod vectors;
 
 use tree_of_thoughts::domain::Code;
 
