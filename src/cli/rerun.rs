@@ -26,7 +26,8 @@ use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
 use crate::assess::inputs::not_found;
-use crate::assess::{CapturedRun, ProjectInputs, Repetition};
+use crate::assess::lacking::lacking;
+use crate::assess::{CapturedRun, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, RunVariable};
@@ -35,7 +36,7 @@ use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Tracer, Workspace, capture, folder_in,
-    project_state, remove_leftovers, sandbox, try_sandbox,
+    plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
 use crate::text::{causes, counted, one_line, shorten, visible};
@@ -479,7 +480,7 @@ impl<'a> Again<'a> {
         });
         let limit = self.arguments.timeout.unwrap_or(limit);
         let ran = self.captured(captured, Duration::from_secs(limit));
-        let (mut project, mut captured, unfiltered) =
+        let (mut project, mut captured, workspace) =
             ran.unwrap_or_else(|reason| (None, Captured::not_run(reason), None));
         let traced = captured.traced.take();
         let at = project.as_ref().and_then(|state| state.commit.clone());
@@ -510,24 +511,49 @@ impl<'a> Again<'a> {
         let unset = first.variables.iter().find(is_unset);
         let unset =
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
-        let unfiltered = unfiltered.map(|files| format!("{files}: rerun it with --at here"));
         let lacked = not_found(&again, first).filter(|_| self.place != Where::Here);
         let lacked = lacked.map(|path| format!("{} is not stored in the run", one_line(&path)));
-        if let Some(lack) =
-            unfiltered.or(unset).or(lacked).filter(|_| again.verdict(first, later) == RunComparison::Differs)
-        {
-            again.ended = Ended::NotRun(lack);
+        if again.verdict(first, later) == RunComparison::Differs {
+            let lack = unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
+            again.ended = lack.map_or(again.ended, Ended::NotRun);
         }
         Ok((at, again, captured.interrupted.is_some()))
     }
 
-    /// Reruns a command in the place that the options specify. Returns the project state there, and the files that were
-    /// not as a checkout would give them.
+    /// Says what a repetition that differs lacked: files as a checkout would give them, or what its output says is missing.
+    fn lack(&self, first: &Ran, again: &Ran, workspace: Option<&Workspace<'_>>) -> Option<String> {
+        let (git, project) = self.project.as_ref()?;
+        let state = again.project.as_ref()?;
+        let unfiltered = match workspace {
+            Some(workspace) => {
+                workspace.unfiltered().map(|files| format!("{files}: rerun it with --at here"))
+            }
+            None => git.pointers(project.root()).map(|file| {
+                format!("the content of {} is not here: git lfs pull, or git annex get", one_line(&file))
+            }),
+        };
+        let root = workspace.map_or(project.root().to_owned(), Workspace::root);
+        let lacks = |path: &str| {
+            let place = root.join(path);
+            let is_known = || {
+                state.unknown().any(|it| it == path || it.ends_with('/') && path.starts_with(it.as_str()))
+                    || git.ignores(&root, path)
+            };
+            let is_annexed =
+                || fs::read_link(&place).is_ok_and(|to| to.to_string_lossy().contains(".git/annex/"));
+            !place.exists() && (is_annexed() || workspace.is_some() && is_known())
+        };
+        let commit = first.project.as_ref().and_then(|state| state.commit.as_deref());
+        let then = commit.and_then(|commit| project.files(Some(commit)));
+        unfiltered.or_else(|| lacking(again, first, then.as_ref().and_then(|it| it.files()), &lacks))
+    }
+
+    /// Reruns a command in the place that the options specify. Returns the project state there, and the work tree.
     fn captured(
         &self,
         run: &CapturedRun<'_>,
         limit: Duration,
-    ) -> Result<(Option<ProjectState>, Captured, Option<String>), String> {
+    ) -> Result<(Option<ProjectState>, Captured, Option<Workspace<'_>>), String> {
         let first = run.ran;
         let Some(recorded) = &first.project else {
             return Ok((None, self.run_in(&self.here, None, run, None, limit)?, None));
@@ -548,7 +574,11 @@ impl<'a> Again<'a> {
                 let captured = self.run_in(project.root(), folder, run, None, limit)?;
                 return Ok((state, captured, None));
             }
-            Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
+            Where::At(commit) => {
+                let workspace = Workspace::new(git, project.root(), commit, None)?;
+                workspace.add_included(recorded.patch.as_deref().unwrap_or_default());
+                (state(commit), workspace)
+            }
             Where::Recorded => {
                 let Some(commit) = &recorded.commit else {
                     return Err("the project had no commit yet".to_owned());
@@ -569,7 +599,7 @@ impl<'a> Again<'a> {
         state.ignored = recorded.ignored.iter().filter(is_missing).cloned().collect();
         let folder = first.folder.as_deref();
         let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
-        Ok((Some(state), captured, workspace.unfiltered()))
+        Ok((Some(state), captured, Some(workspace)))
     }
 
     fn run_in(
@@ -614,7 +644,11 @@ impl<'a> Again<'a> {
             starter: &starter,
             tracer,
             folder: &place,
-            variables: variables.chain(files.iter().map(LaidOut::variable)).chain(stored).collect(),
+            variables: plain_variables(&first.variables)
+                .chain(variables)
+                .chain(files.iter().map(LaidOut::variable))
+                .chain(stored)
+                .collect(),
             input: input.as_deref().map_or(CommandInput::Nothing, CommandInput::File),
             sinks: [None, None],
             expected,

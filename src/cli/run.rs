@@ -16,7 +16,7 @@ use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
 use crate::assess::inputs::{may_read, named};
-use crate::base::platform::{input_file, private_folder};
+use crate::base::platform::{input, is_input_open, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run, captured};
@@ -28,7 +28,7 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
-    named_variables, project_state, stored_command,
+    named_variables, plain_variables, project_state, stored_command,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shell_line};
@@ -44,6 +44,7 @@ const TIMED_OUT: i32 = 124;
 const NOT_STORED: u8 = 125;
 /// The maximum size of a file to store with a run.
 const FILE_MAX: u64 = 256 << 10;
+const LOST_INPUT: &str = "standard input is not stored, so a rerun can't run: give it as a file of at most 256 KiB, as in `< FILE`";
 /// The prefix of the folder for a run that could not be stored.
 const KEPT: &str = "tot-run-";
 
@@ -148,7 +149,9 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
         starter: &[],
         tracer: prepared.tracer.take(),
         folder: &prepared.folder,
-        variables: files.iter().map(LaidOut::variable).collect(),
+        variables: plain_variables(&prepared.ran.variables)
+            .chain(files.iter().map(LaidOut::variable))
+            .collect(),
         input: CommandInput::Own,
         sinks,
         expected,
@@ -158,6 +161,10 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     let mut captured = capture(request, &mut || prepared.signals.take());
     if let Some(files) = &files {
         captured.rename(&files.folder(), PLACE);
+    }
+    if prepared.may_get_input && !is_input_open() {
+        tell(&format!("tot run: {LOST_INPUT}"));
+        prepared.lost_input = InputFile::lost_input();
     }
     let status = status(&captured.ended);
     let traced = captured.traced.take();
@@ -244,6 +251,10 @@ struct Prepared {
     service: Service,
     /// The run as far as it is known. A program in the project is named by its path from the folder.
     ran: Ran,
+    /// The standard input, if it can't be stored.
+    lost_input: Option<InputFile>,
+    /// True if nothing had been written to the standard input, but somebody still may.
+    may_get_input: bool,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
@@ -284,10 +295,12 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
     command = stored_command(&command, &files);
     let mut files: Vec<InputFile> = files.into_iter().map(|(_, file)| file).collect();
-    match input_file(FILE_MAX) {
+    let mut lost_input = None;
+    match input(FILE_MAX) {
         Some(Ok(content)) if !content.is_empty() => files.push(InputFile::new(STDIN.parse()?, content)),
         Some(Err(error)) => {
-            tell(&format!("tot run: standard input is not stored, and a rerun has none: {error}"))
+            tell(&format!("tot run: {LOST_INPUT}: {error}"));
+            lost_input = InputFile::lost_input();
         }
         _ => {}
     }
@@ -353,7 +366,21 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         false => (None, None),
     };
     let signals = Passed::watch()?;
-    let prepared = Prepared { session, caller, service, ran, root, node, folder, signals, tracer, before };
+    let may_get_input = lost_input.is_none() && is_input_open();
+    let prepared = Prepared {
+        session,
+        caller,
+        service,
+        ran,
+        lost_input,
+        may_get_input,
+        root,
+        node,
+        folder,
+        signals,
+        tracer,
+        before,
+    };
     // The command may take hours, and its run must then be stored.
     let outcome = prepared.ran(Captured::not_run(String::new()));
     let rehearsed =
@@ -457,6 +484,7 @@ impl Prepared {
     /// Returns the run as it will be stored.
     fn ran(&self, captured: Captured) -> Ran {
         Ran {
+            files: self.ran.files.iter().chain(&self.lost_input).cloned().collect(),
             seconds: captured.seconds,
             ended: captured.ended,
             output: captured.output,

@@ -24,6 +24,7 @@
 mod distance;
 mod evidence;
 pub mod inputs;
+pub mod lacking;
 mod mark;
 mod overturn;
 mod report;

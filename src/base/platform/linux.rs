@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
+
+use rustix::pipe::SpliceFlags;
 
 /// The magic numbers of file systems that `syncfs` syncs completely: ext2 to ext4, XFS, Btrfs, F2FS and tmpfs.
 const SYNCED_WHOLE: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
@@ -59,6 +61,24 @@ pub fn processes() -> Vec<(i32, i32)> {
 /// Returns a path by which other programs can open a pipe of this process. Only Linux has one.
 pub fn path_of_pipe(pipe: &io::PipeWriter) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), pipe.as_raw_fd()))
+}
+
+/// The usual capacity of a pipe, in bytes.
+const PIPE: usize = 64 << 10;
+
+/// Returns the next bytes of a pipe, and leaves them there.
+///
+/// # Errors
+///
+/// Returns an error if the pipe can't be read so.
+pub fn peek(pipe: &File, number: usize) -> io::Result<Vec<u8>> {
+    let (mut reader, writer) = io::pipe()?;
+    if number > PIPE {
+        rustix::pipe::fcntl_setpipe_size(&writer, number)?;
+    }
+    let mut content = vec![0; rustix::pipe::tee(pipe, &writer, number, SpliceFlags::NONBLOCK)?];
+    reader.read_exact(&mut content)?;
+    if content.len() == number { Ok(content) } else { Err(io::ErrorKind::FileTooLarge.into()) }
 }
 
 /// Returns the time at which this machine was started, if known.

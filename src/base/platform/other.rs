@@ -28,6 +28,11 @@ pub fn path_of_pipe(_: &io::PipeWriter) -> PathBuf {
     PathBuf::new()
 }
 
+#[cfg(unix)]
+pub fn peek(_: &std::fs::File, _: usize) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub fn machine_start() -> Option<SystemTime> {
     None
 }

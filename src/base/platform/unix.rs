@@ -1,13 +1,16 @@
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Seek as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, PermissionsExt as _, fchown};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _, fchown,
+};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpgrp, getrlimit, kill_process, kill_process_group, setrlimit,
     test_kill_process,
@@ -17,11 +20,25 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{KILL, kernel};
 
-/// Returns the part of standard input that is not read yet, if it is a file of at most `most` bytes, without reading it from
-/// there. `None` if it is no file.
-pub fn input_file(most: u64) -> Option<io::Result<Vec<u8>>> {
+/// The time in which whoever writes to a pipe may start and end.
+const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// Returns the part of standard input that is not read yet, if it is a file or a pipe, without reading it from there. `None` if it
+/// is neither, or if it is a pipe to which nothing was written within a moment.
+///
+/// # Errors
+///
+/// Returns an error if it has more than `most` bytes, or may get more, or can't be read.
+pub fn input(most: u64) -> Option<io::Result<Vec<u8>>> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let about = file.metadata().ok().filter(Metadata::is_file)?;
+    let about = file.metadata().ok()?;
+    if !about.is_file() {
+        let is_open = is_open_stream(&file, &MOMENT)?;
+        let number = ioctl_fionread(&file).ok().filter(|number| *number > 0)?;
+        let is_whole = !is_open && about.file_type().is_fifo() && number <= most;
+        let peek = || kernel::peek(&file, usize::try_from(number).unwrap_or(0));
+        return Some(if is_whole { peek() } else { Err(io::ErrorKind::FileTooLarge.into()) });
+    }
     let read = || {
         let from = (&file).stream_position()?;
         let length = about.len().saturating_sub(from);
@@ -30,6 +47,19 @@ pub fn input_file(most: u64) -> Option<io::Result<Vec<u8>>> {
         if length > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(content) }
     };
     Some(read())
+}
+
+/// Returns whether standard input is a pipe to which somebody may still write.
+pub fn is_input_open() -> bool {
+    let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    file.is_ok_and(|file| is_open_stream(&file, &Timespec::default()) == Some(true))
+}
+
+/// Returns whether somebody may still write to a pipe after some time. `None` if it is none.
+fn is_open_stream(file: &File, time: &Timespec) -> Option<bool> {
+    let kind = file.metadata().ok()?.file_type();
+    let mut ends = [PollFd::new(file, PollFlags::empty())];
+    (kind.is_fifo() || kind.is_socket()).then(|| poll(&mut ends, Some(time)) == Ok(0))
 }
 
 /// Returns an identity that stays the same when the file's content changes, but differs for another file with the

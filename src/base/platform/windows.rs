@@ -8,8 +8,12 @@ use std::process::{Child, Command, ExitStatus};
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
 /// Always returns `None`.
-pub fn input_file(_: u64) -> Option<io::Result<Vec<u8>>> {
+pub fn input(_: u64) -> Option<io::Result<Vec<u8>>> {
     None
+}
+
+pub fn is_input_open() -> bool {
+    false
 }
 
 /// Ignores the creation time, since Windows reuses that of a recently removed file with the same name.

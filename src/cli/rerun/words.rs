@@ -78,7 +78,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     };
     let node = run.node.as_ref().map(|node| format!("{node} ")).unwrap_or_default();
     let line = shorten(&one_line(&again.line()), COMMAND_MAX);
-    let label = styled(style, &format!("{:<13}", verdict.label()));
+    let label = styled(style, &format!("{:<13}", again.said(first, verdict)));
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
     let reasons = if verdict == RunComparison::Same {
@@ -111,8 +111,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
 /// Returns the differences from the first run, and the files that this one lacked.
 pub(super) fn reasons(repetition: &RerunResult<'_>) -> Vec<String> {
     let RerunResult { first, again, missing, elsewhere, .. } = repetition;
-    let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
-    let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
+    let ended = (again.ended != first.ended).then(|| format!("{}; before: {}", again.ended, first.ended));
     let unmet = again.expectations.iter().filter(|it| !it.held).map(missed);
     ended.into_iter().chain(unmet).chain(missing.clone()).chain(elsewhere.clone()).collect()
 }

@@ -77,6 +77,8 @@ pub enum RunStanding {
     NeverRepeated,
     /// None of the reruns could be carried out.
     CouldNotRun,
+    /// What was expected of the command was not met when it was captured, nor since.
+    NotMet,
     /// The rerun that counts had the same result.
     Same,
     /// The rerun that counts differs, and nobody has judged the difference.
@@ -93,6 +95,7 @@ impl RunStanding {
         match self {
             RunStanding::NeverRepeated => "not rerun yet",
             RunStanding::CouldNotRun => "could not be rerun",
+            RunStanding::NotMet => "not met",
             RunStanding::Same => "same again",
             RunStanding::Differs => "differs",
             RunStanding::Holds => "differs (judged to hold)",
@@ -182,6 +185,13 @@ impl Repetition<'_> {
         !earlier.is_contesting() || is_as_new && (earlier.is_own || !self.is_own)
     }
 
+    /// Returns why it could not run, if so: `the program jest is not here`.
+    pub(super) fn why_not(&self) -> Option<String> {
+        let ended = self.ran.ended.to_string();
+        let why = shorten(&one_line(ended.trim_start_matches("not run: ")), COMMAND);
+        (self.verdict == RunComparison::CouldNotRun).then_some(why)
+    }
+
     /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first
     /// run, and uncommitted changes.
     fn by(&self) -> String {
@@ -216,7 +226,12 @@ impl CapturedRun<'_> {
 
     /// Returns the overall outcome of the reruns.
     pub fn standing(&self) -> RunStanding {
-        let Some(counts) = self.counts() else {
+        let counts = self.counts();
+        if !self.ran.is_met() && counts.is_none_or(|it| it.verdict == RunComparison::Same && !it.ran.is_met())
+        {
+            return RunStanding::NotMet;
+        }
+        let Some(counts) = counts else {
             let has_failed = self.repetitions.iter().any(|it| it.verdict == RunComparison::CouldNotRun);
             return if has_failed { RunStanding::CouldNotRun } else { RunStanding::NeverRepeated };
         };
@@ -256,7 +271,7 @@ impl CapturedRun<'_> {
     pub fn is_reproduced(&self) -> bool {
         let is_same =
             |it: &Repetition<'_>| it.is_by_other && !it.is_dirty && it.verdict == RunComparison::Same;
-        self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
+        self.standing() == RunStanding::Same && self.ran.is_met() && self.repetitions.iter().any(is_same)
     }
 
     /// Returns true if somebody other than the author has rerun the command to its end.
@@ -267,10 +282,13 @@ impl CapturedRun<'_> {
     /// Returns the outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `never run
     /// again`.
     pub fn words(&self) -> String {
-        let Some(last) = self.repetitions.last() else { return "not rerun yet".to_owned() };
+        let Some(last) = self.repetitions.last() else {
+            return if self.ran.is_met() { "not rerun yet" } else { "not met, and not rerun yet" }.to_owned();
+        };
+        let why_not = || last.why_not().map(|why| format!(": {why}")).unwrap_or_default();
         let Some(counts) = self.counts() else {
             return match last.verdict {
-                RunComparison::CouldNotRun => format!("could not be rerun by {}", last.by()),
+                RunComparison::CouldNotRun => format!("could not be rerun by {}{}", last.by(), why_not()),
                 verdict => format!("not rerun without changes; rerun by {}: {}", last.by(), verdict.label()),
             };
         };
@@ -281,12 +299,13 @@ impl CapturedRun<'_> {
             None => String::new(),
         };
         let since = match last.verdict {
-            RunComparison::CouldNotRun => format!("; could not be rerun by {}", last.by()),
+            RunComparison::CouldNotRun => format!("; could not be rerun by {}{}", last.by(), why_not()),
             _ if last.run.id == counts.run.id => String::new(),
             verdict => format!("; rerun by {}: {}, which settles nothing", last.by(), verdict.label()),
         };
         let reproduced = if self.is_reproduced() { ", reproduced" } else { "" };
-        format!("rerun by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
+        let said = counts.ran.said(self.ran, counts.verdict);
+        format!("rerun by {}: {said}{reproduced}{judged}{since}", counts.by())
     }
 
     /// Returns the command and its outcome: `the command python3 load.py, rerun by CI on 24 Nov 2026 at 3f2a91c:
@@ -539,9 +558,18 @@ impl<'a> Assessment<'a> {
         let commands = (!runs.is_empty()).then(|| counted(runs.len(), "command"))?;
         let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
         let Some(last) = last.max_by_key(|it| it.run.id) else {
-            return Some(format!("{commands}, not rerun yet"));
+            let unmet = runs.iter().filter(|run| !run.ran.is_met()).count();
+            let unmet = if unmet == 0 { String::new() } else { format!(": {unmet} not met") };
+            return Some(format!(
+                "{commands}{}, not rerun yet",
+                if runs.len() == 1 { unmet.replace("1 ", "") } else { unmet }
+            ));
         };
-        let all: Vec<_> = runs.iter().map(|run| (run.standing(), run.is_reproduced())).collect();
+        let became = |run: &&CapturedRun<'_>| match run.standing() {
+            RunStanding::Same if !run.ran.is_met() => (RunStanding::NotMet, true),
+            standing => (standing, run.is_reproduced()),
+        };
+        let all: Vec<_> = runs.iter().map(became).collect();
         let mut pairs = all.iter().zip(runs);
         let is_tried = |((standing, _), run): (&(RunStanding, bool), &&CapturedRun<'_>)| {
             *standing == RunStanding::NeverRepeated && !run.repetitions.is_empty()
@@ -557,6 +585,8 @@ impl<'a> Assessment<'a> {
             ((RunStanding::Differs, false), "differs", "differ"),
             ((RunStanding::Fails, false), "differs (judged to fail)", "differ (judged to fail)"),
             ((RunStanding::Holds, false), "differs (judged to hold)", "differ (judged to hold)"),
+            ((RunStanding::NotMet, true), "met now, and not met before", "met now, and not met before"),
+            ((RunStanding::NotMet, false), "not met", "not met"),
             ((RunStanding::CouldNotRun, false), "could not run", "could not run"),
             ((RunStanding::NeverRepeated, false), never, never),
         ];
@@ -694,6 +724,9 @@ mod tests {
             let mut run = again(number, 1, "CI", RunComparison::Differs).as_ref().clone();
             let RunKind::Repeated { ran, .. } = &mut run.what else { panic!("repeated") };
             (ran.output.text, ran.output.sha256) = (sha256.to_owned(), sha256.to_owned());
+            // Another output is another difference, also where an expectation is missed in the same way.
+            let found = Some("9".to_owned());
+            ran.expectations = vec![Expectation { pattern: "9".into(), range: None, found, held: false }];
             Arc::new(run)
         };
         let with = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());

@@ -225,7 +225,7 @@ impl<'a> Assessment<'a> {
                 let (sign, class, first) = first_state(ran);
                 let captured = self.run(run.id);
                 let state = match captured.map_or(RunStanding::NeverRepeated, CapturedRun::standing) {
-                    RunStanding::NeverRepeated => (sign, class, first),
+                    RunStanding::NeverRepeated | RunStanding::NotMet => (sign, class, first),
                     RunStanding::CouldNotRun => (sign, class, format!("{first}; could not be rerun")),
                     RunStanding::Same if captured.is_some_and(CapturedRun::is_reproduced) => {
                         shown("✓✓", "same", "rerun by another, the same")

@@ -6,7 +6,10 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::report::ReportStanding;
-use super::{Answer, Assessment, BY_HAND, CapturedRun, DoubtKind, InputState, Outcome, RunStanding, Verdict};
+use super::{
+    Answer, Assessment, BY_HAND, CapturedRun, DoubtKind, InputState, Outcome, Repetition, RunStanding,
+    Verdict,
+};
 use crate::domain::wording::command;
 use crate::domain::{BoundAs, Classification, CommentId, Commenter, NodeId};
 use crate::markdown;
@@ -192,8 +195,14 @@ impl<'a> Assessment<'a> {
         let what = match standings.as_slice() {
             [] => "no command was run for it",
             _ if is_same => "its evidence was run again",
+            all if all.contains(&RunStanding::NotMet) => "its evidence did not show what it was expected to",
             all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
                 "only part of its evidence was run again"
+            }
+            all if all.contains(&RunStanding::CouldNotRun) => {
+                let mut failed = self.whole_runs().filter_map(|run| run.repetitions.last());
+                let why = failed.find_map(Repetition::why_not).unwrap_or_default();
+                return Some(format!(", but its evidence could not be rerun: {why}"));
             }
             _ => "its evidence has not been rerun yet",
         };

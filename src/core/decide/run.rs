@@ -162,7 +162,7 @@ fn is_news(
     let Some((last, _, said, before)) = here().next_back() else { return true };
     let is_as_before = said == verdict
         && match verdict {
-            RunComparison::Same => true,
+            RunComparison::Same => before.is_met() == ran.is_met(),
             RunComparison::Differs => before.is_alike(ran),
             RunComparison::CouldNotRun => before.ended == ran.ended,
         };
@@ -421,15 +421,33 @@ mod tests {
             ("2", Ended::Exit(0), RunComparison::Differs),
             ("1", Ended::Exit(1), RunComparison::Differs),
             ("1", Ended::TimedOut, RunComparison::CouldNotRun),
+            ("2", Ended::Signal(9), RunComparison::CouldNotRun),
             ("1", Ended::NotRun("no program".into()), RunComparison::CouldNotRun),
         ] {
             let (run, _) = stored(&after, again(first.id, Ran { ended, ..ran(output) })).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
             assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
         }
-        for (expected_exit, verdict) in [(Some(1), RunComparison::Differs), (Some(0), RunComparison::Same)] {
+        let hung = |output| Ran { ended: Ended::TimedOut, ..ran(output) };
+        assert_eq!(hung("1").verdict(&hung("2"), &[]), RunComparison::Same);
+        for (expected_exit, output, verdict) in [
+            (Some(1), "1", RunComparison::Differs),
+            // What was not met is met now.
+            (Some(0), "1", RunComparison::Same),
+            (Some(0), "2", RunComparison::Same),
+        ] {
             let first = Ran { expected_exit, ended: Ended::Exit(1), ..ran("1") };
-            assert_eq!(ran("1").verdict(&first, &[]), verdict, "{expected_exit:?}");
+            assert_eq!(ran(output).verdict(&first, &[]), verdict, "{expected_exit:?}");
+            let first = Ran { expected_exit: Some(1), ..ran("1") };
+            assert_eq!(first.verdict(&first, &[]), RunComparison::Same);
+        }
+        for (one, other, is_like) in [
+            ("in /tmp/tmp.Ab3dE6gHij/x, 1", "in /var/t/tmpab12cd_8/x, 1", true),
+            ("/tmp/pytest-of-a/pytest-3/test_a0", "/tmp/pytest-of-b/pytest-12/test_a0", true),
+            ("in /tmp/tmp.Ab3dE6gHij/x", "in /tmp/tmp.Ab3dE6gHij/y", false),
+            ("in /tmp/good", "in /tmp/bad", false),
+        ] {
+            assert_eq!(ran(one).output.is_like(&ran(other).output), is_like, "{one} {other}");
         }
         let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
         for (held, expected) in [(true, RunComparison::Same), (false, RunComparison::Differs)] {

@@ -405,6 +405,12 @@ impl InputFile {
         InputFile { name, sha256, text, base64 }
     }
 
+    /// Creates the standard input of a command that was not stored, so that it can't be run again.
+    pub fn lost_input() -> Option<InputFile> {
+        let name = STDIN.parse().ok()?;
+        Some(InputFile { name, sha256: String::new(), text: None, base64: None })
+    }
+
     /// Returns the content, if it is stored here and has the recorded hash.
     pub fn content(&self) -> Option<Vec<u8>> {
         let content = match (&self.text, &self.base64) {
@@ -451,7 +457,8 @@ impl Ran {
 
     /// Names what is stored with the command: files, and variables with their values.
     pub fn stored_with(&self) -> Vec<String> {
-        let files = self.files.iter().map(|file| file.name.to_string());
+        let stored = self.files.iter().filter(|file| !file.sha256.is_empty());
+        let files = stored.map(|file| file.name.to_string());
         let value = |it: &RunVariable| Some(format!("{}={}", it.name, it.value.as_ref()?));
         let values = self.variables.iter().filter_map(value);
         files.chain(values).collect()
@@ -462,13 +469,32 @@ impl Ran {
         shell_line(&self.command)
     }
 
+    /// Returns whether the command ended as expected and met what was expected of its output.
+    pub fn is_met(&self) -> bool {
+        self.expected_exit.is_none_or(|status| self.ended == Ended::Exit(status))
+            && self.expectations.iter().all(|it| it.held)
+    }
+
+    /// Returns the verdict on this repetition for display, with what became of what was never met.
+    pub fn said(&self, first: &Ran, verdict: RunComparison) -> &'static str {
+        match (verdict, self.is_met()) {
+            (RunComparison::Same, false) => "the same: not met",
+            (RunComparison::Same, true) if !first.is_met() => "met now, and not met before",
+            _ => verdict.label(),
+        }
+    }
+
     /// Compares this repetition with the first run, of which more may have been expected later.
     pub fn verdict(&self, first: &Ran, later: &[(&Arc<Run>, &Expectation)]) -> RunComparison {
         let is_as_before = self.ended == first.ended;
         match self.ended {
             Ended::NotRun(_) => return RunComparison::CouldNotRun,
-            // A shell exits so if a program is missing or can't be started.
-            Ended::TimedOut | Ended::Exit(126 | 127) if !is_as_before => return RunComparison::CouldNotRun,
+            // A shell exits so if a program is missing, can't be started or is killed, as for want of memory.
+            Ended::TimedOut | Ended::Signal(9) | Ended::Exit(126 | 127 | 137) if !is_as_before => {
+                return RunComparison::CouldNotRun;
+            }
+            // How far it came until then depends on the machine.
+            Ended::TimedOut => return RunComparison::Same,
             _ => {}
         }
         // What was not met at first can't break.
@@ -478,39 +504,65 @@ impl Ran {
             let mut expected = first.expectations.iter().chain(later.iter().map(|it| it.1));
             expected.find(is_same).is_some_and(|first| !(first.held && had_exited))
         };
+        let is_met_now = !is_as_before && first.expected_exit.is_some_and(|it| self.ended == Ended::Exit(it));
         let holds = match self.expectations.as_slice() {
-            [] => self.output.is_like(&first.output),
+            [] => is_met_now || self.output.is_like(&first.output),
             expectations => expectations.iter().all(|it| it.held || was_unmet(it)),
         };
-        let has_ended_so = match first.expected_exit {
-            Some(status) => self.ended == Ended::Exit(status),
-            None => is_as_before,
-        };
+        let has_ended_so = is_as_before || is_met_now;
         if has_ended_so && holds { RunComparison::Same } else { RunComparison::Differs }
     }
 
-    /// Returns whether another repetition had the same outcome: it ended the same way and met and failed the same
-    /// expectations with the same values. Without expectations, or where one found nothing, the output must be identical.
+    /// Returns whether another repetition had the same outcome: it ended the same way, met and failed the same expectations with
+    /// the same values, and printed the same output.
     pub fn is_alike(&self, other: &Ran) -> bool {
-        let has_found =
-            !self.expectations.is_empty() && self.expectations.iter().all(|it| it.found.is_some());
-        let prints_alike = || has_found || self.output.is_like(&other.output);
         let is_withheld = self.output.sha256.is_empty();
-        !is_withheld && self.ended == other.ended && self.expectations == other.expectations && prints_alike()
+        !is_withheld
+            && self.ended == other.ended
+            && self.expectations == other.expectations
+            && self.output.is_like(&other.output)
     }
 }
 
 impl Output {
-    /// Returns whether this is the same output but for colours, blanks at the ends of lines and earlier states of a progress bar.
+    /// Returns whether this is the same output but for colours, blanks at the ends of lines, earlier states of a progress bar and
+    /// the names of temporary files.
     pub fn is_like(&self, other: &Output) -> bool {
         let [own, others] = [self, other].map(|output| {
             let lines =
                 output.text.trim_end().lines().map(|line| without_escapes(line.trim_end_matches('␍')));
-            let last = |line: String| line.rsplit('␍').next().unwrap_or_default().trim_end().to_owned();
+            let last =
+                |line: String| without_temporary(line.rsplit('␍').next().unwrap_or_default().trim_end());
             (output.end.is_none() && !output.sha256.is_empty()).then(|| lines.map(last).collect::<Vec<_>>())
         });
         (&self.sha256, self.bytes) == (&other.sha256, other.bytes) || (own.is_some() && own == others)
     }
+}
+
+/// Replaces the paths of temporary files and folders, whose names are random.
+fn without_temporary(line: &str) -> String {
+    let is_of_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    // The names that mktemp, Python, Rust and pytest give.
+    let is_temporary = |name: &str| {
+        let random = name.trim_start_matches('.').strip_prefix("tmp");
+        let random = random.and_then(|it| it.trim_start_matches(['.', '-', '_']).split('.').next());
+        let random = random.filter(|it| it.len() >= 6 && it.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        random.or(name.strip_prefix("pytest-").filter(|it| it.chars().all(|c| c.is_ascii_digit()))).is_some()
+    };
+    let steady = |path: &str| {
+        let names: Vec<&str> = path.split('/').collect();
+        let last = (1..names.len()).rev().find(|at| is_temporary(names[*at]));
+        last.map(|at| format!("$TMPDIR/{}", names[at + 1..].join("/")))
+    };
+    let (mut result, mut rest) = (String::new(), line);
+    while let Some(begin) = rest.find(is_of_path) {
+        let end = rest[begin..].find(|c| !is_of_path(c)).map_or(rest.len(), |at| begin + at);
+        let path = &rest[begin..end];
+        result += &rest[..begin];
+        result += &steady(path).unwrap_or_else(|| path.to_owned());
+        rest = &rest[end..];
+    }
+    result + rest
 }
 
 impl System {

@@ -247,6 +247,24 @@ impl GitProgram {
         Ok(files.map(|part| (part[0].to_owned(), part[2].to_owned())).collect())
     }
 
+    /// Returns a file of a work tree that stands for content that is elsewhere, as of Git LFS or git-annex, if there is one.
+    pub fn pointers(&self, folder: &Path) -> Option<String> {
+        let is_pointer = |path: &String| {
+            let file = folder.join(path);
+            let is_short = fs::metadata(&file).is_ok_and(|about| about.len() < 1_024);
+            let text = fs::read_to_string(&file).ok().filter(|_| is_short).unwrap_or_default();
+            text.starts_with("version https://git-lfs.") || text.starts_with("/annex/objects/")
+        };
+        let files = self.filtered_files(folder).ok()?.into_iter().map(|(path, _)| path);
+        files.into_iter().find(is_pointer)
+    }
+
+    /// Returns whether git ignores a path, whether it is there or not.
+    pub fn ignores(&self, folder: &Path, path: &str) -> bool {
+        let ignored = self.here(folder, &["check-ignore", "--quiet", "--", path]);
+        ignored.is_ok_and(|it| it.succeeded().is_ok())
+    }
+
     /// Returns the files whose checked-out content is not that of a commit. Without filters, so a file counts as changed if
     /// git has to read it.
     ///

@@ -20,7 +20,7 @@ use super::expect::Expected;
 use super::output::Recorder;
 use super::trace::{TracedPaths, Tracer};
 use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
-use crate::domain::run::{Ended, Expectation, Output, Seconds};
+use crate::domain::run::{Ended, Expectation, Output, RunVariable, Seconds};
 
 /// The time between asking a command to exit and killing it, or between a key such as Ctrl-C and asking.
 const TO_END: Duration = Duration::from_secs(2);
@@ -31,6 +31,15 @@ const PIPE_MAX: u64 = 1 << 20;
 /// The polling interval. Many commands take only milliseconds.
 const PAUSE: Duration = Duration::from_millis(5);
 const BUFFER: usize = 32 << 10;
+
+/// The variables of captured commands and their repetitions that make output alike everywhere.
+const PLAIN: [(&str, &str); 3] = [("NO_COLOR", "1"), ("TERM", "dumb"), ("LC_ALL", "C.UTF-8")];
+
+/// Returns the variables that make a command print the same everywhere, but for those that its author stores or names.
+pub fn plain_variables(named: &[RunVariable]) -> impl Iterator<Item = (String, String)> {
+    let plain = PLAIN.into_iter().filter(|(name, _)| !named.iter().any(|it| it.name == *name));
+    plain.map(|(name, value)| (name.to_owned(), value.to_owned()))
+}
 
 /// A destination for a command's output.
 pub type Sink = Box<dyn Write + Send>;

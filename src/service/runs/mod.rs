@@ -32,7 +32,7 @@ mod sandbox;
 mod trace;
 mod workspace;
 
-pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture};
+pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture, plain_variables};
 pub use expect::Expected;
 pub use files::{LaidOut, PLACE, named_outside, named_variables, stored_command};
 pub use sandbox::{sandbox, try_sandbox};

@@ -111,6 +111,14 @@ impl<'a> Workspace<'a> {
             .collect()
     }
 
+    /// Adds the new files of a patch, such as those stored with a run, that the commit lacks.
+    pub fn add_included(&self, patch: &str) {
+        for file in new_files(patch) {
+            // What is there already can't be added.
+            let _ = self.git.apply(&self.root(), file);
+        }
+    }
+
     /// Copies the files that need a filter from the project, where it has them as the commit does.
     fn copy_filtered(&mut self, root: &Path, place: &Path, commit: &str) -> Result<(), RemoteError> {
         self.unfiltered = self.git.filtered_files(place)?;
@@ -166,6 +174,15 @@ impl Drop for Workspace<'_> {
             let _ = self.git.remove_worktree(root, place);
         }
     }
+}
+
+/// Returns the parts of a patch that create files. Pure.
+fn new_files(patch: &str) -> impl Iterator<Item = &str> {
+    let starts = patch.match_indices("diff --git ").map(|(at, _)| at);
+    let starts: Vec<usize> = starts.filter(|at| *at == 0 || patch[..*at].ends_with('\n')).collect();
+    let ends = starts.clone().into_iter().skip(1).chain([patch.len()]);
+    let files = starts.into_iter().zip(ends).map(|(start, end)| &patch[start..end]);
+    files.filter(|file| file.lines().nth(1).is_some_and(|line| line.starts_with("new file mode ")))
 }
 
 /// The variables that stay as they are: the home folder, even of someone whose home folder is the project, and `PWD`,
@@ -229,6 +246,15 @@ pub fn remove_leftovers(git: &GitProgram, root: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_new_files_of_a_patch_are_those_that_it_creates() {
+        let added =
+            "diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+diff --git \n";
+        let changed = "diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2\n";
+        assert_eq!(new_files(&[changed, added, changed].concat()).collect::<Vec<_>>(), [added]);
+        assert_eq!(new_files("").next(), None);
+    }
 
     #[test]
     fn each_path_of_the_project_becomes_one_of_the_work_tree_and_no_other() {

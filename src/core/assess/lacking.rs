@@ -1,0 +1,230 @@
+//! What kept a repetition from judging: it says that a program, a module, a revision or a file is not there.
+//!
+//! # Guarantees
+//!
+//! - Only lines count that the first run did not print, so a program whose result says such a thing is compared as ever.
+//! - What the project itself had when the command was captured is not missing: that it is gone is a difference.
+
+use std::collections::BTreeSet;
+
+use super::inputs::{Files, path_from};
+use crate::domain::run::{Output, Ran};
+use crate::text::{one_line, shorten, without_escapes};
+
+/// What shells, programming languages and tools say: of what, the words before and after its name, and what the command or the
+/// output must also contain, where `{}` is the name.
+const SAID: [(Missing, &str, &str, &str); 33] = [
+    (Missing::Program, ": ", ": command not found", ""),
+    (Missing::Program, "command not found: ", "", ""),
+    (Missing::Program, SHELL, ": not found", ""),
+    (Missing::Program, "env: ", ": No such file or directory", ""),
+    (Missing::Program, "make", ": No such file or directory", ""),
+    (Missing::Program, "xargs: ", ": No such file or directory", ""),
+    (Missing::Program, "find: ", ": No such file or directory", "-exec {} "),
+    (Missing::Program, "find: ", ": No such file or directory", "-execdir {} "),
+    (Missing::Program, "No such file or directory: ", "", "_execute_child"),
+    (Missing::Program, "spawn ", " ENOENT", ""),
+    (Missing::Program, "no such command: ", "", "cargo"),
+    (Missing::Program, "toolchain ", " is not installed", ""),
+    (Missing::Program, "exec: ", ": executable file not found", ""),
+    (Missing::Program, "", " is not recognized as an internal", ""),
+    (Missing::Program, "Command \"", "\" not found", ""),
+    (Missing::Program, "canceled due to missing packages and no YES option: ", "", ""),
+    (Missing::Module, "No module named ", "", ""),
+    (Missing::Module, "Cannot find module ", "", ""),
+    (Missing::Module, "Cannot find package ", "", ""),
+    (Missing::Module, "cannot load such file -- ", "", ""),
+    (Missing::Module, "Can't locate ", " in @INC", ""),
+    (Missing::Module, "there is no package called ", "", ""),
+    (Missing::Revision, "atal: bad object ", "", ""),
+    (Missing::Revision, "rror: bad object ", "", ""),
+    (Missing::Revision, "atal: bad revision ", "", ""),
+    (Missing::Revision, "atal: ambiguous argument ", ": unknown revision", ""),
+    (Missing::Revision, "atal: invalid object name ", "", ""),
+    (Missing::Revision, "atal: Not a valid object name ", "", ""),
+    (Missing::Revision, "atal: Invalid revision range ", "", ""),
+    (Missing::Revision, "atal: unable to read tree ", "", ""),
+    (Missing::Revision, "rror: Could not read ", "", ""),
+    (Missing::Revision, "exists on disk, but not in ", "", ""),
+    (Missing::Revision, "' does not exist in ", "", ""),
+];
+/// Stands for the name of a shell, with the number of a line: `sh: 1: `.
+const SHELL: &str = "sh";
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
+/// What is said of a file that is not there, in lower case.
+const NOT_THERE: [&str; 7] = [
+    "no such file",
+    "cannot find",
+    "can't open",
+    "cannot open",
+    "not found",
+    "does not exist",
+    "not a directory",
+];
+/// The maximum number of paths that are looked for.
+const PATHS: usize = 50;
+/// The maximum length of a name in a sentence, in characters.
+const NAME: usize = 80;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Program,
+    Module,
+    Revision,
+}
+
+/// Says what a repetition lacked that differs from the first run, and what to do. `then` are the project's files when the command was
+/// captured, and `lacks` says of a path in the project that it is missing now for a reason of its own, such as that git ignores it.
+pub fn lacking(
+    again: &Ran,
+    first: &Ran,
+    then: Option<&Files>,
+    lacks: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let before = lines(&first.output).collect::<BTreeSet<_>>();
+    let new: Vec<String> = lines(&again.output).filter(|line| !before.contains(line)).collect();
+    let said: Vec<String> = new.iter().cloned().chain([again.command.join(" ")]).collect();
+    let folder = again.folder.as_deref().unwrap_or_default();
+    let had = |kind, name: &str| then.is_some_and(|files| had(files, kind, folder, name));
+    let missing = new.iter().find_map(|line| {
+        SAID.iter().find_map(|(kind, from, to, besides)| {
+            let name = named(line, from, to, &again.command)?;
+            let besides = besides.replace("{}", name);
+            let is_known = said.iter().any(|line| line.contains(&besides)) && !had(*kind, name);
+            is_known.then(|| (*kind, shorten(&one_line(name), NAME)))
+        })
+    });
+    if let Some((kind, name)) = missing {
+        return Some(match kind {
+            Missing::Program => {
+                format!("the program {name} is not here: install it, or rerun with --at here")
+            }
+            Missing::Module => format!("the module {name} is not here: install it, or rerun with --at here"),
+            Missing::Revision => {
+                format!("the revision {name} is not here; for a shallow clone: git fetch --unshallow")
+            }
+        });
+    }
+    let says = |line: &&String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
+    let is_end = |c: char| c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c);
+    let parts = new.iter().filter(says).flat_map(|line| line.split(is_end));
+    // A word such as `test` is rarely a file.
+    let paths = parts.filter_map(|part| path_from(folder, part)).filter(|path| path.contains(['.', '/']));
+    let path = paths.take(PATHS).find(|path| lacks(path))?;
+    let path = shorten(&one_line(&path), NAME);
+    Some(format!("{path} is not stored in the run, and not in the work tree: rerun with --at here"))
+}
+
+fn lines(output: &Output) -> impl Iterator<Item = String> {
+    let texts = [Some(&output.text), output.end.as_ref()];
+    texts.into_iter().flatten().flat_map(|text| text.lines()).map(without_escapes)
+}
+
+/// Returns the name between two texts of a line. A name after a shell follows the shell's name, or the number of a line in a
+/// script of the command.
+fn named<'l>(line: &'l str, from: &str, to: &str, command: &[String]) -> Option<&'l str> {
+    let end = if to.is_empty() { line.len() } else { line.rfind(to)? };
+    let begin = match from {
+        "" => 0,
+        SHELL => {
+            let (program, rest) = line[..end].split_once(": ")?;
+            let program = program.rsplit(char::is_whitespace).next().unwrap_or_default();
+            let has_number = rest.split(": ").next().is_some_and(|part| part.parse::<u32>().is_ok());
+            let is_script = || has_number && command.iter().any(|word| word.contains(program));
+            let name = program.rsplit('/').next().unwrap_or_default();
+            (SHELLS.contains(&name) || name.ends_with(".sh") || is_script()).then_some(program.len())?
+        }
+        from => line[..end].find(from)? + from.len(),
+    };
+    let name = if to.is_empty() { line[begin..end].trim_start() } else { &line[begin..end] };
+    let name = if to.starts_with(':') { name.rsplit(": ").next()? } else { name };
+    let name = if to.is_empty() { name.split([' ', ';', ',']).next()? } else { name };
+    let name =
+        name.trim_end_matches('.').trim_matches(|c: char| c.is_whitespace() || "\"'`‘’[]():".contains(c));
+    // Of a commit, as opposed to a branch, what it contains never changes.
+    let is_fixed = || name.chars().all(|c| c.is_ascii_hexdigit());
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    (is_name && (!from.ends_with(" in ") || is_fixed())).then_some(name)
+}
+
+/// Returns whether the project had what a name means: a file, or a module of its own.
+fn had(files: &Files, kind: Missing, folder: &str, name: &str) -> bool {
+    const CODE: [&str; 11] = ["py", "js", "mjs", "cjs", "ts", "rb", "pl", "pm", "php", "R", "json"];
+    let is_path = name.contains('/') || kind == Missing::Revision;
+    let path = path_from(folder, name).filter(|_| is_path);
+    let is_there = path.is_some_and(|path| {
+        let below = format!("{path}/");
+        files.contains_key(&path)
+            || files.range(below.clone()..).next().is_some_and(|it| it.0.starts_with(&below))
+    });
+    let module = name.split(['.', '/', ':']).next().unwrap_or_default();
+    let is_module = |part: &str| {
+        part == module
+            || part.split_once('.').is_some_and(|(stem, end)| stem == module && CODE.contains(&end))
+    };
+    // A relative path is one of the project's own modules.
+    let is_own = || module.is_empty() || files.keys().any(|path| path.split('/').any(is_module));
+    is_there || kind == Missing::Module && is_own()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    #[test]
+    fn what_is_missing_keeps_a_command_from_judging_unless_the_project_had_it_or_it_was_said_before() {
+        let at = Timestamp::from_milliseconds(0).unwrap();
+        let then =
+            ["data.txt", "lib/db.py", "run.sh", "docker/x"].map(|it| (it.to_owned(), Default::default()));
+        let then = Files::from(then);
+        for (command, output, found) in [
+            ("sh -c jest", "sh: 1: jest: not found", "program jest"),
+            ("npm test", "> t\n\nnpm ERR! /bin/sh: 1: jest: not found", "program jest"),
+            ("./go", "./go: 3: jest: not found", "program jest"),
+            ("bash x", "x: line 3: docker: command not found", "program docker"),
+            ("zsh x", "zsh:1: command not found: jest", "program jest"),
+            ("make", "make[1]: jest: No such file or directory", "program jest"),
+            ("./x", "/usr/bin/env: ‘node’: No such file or directory", "program node"),
+            ("find . -exec jest {} ;", "find: ‘jest’: No such file or directory", "program jest"),
+            ("python3 x", "x, in _execute_child\nNo such file or directory: 'jest'", "program jest"),
+            (
+                "npx jest",
+                "npm error npx canceled due to missing packages and no YES option: [\"jest@29\"]",
+                "program jest@29",
+            ),
+            ("python3 -m pytest", "/usr/bin/python3: No module named pytest", "module pytest"),
+            ("node x", "␛[31mError: Cannot find module 'left'␛[0m", "module left"),
+            ("git show a", "fatal: bad object 3f2a91c", "revision 3f2a91c"),
+            ("git show a", "fatal: path 'd' exists on disk, but not in '3f2a91c'", "revision 3f2a91c"),
+            ("git show a", "fatal: path 'd' exists on disk, but not in 'main'", ""),
+            (
+                "git diff a",
+                "fatal: ambiguous argument 'a..b': unknown revision or path not in…",
+                "revision a..b",
+            ),
+            (
+                "python3 x",
+                "FileNotFoundError: [Errno 2] No such file or directory: 'in/a.csv'",
+                "in/a.csv is",
+            ),
+            // What the project had, and what is no message of a shell or a tool.
+            ("find data.txt", "find: ‘data.txt’: No such file or directory", ""),
+            ("git diff data.txt", "fatal: ambiguous argument 'data.txt': unknown revision or path", ""),
+            ("python3 x", "ModuleNotFoundError: No module named 'lib.db'", ""),
+            ("node x", "Error: Cannot find module './left'", ""),
+            ("sh x", "sh: 1: ./run.sh: not found", ""),
+            ("./get", "user: key: not found", ""),
+            ("./get", "No such file or directory: 'out.csv'", ""),
+        ] {
+            let mut first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
+            let mut again = first.clone();
+            again.output.text = output.to_owned();
+            let lacks = |path: &str| path.starts_with("in/");
+            let said = lacking(&again, &first, Some(&then), &lacks).unwrap_or_default();
+            assert!(said.contains(found) && said.is_empty() == found.is_empty(), "{output}: {said}");
+            first.output.text = format!("{output}\n1 passed");
+            assert_eq!(lacking(&again, &first, Some(&then), &lacks), None, "{output}");
+        }
+    }
+}
