@@ -30,13 +30,13 @@ use crate::assess::lacking::lacking;
 use crate::assess::{CapturedRun, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
-use crate::domain::run::{Ended, Output, ProjectState, Ran, RunComparison, RunVariable};
+use crate::domain::run::{Ended, Output, PROJECT, ProjectState, Ran, RunComparison, RunVariable};
 use crate::domain::{Event, Investigation, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Tracer, Workspace, capture, folder_in,
-    plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
+    own_names, plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
 use crate::text::{causes, counted, one_line, shorten, visible};
@@ -616,7 +616,11 @@ impl<'a> Again<'a> {
             return Err(format!("the folder {folder} does not exist"));
         };
         let expected = first.expectations.iter().chain(run.later.iter().map(|it| it.1));
-        let expected = expected.map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
+        let place_names = self.project.iter().flat_map(|(_, project)| own_names(project.root()));
+        let roots: Vec<String> =
+            [root.to_string_lossy().into_owned()].into_iter().chain(place_names).collect();
+        let expected = expected.map(|it| Ok(Expected::from_stored(it)?.within(roots.clone())));
+        let expected = expected.collect::<Result<Vec<_>, String>>()?;
         let files = match first.files.as_slice() {
             [] => None,
             files => Some(LaidOut::new(files, |file| self.investigation.content(file))?),
@@ -656,8 +660,10 @@ impl<'a> Again<'a> {
             kills_background: true,
         };
         let mut captured = capture(request, &mut || self.signals.take());
-        if let (Some(workspace), Some((_, project))) = (workspace, &self.project) {
-            captured.rename(&workspace.root(), &project.root().to_string_lossy());
+        if let Some((_, project)) = &self.project {
+            // Earlier versions stored the path of the project.
+            let place = if first.names_project() { PROJECT.into() } else { project.root().to_string_lossy() };
+            roots.iter().for_each(|name| captured.rename(Path::new(name), &place));
         }
         if let Some(files) = &files {
             captured.rename(&files.folder(), PLACE);

@@ -20,7 +20,9 @@ use crate::base::platform::{input, is_input_open, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run, captured};
-use crate::domain::run::{Ended, Expectation, InputFile, ProjectState, Ran, RunVariable, STDIN, System};
+use crate::domain::run::{
+    Ended, Expectation, InputFile, PROJECT, ProjectState, Ran, RunVariable, STDIN, System,
+};
 use crate::domain::wording::command;
 use crate::domain::{AttachmentName, Caller, Code, Event, NodeId, RunKind};
 use crate::ruleset::ATTACHMENT_MAX;
@@ -28,7 +30,7 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
-    named_variables, plain_variables, project_state, stored_command,
+    named_variables, own_names, plain_variables, project_state, stored_command,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shell_line};
@@ -162,6 +164,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     if let Some(files) = &files {
         captured.rename(&files.folder(), PLACE);
     }
+    prepared.names.iter().for_each(|name| captured.rename(Path::new(name), PROJECT));
     if prepared.may_get_input && !is_input_open() {
         tell(&format!("tot run: {LOST_INPUT}"));
         prepared.lost_input = InputFile::lost_input();
@@ -204,7 +207,8 @@ fn form(command: &[String]) -> String {
 
 /// Takes back a record, or adds what is expected of a captured run.
 fn add(arguments: &RunArguments, named: &str) -> ExitResult {
-    let expected = expected(arguments)?;
+    let names = Project::here().map(|project| own_names(project.root())).unwrap_or_default();
+    let expected = expected(arguments, &names)?;
     let place = arguments.place.place()?;
     let path = place.folder()?;
     let session = place.store.id(&path)?.to_string();
@@ -251,6 +255,8 @@ struct Prepared {
     service: Service,
     /// The run as far as it is known. A program in the project is named by its path from the folder.
     ran: Ran,
+    /// The paths of the project's root.
+    names: Vec<String>,
     /// The standard input, if it can't be stored.
     lost_input: Option<InputFile>,
     /// True if nothing had been written to the standard input, but somebody still may.
@@ -265,13 +271,16 @@ struct Prepared {
     before: Option<(Project, ProjectFiles)>,
 }
 
-fn expected(arguments: &RunArguments) -> CommandResult<Vec<Expected>> {
-    arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused)).collect()
+fn expected(arguments: &RunArguments, names: &[String]) -> CommandResult<Vec<Expected>> {
+    let parse = |text: &String| Expected::parse(&Expected::anywhere(text, names)).map_err(misused);
+    arguments.expect.iter().map(|text| Ok(parse(text)?.within(names.to_owned()))).collect()
 }
 
 /// Prepares the run. All errors are reported before the command starts, because it may run for a long time.
 fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)> {
-    let expected = expected(arguments)?;
+    let project = Project::here();
+    let names = project.as_ref().map(|project| own_names(project.root())).unwrap_or_default();
+    let expected = expected(arguments, &names)?;
     let place = arguments.place.place()?;
     let path = place.folder()?;
     let node = arguments.node.as_ref().map(|word| place.node_id(&path, word)).transpose()?;
@@ -286,7 +295,6 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         let advice = "propose it first, or run without a node and cite the run in a result";
         return Err(format!("there is no node {node}: {advice}").into());
     }
-    let project = Project::here();
     let mut command = arguments.command.clone();
     if let (Some(project), Some(program)) = (&project, command.first_mut()) {
         *program = project.relative_program(program).unwrap_or_else(|| program.clone());
@@ -368,6 +376,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let signals = Passed::watch()?;
     let may_get_input = lost_input.is_none() && is_input_open();
     let prepared = Prepared {
+        names,
         session,
         caller,
         service,

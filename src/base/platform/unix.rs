@@ -55,7 +55,7 @@ pub fn is_input_open() -> bool {
     file.is_ok_and(|file| is_open_stream(&file, &Timespec::default()) == Some(true))
 }
 
-/// Returns whether somebody may still write to a pipe after some time. `None` if it is none.
+/// Returns whether somebody may still write to a pipe after some time. `None` of what is not a pipe.
 fn is_open_stream(file: &File, time: &Timespec) -> Option<bool> {
     let kind = file.metadata().ok()?.file_type();
     let mut ends = [PollFd::new(file, PollFlags::empty())];

@@ -390,6 +390,8 @@ fn named(kind: &str, files: &[String]) -> Option<String> {
     (!files.is_empty()).then(|| format!("{} ({}{more})", counted(files.len(), kind), names.join(", ")))
 }
 
+/// The root of the project in stored commands and values.
+pub const PROJECT: &str = "$TOT_PROJECT";
 /// The name of the file that was the standard input of a command.
 pub const STDIN: &str = "stdin";
 
@@ -453,6 +455,13 @@ impl Ran {
             pinned: false,
             system: System::default(),
         }
+    }
+
+    /// Returns whether what it printed, or an expectation, names the project by [`PROJECT`].
+    pub fn names_project(&self) -> bool {
+        let found = self.expectations.iter().flat_map(|it| [Some(&it.pattern), it.found.as_ref()]);
+        let mut texts = found.chain([Some(&self.output.text), self.output.end.as_ref()]).flatten();
+        texts.any(|text| text.contains(PROJECT))
     }
 
     /// Names what is stored with the command: files, and variables with their values.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::expect::Expected;
+use super::expect::{Expected, renamed};
 use super::output::Recorder;
 use super::trace::{TracedPaths, Tracer};
 use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
@@ -111,7 +111,7 @@ impl Captured {
         }
     }
 
-    /// Replaces the path of a folder in what was printed, because it is another one in each run.
+    /// Replaces the path of a folder in what was printed, because it is another one in each run or clone.
     pub fn rename(&mut self, folder: &Path, to: &str) {
         let paths = [fs::canonicalize(folder).unwrap_or_default(), folder.to_owned()];
         let paths = paths.map(|path| path.to_string_lossy().into_owned());
@@ -119,7 +119,7 @@ impl Captured {
         let found = self.expectations.iter_mut().filter_map(|it| it.found.as_mut());
         for text in found.chain([text]).chain(end) {
             for path in paths.iter().filter(|path| !path.is_empty()) {
-                *text = text.replace(path, to);
+                *text = renamed(text, path, to);
             }
         }
     }

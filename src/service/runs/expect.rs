@@ -3,7 +3,7 @@
 use regex_lite::{Regex, RegexBuilder};
 
 use super::output::clean;
-use crate::domain::run::{Ended, Expectation, Ran};
+use crate::domain::run::{Ended, Expectation, PROJECT, Ran};
 use crate::numbers;
 use crate::text::{shorten, without_escapes};
 
@@ -19,6 +19,8 @@ pub struct Expected {
     range: Option<(String, f64, f64)>,
     expression: Regex,
     found: Option<String>,
+    /// The paths of the project's root.
+    roots: Vec<String>,
 }
 
 impl Expected {
@@ -47,6 +49,18 @@ impl Expected {
         Expected::new(&stored.pattern, stored.range.as_deref())
     }
 
+    /// Lets the pattern name the project in which the command runs, which has these paths, by [`PROJECT`].
+    #[must_use]
+    pub fn within(self, roots: Vec<String>) -> Expected {
+        Expected { roots, ..self }
+    }
+
+    /// Returns the text of an expectation in which the project with these paths is named so that every clone meets it.
+    pub fn anywhere(text: &str, roots: &[String]) -> String {
+        let place = regex_lite::escape(PROJECT);
+        roots.iter().fold(text.to_owned(), |text, root| renamed(&text, root, &place))
+    }
+
     fn new(pattern: &str, range: Option<&str>) -> Result<Expected, String> {
         let expression = RegexBuilder::new(pattern).size_limit(EXPRESSION_MAX).build();
         let expression =
@@ -67,7 +81,7 @@ impl Expected {
                 Some((text.to_owned(), low, high))
             }
         };
-        Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
+        Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None, roots: Vec::new() })
     }
 
     /// Returns the pattern, if its range is one of time.
@@ -97,7 +111,9 @@ impl Expected {
                 continue;
             }
             let part = clean(part);
-            let found = self.found_in(&without_escapes(&part)).or_else(|| self.found_in(&part));
+            let plain = without_escapes(&part);
+            let named = self.roots.iter().fold(plain.clone(), |line, root| renamed(&line, root, PROJECT));
+            let found = [named, plain, part].iter().find_map(|line| self.found_in(line));
             self.found = found.or(self.found.take());
         }
     }
@@ -128,6 +144,19 @@ impl Expected {
     }
 }
 
+/// Replaces the path of a folder, where it is not the beginning of another one's. Pure.
+pub(super) fn renamed(text: &str, path: &str, to: &str) -> String {
+    let mut parts = text.split(path);
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches('.');
+        let is_other = rest.starts_with(|c: char| c.is_alphanumeric() || "-_".contains(c));
+        result += if is_other { path } else { to };
+        result += part;
+    }
+    result
+}
+
 /// Parses the bounds in `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
     let (low, high) = range.split_once("..")?;
@@ -139,13 +168,15 @@ mod tests {
     use super::*;
 
     fn seen(expectation: &str, lines: &[&str]) -> Expectation {
-        let mut expected = Expected::parse(expectation).unwrap();
+        let mut expected = Expected::parse(expectation).unwrap().within(vec!["/w/p".to_owned()]);
         lines.iter().for_each(|line| expected.check_line(line.as_bytes()));
         expected.finish()
     }
 
     #[test]
     fn expectations_are_parsed() {
+        let roots = ["/w/p".to_owned()];
+        assert_eq!(Expected::anywhere("^/w/p/a.py /w/p2", &roots), "^\\$TOT_PROJECT/a.py /w/p2");
         for (text, pattern, range) in [
             ("ok$", "ok$", None),
             ("took ([0-9.]+) ms in 0..50", "took ([0-9.]+) ms", Some("0..50")),
@@ -188,6 +219,10 @@ mod tests {
             ("([0-9.]+) s in 0..60", &["took 1.5e+03 s"], Some("1.5e+03"), false),
             ("([0-9.]+)% in 0..6", &["loss 12,5%"], Some("12,5"), false),
             ("([0-9.]+) ms in 0..5", &["delta -3 ms"], Some("-3"), false),
+            // The project is named as such in a pattern, and nothing else is.
+            ("^at \\$TOT_PROJECT/x", &["at /w/p/x"], Some("at $TOT_PROJECT/x"), true),
+            ("^at \\$TOT_PROJECT", &["at /w/p2/x", "at /w/p-venv"], None, false),
+            ("^at /w/p/x", &["at /w/p/x"], Some("at /w/p/x"), true),
             ("run-([0-9]+) in 0..9", &["run-7"], Some("7"), true),
         ] {
             let seen = seen(expectation, lines);

@@ -37,4 +37,4 @@ pub use expect::Expected;
 pub use files::{LaidOut, PLACE, named_outside, named_variables, stored_command};
 pub use sandbox::{sandbox, try_sandbox};
 pub use trace::{TracedPaths, Tracer};
-pub use workspace::{Workspace, folder_in, project_state, remove_leftovers};
+pub use workspace::{Workspace, folder_in, own_names, project_state, remove_leftovers};

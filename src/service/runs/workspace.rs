@@ -191,10 +191,17 @@ const UNMOVED: [&str; 3] = ["HOME", "PWD", "USERPROFILE"];
 
 /// Returns the paths of the project's work trees.
 fn names(git: &GitProgram, root: &Path) -> Vec<String> {
+    let known = git.worktrees(root).unwrap_or_default().into_iter();
+    let known = known.filter(|path| path.parent().is_some()).map(|path| path.to_string_lossy().into_owned());
+    known.chain(own_names(root)).collect()
+}
+
+/// Returns the paths of a project's root, also the one by which the user's shell knows it.
+pub fn own_names(root: &Path) -> Vec<String> {
     let shell = std::env::var_os("PWD").map(PathBuf::from).unwrap_or_default();
     let is_root = |path: &&Path| fs::canonicalize(path).is_ok_and(|path| path == root);
     let shell = shell.ancestors().filter(|path| path.is_absolute()).find(is_root).map(Path::to_owned);
-    let known = git.worktrees(root).unwrap_or_default().into_iter().chain([root.to_owned()]).chain(shell);
+    let known = shell.into_iter().chain([root.to_owned()]);
     known.filter(|path| path.parent().is_some()).map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
