@@ -213,10 +213,11 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
 /// Returns the state of each cited project file, in node order.
 fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<CheckedReference> {
     let pins: Vec<(Option<&Node>, &Pin)> = investigation.pins().collect();
-    let evidence = project.evidence(pins.iter().map(|(_, pin)| *pin));
+    let evidence = project.cited_in(investigation);
     let reference = |(node, pin): (Option<&Node>, &Pin)| {
         let who = node.map_or("the report", |node| node.id.as_str());
-        let drift = evidence.drift.get(pin)?;
+        // In the repository of another project, nothing is known.
+        let drift = evidence.drift.get(pin).unwrap_or(&Drift::Unchecked);
         let now = match drift {
             Drift::Moved { path, lines } => Some(json!({"path": path, "lines": lines})),
             _ => None,
@@ -224,17 +225,18 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
         let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
         let to = drift.moved_to().map(|to| format!(" to {to}")).unwrap_or_default();
         let state = drift.as_str();
-        Some(CheckedReference {
+        let shown = if *drift == Drift::Unchecked { "not checked here" } else { state };
+        CheckedReference {
             node_id: node.map(|node| node.id.to_string()),
             path: pin.path.clone(),
             lines: pin.lines,
             state,
-            shown: one_line(&format!("{folder}: {who} {state} {}{lines}{to}", pin.path)),
+            shown: one_line(&format!("{folder}: {who} {shown} {}{lines}{to}", pin.path)),
             now,
             is_lost: drift.is_lost(),
-        })
+        }
     };
-    pins.into_iter().filter_map(reference).collect()
+    pins.into_iter().map(reference).collect()
 }
 
 /// Reports duplicate ids: a server's root must contain each id only once.
@@ -278,7 +280,7 @@ fn lines(reports: &[CheckReport], errors: usize, warnings: usize) -> String {
             .map(|state| format!("{} {state}", count(state)))
             .to_vec();
         states.extend(
-            Some(count("unchecked")).filter(|number| *number > 0).map(|it| format!("{it} unchecked")),
+            Some(count("unchecked")).filter(|number| *number > 0).map(|it| format!("{it} not checked here")),
         );
         text.push_str(&format!("{}: {}\n", counted(references.len(), "cited file"), states.join(", ")));
     }

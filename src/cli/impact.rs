@@ -39,7 +39,7 @@ pub(super) struct ImpactArguments {
     /// Print Markdown for one comment on a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Exit with status 1 if a conclusion is affected
+    /// Exit with status 1 if a conclusion is affected, or if the history is not here, as in a shallow clone
     #[arg(long)]
     strict: bool,
     /// Name the commands without declared inputs, too
@@ -144,7 +144,10 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
             false => say(&shown(&all, &what, Screen { columns: columns() }))?,
         }
     }
-    Ok(passed(!arguments.strict || all.affected.is_empty() && !is_left_out))
+    // Nothing is known of a project whose history is not here.
+    let is_checked = all.not_checked == 0
+        || all.not_checked < all.commands && Project::here().is_some_and(|project| !project.is_shallow());
+    Ok(passed(!arguments.strict || all.affected.is_empty() && !is_left_out && is_checked))
 }
 
 /// Returns the project's files after the change, and the commit before it. Without one, the change is since each run.
@@ -226,11 +229,14 @@ fn summary(all: &Impact, what: &str) -> Vec<String> {
         1 => format!("1 answer rests on {what}: recheck it."),
         several => format!("{several} answers rest on {what}: recheck them."),
     };
-    let unchecked = (all.not_checked > 0).then(|| {
-        let of = counted(all.commands, "command");
-        format!("{} of {of} not checked here: the recorded commit is missing. In a shallow clone: git fetch --unshallow", all.not_checked)
-    });
-    [first].into_iter().chain(unchecked).collect()
+    [first].into_iter().chain(not_checked(all.not_checked, all.commands)).collect()
+}
+
+/// Says how many commands are not checked, if any, and what to do.
+pub(super) fn not_checked(number: usize, all: usize) -> Option<String> {
+    let of = counted(all, "command");
+    let why = "the recorded commit is missing. In a shallow clone: git fetch --unshallow";
+    (number > 0).then(|| format!("{number} of {of} not checked here: {why}"))
 }
 
 /// Says what an answer rests on: changed files, and below each the commands that read it and the nodes that cite it, at most

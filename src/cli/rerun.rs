@@ -19,6 +19,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::caller::caller_as;
+use super::impact::not_checked;
 use super::interrupt::Passed;
 use super::place::{Common, named_id};
 use super::print::{columns, say_fields, tell, warn, wrapped};
@@ -27,7 +28,7 @@ use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
 use crate::assess::inputs::not_found;
 use crate::assess::lacking::lacking;
-use crate::assess::{CapturedRun, ProjectInputs, ProjectView as _, Repetition};
+use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
 use crate::domain::run::{Ended, Output, PROJECT, ProjectState, Ran, RunComparison, RunVariable};
@@ -187,6 +188,12 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let assessment = loaded.assessment().with_inputs(inputs.as_ref());
     let mut chosen = chosen::chosen(&assessment, wanted);
     let all = chosen.len();
+    let unchecked = chosen.iter().filter(|run| run.input_state == Some(InputState::NotChecked)).count();
+    let is_unknown =
+        unchecked > 0 && (unchecked == all || Project::here().is_some_and(|project| project.is_shallow()));
+    if let Some(words) = not_checked(unchecked, all) {
+        tell(&format!("tot rerun: {words}"));
+    }
     if arguments.changed {
         chosen.retain(|run| chosen::is_due(run, arguments.all));
     }
@@ -194,10 +201,12 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
         let unknown =
             chosen::chosen(&assessment, wanted).into_iter().filter(|run| chosen::is_due(run, true)).count();
         let unknown = if unknown > 0 { "; --all also reruns those without known inputs" } else { "" };
-        tell(&format!(
-            "tot rerun: none of the inputs of {} is known to have changed{unknown}",
-            counted(all, "command")
-        ));
+        if unchecked < all {
+            tell(&format!(
+                "tot rerun: none of the inputs of {} is known to have changed{unknown}",
+                counted(all - unchecked, "command")
+            ));
+        }
     } else if chosen.is_empty() {
         let all = chosen::chosen(&assessment, Wanted::All).len();
         tell(&nothing(all, wanted));
@@ -265,8 +274,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     }
     Ok(match repeated.iter().all(RerunResult::holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+        true if !is_unknown => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     })
 }
 
@@ -641,8 +650,9 @@ impl<'a> Again<'a> {
         let input = files.as_ref().and_then(LaidOut::input);
         // Without a trace, the run counts, but the inputs stay those of the first run.
         let is_traced = first.traced && workspace.is_some() && !self.arguments.sandbox;
-        let original = self.project.as_ref().map(|(_, project)| project.root());
-        let tracer = is_traced.then(|| Tracer::new((root, original), &place, &command, &[]).ok()).flatten();
+        let others = self.project.as_ref().filter(|_| is_traced);
+        let others = others.and_then(|(git, project)| git.worktrees(project.root()).ok()).unwrap_or_default();
+        let tracer = is_traced.then(|| Tracer::new((root, &others), &place, &command, &[]).ok()).flatten();
         let request = CaptureRequest {
             command: &command,
             starter: &starter,
@@ -687,7 +697,8 @@ impl<'a> RerunResult<'a> {
     /// Returns whether the evidence holds: the result is the same, or the evidence was judged to hold despite the
     /// difference.
     fn holds(&self) -> bool {
-        self.verdict == RunComparison::Same || self.judged().is_some_and(|(_, holds)| holds)
+        self.verdict == RunComparison::Same && self.elsewhere.is_none()
+            || self.judged().is_some_and(|(_, holds)| holds)
     }
 
     /// Returns an earlier judgment of the same difference, and whether it found that the evidence holds.

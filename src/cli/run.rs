@@ -364,8 +364,9 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
             let known = project.filter(|_| ran.project.is_some());
             let known =
                 known.ok_or_else(|| refused("this is not in a repository that can be read".to_owned()))?;
+            let others = GitProgram::find(is_person())?.worktrees(known.root())?;
             let tracer =
-                Tracer::new((known.root(), None), &folder, &ran.command, &expected).map_err(refused)?;
+                Tracer::new((known.root(), &others), &folder, &ran.command, &expected).map_err(refused)?;
             let state = ran.project.clone().unwrap_or_default();
             let before =
                 known.files_then(&GitProgram::find(is_person())?, &state, &|_| true).map_err(refused)?;
@@ -466,7 +467,14 @@ impl Prepared {
         };
         let state = self.ran.project.as_ref();
         if let Some(files) = state.and_then(ProjectState::not_stored) {
-            let how = if state.is_some_and(|it| it.untracked.is_empty()) { "" } else { "; see --include" };
+            let around = Project::here().map(|project| project.root().to_owned()).unwrap_or_default();
+            let is_submodule = |path: &String| around.join(path).is_dir();
+            let how = match state {
+                Some(it) if it.commit.is_none() => ": the project has no commit yet",
+                Some(it) if !it.untracked.is_empty() => "; see --include",
+                Some(it) if it.changed.iter().any(is_submodule) => ": commit what changed in the submodule",
+                _ => ": a patch can't hold them; commit them",
+            };
             tell(&format!("tot run: not stored, and missing in a rerun: {files}{how}"));
         }
         let read = |file: &String| attach::read(file, None, ATTACHMENT_MAX).map_err(without).ok();

@@ -81,6 +81,20 @@ pub fn peek(pipe: &File, number: usize) -> io::Result<Vec<u8>> {
     if content.len() == number { Ok(content) } else { Err(io::ErrorKind::FileTooLarge.into()) }
 }
 
+/// Returns the files that this process was started with, beside its standard streams, and that its children inherit. Only Linux
+/// tells.
+pub fn inherited_files() -> Vec<PathBuf> {
+    const CLOSED_BY_EXEC: u32 = 0o2_000_000;
+    let inherited = |entry: fs::DirEntry| {
+        let number: u32 = entry.file_name().to_str()?.parse().ok().filter(|number| *number > 2)?;
+        let about = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
+        let flags = about.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        let is_kept = u32::from_str_radix(flags.trim(), 8).ok()? & CLOSED_BY_EXEC == 0;
+        fs::read_link(entry.path()).ok().filter(|_| is_kept)
+    };
+    fs::read_dir("/proc/self/fd").into_iter().flatten().flatten().filter_map(inherited).collect()
+}
+
 /// Returns the time at which this machine was started, if known.
 pub fn machine_start() -> Option<SystemTime> {
     let facts = fs::read_to_string("/proc/stat").ok()?;

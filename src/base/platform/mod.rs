@@ -34,7 +34,7 @@ pub use family::{
     is_input_open, is_open_to_others, limit_memory, make_executable, open_file_identity, private_folder,
     raise_open_files, runs_as_its_owner, set_owner, signal_group, signal_of, sync,
 };
-pub use kernel::{machine_start, path_of_pipe, sync_file_systems};
+pub use kernel::{inherited_files, machine_start, path_of_pipe, sync_file_systems};
 
 /// The variables that point a program to the repository or the folder of its caller: those of `git rev-parse
 /// --local-env-vars`, others that a git hook inherits, and those of shells and npm. `GIT_CONFIG_COUNT` is not among

@@ -33,6 +33,10 @@ pub fn peek(_: &std::fs::File, _: usize) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub fn inherited_files() -> Vec<PathBuf> {
+    Vec::new()
+}
+
 pub fn machine_start() -> Option<SystemTime> {
     None
 }

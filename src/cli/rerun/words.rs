@@ -72,7 +72,7 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     let verdict = *verdict;
     let style = match verdict {
         _ if repetition.holds() => GOOD,
-        RunComparison::Same => GOOD,
+        RunComparison::Same => DOUBT,
         RunComparison::Differs => BAD,
         RunComparison::CouldNotRun => DOUBT,
     };
@@ -149,6 +149,7 @@ pub(super) fn summary(repeated: &[RerunResult<'_>]) -> String {
         (number(RunComparison::Differs, false), "differs", "differ"),
         (number(RunComparison::Differs, true), "differs (judged to hold)", "differ (judged to hold)"),
         (number(RunComparison::CouldNotRun, false), "could not run", "could not run"),
+        (number(RunComparison::Same, false), "not checked here", "not checked here"),
     ] {
         match number {
             0 => {}

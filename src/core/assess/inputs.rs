@@ -48,6 +48,8 @@ pub type Files = BTreeMap<String, (String, String)>;
 /// What a traced command did with a path. What it did first counts, but reading says more than asking what the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathUse {
+    /// It looked for the path in vain, and then created it.
+    Made,
     /// It looked for the path in vain.
     Missed,
     /// It asked what the path is, such as its size.
@@ -200,9 +202,10 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// Returns the paths in a project that the words of a command may name, seen from its folder.
 pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
-    let parts = words(ran).chain(ran.command.iter().map(String::as_str));
+    let quoted = ran.command.iter().flat_map(|word| word.split(['\'', '"']).chain([word.as_str()]));
     let folder = ran.folder.as_deref().unwrap_or_default();
-    parts.filter_map(|part| path_from(folder, part)).collect()
+    let here = |part: &str| path_from(folder, part.strip_prefix("$PWD/").unwrap_or(part));
+    words(ran).chain(quoted).filter_map(here).collect()
 }
 
 /// Returns an untracked or ignored file that the captured run had and a repetition lacked, if the command names it and its
@@ -316,7 +319,7 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
                 input(path, FOLDER, names_in(files, path))
             }
             None if path == "." || is_folder(files, path) => input(path, FOLDER, String::new()),
-            None if *what == PathUse::Missed => {
+            None if *what <= PathUse::Missed => {
                 // Nothing is below a file.
                 if above().any(|it| files.contains_key(it)) {
                     continue;
@@ -342,6 +345,50 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
     let said = inputs.values().filter(is_seen).filter(|it| it.path == "." || is_said(&it.path));
     let said: Vec<String> = said.map(|it| it.path.clone()).collect();
     (inputs.into_values().filter(|it| !said.contains(&it.path)).collect(), unknown.into_iter().collect())
+}
+
+/// Returns whether a command of git reads only what it names by whole ids of objects, which never move.
+fn names_fixed(command: &[String]) -> bool {
+    const OPTIONS: [&str; 8] = ["-p", "-t", "-s", "-r", "-1", "--stat", "--oneline", "--name-only"];
+    let [git, verb, rest @ ..] = command else { return false };
+    let is_id = |word: &str| {
+        let id = word.split([':', '^', '~']).next().unwrap_or_default();
+        [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let is_kind = |word: &&str| verb == "cat-file" && ["blob", "commit", "tag", "tree"].contains(word);
+    let words = rest.iter().map(String::as_str).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.filter(|word| !OPTIONS.contains(word) && !is_kind(word)).collect();
+    let ids = words.iter().flat_map(|word| word.split("..")).count();
+    // With one id, `git diff` reads the work tree.
+    let least = if verb == "diff" { 2 } else { 1 };
+    git == "git"
+        && ["show", "cat-file", "ls-tree", "log", "diff"].contains(&verb.as_str())
+        && ids >= least
+        && words.iter().all(|word| word.split("..").all(is_id))
+}
+
+/// Returns whether declared inputs now lead to files that were not declared: a link among them, or a folder in place of a file.
+/// `since` is what changed since they were declared.
+fn lead_elsewhere(ran: &Ran, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
+    let Some(files) = view.files() else { return true };
+    let is_link = |path: &&String| files.get(*path).is_some_and(|(mode, _)| mode == LINK);
+    let mut links = since.keys().filter(is_link).peekable();
+    ran.inputs.iter().any(|it| is_folder(files, &it.path))
+        || links.peek().is_some() && {
+            let declared = ran.inputs.iter().map(|it| &it.path).chain(&ran.input_folders);
+            let declared: Vec<String> = declared.cloned().collect();
+            links.any(|link| may_cover(&declared, &format!("{link}/")))
+        }
+}
+
+/// Returns the changed `.gitattributes` above the inputs of a command: git may check the inputs out otherwise.
+fn attributes<'c>(ran: &'c Ran, since: &'c ChangedPaths) -> impl Iterator<Item = &'c String> {
+    let applies = |path: &&String| {
+        let folder = path.strip_suffix(".gitattributes").filter(|it| it.is_empty() || it.ends_with('/'));
+        let is_below = |it: &RunInput, folder| it.mode.starts_with("100") && it.path.starts_with(folder);
+        folder.is_some_and(|folder| ran.inputs.iter().any(|it| is_below(it, folder)))
+    };
+    since.keys().filter(applies)
 }
 
 /// What a change touches of what a command reads.
@@ -375,33 +422,37 @@ fn may_read_more(ran: &Ran, state: &ProjectState, since: &ChangedPaths, view: &d
     !since.is_empty() && (words(ran).any(is_elsewhere) || named_paths(ran).iter().any(is_in_doubt))
 }
 
+/// Returns whether a changed path was added or removed.
+fn is_moved(path: &String, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
+    since.get(path) == Some(&false) || view.files().is_some_and(|files| !files.contains_key(path))
+}
+
+/// Returns whether a changed path makes a name in a folder appear or vanish, as only the first or the last file below one does.
+fn is_renamed(folder: &str, path: &str, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
+    let start = if folder == "." { 0 } else { folder.len() + 1 };
+    let end = path[start..].find('/').map_or(path.len(), |end| start + end);
+    let name = &path[..end];
+    let Some(files) = view.files().filter(|_| name != path) else { return true };
+    let below = |it: &&String| covers(name, it);
+    let mut now = files
+        .range(name.to_owned()..)
+        .map(|(path, _)| path)
+        .take_while(|it| it.starts_with(name))
+        .filter(below);
+    let was_there = since.range(name.to_owned()..).take_while(|(it, _)| it.starts_with(name));
+    let was_there = was_there.filter(|(it, _)| covers(name, it)).any(|(_, was_there)| *was_there);
+    let is_there = now.clone().next().is_some();
+    is_there != (was_there || now.any(|it| !since.contains_key(it)))
+}
+
 /// Returns what a change touches of what a command reads.
 fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectView) -> TouchedInputs {
-    let is_moved = |path: &String| {
-        since.get(path) == Some(&false) || view.files().is_some_and(|files| !files.contains_key(path))
-    };
-    // The names in a folder change only with the first or the last file below one of them.
-    let is_renamed = |folder: &str, path: &str| {
-        let start = if folder == "." { 0 } else { folder.len() + 1 };
-        let end = path[start..].find('/').map_or(path.len(), |end| start + end);
-        let name = &path[..end];
-        let Some(files) = view.files().filter(|_| name != path) else { return true };
-        let below = |it: &&String| covers(name, it);
-        let mut now = files
-            .range(name.to_owned()..)
-            .map(|(path, _)| path)
-            .take_while(|it| it.starts_with(name))
-            .filter(below);
-        let was_there = since.range(name.to_owned()..).take_while(|(it, _)| it.starts_with(name));
-        let was_there = was_there.filter(|(it, _)| covers(name, it)).any(|(_, was_there)| *was_there);
-        let is_there = now.clone().next().is_some();
-        is_there != (was_there || now.any(|it| !since.contains_key(it)))
-    };
+    let is_moved = |path: &String| is_moved(path, since, view);
     let is_input = |path: &&String| {
         let is_of = |it: &RunInput| match it.path == **path {
             true => !it.seen || is_moved(path),
             false => match it.mode.as_str() {
-                FOLDER => covers(&it.path, path) && is_moved(path) && is_renamed(&it.path, path),
+                FOLDER => covers(&it.path, path) && is_moved(path) && is_renamed(&it.path, path, since, view),
                 ABSENT => covers(&it.path, path) && is_moved(path),
                 _ => false,
             },
@@ -412,7 +463,9 @@ fn touched(ran: &Ran, cited: &[&Pin], since: &ChangedPaths, view: &dyn ProjectVi
     let cited = cited.iter().filter(|pin| since.contains_key(&pin.path) && view.is_lost(pin));
     let inputs = since.keys().filter(is_input).cloned();
     TouchedInputs {
-        files: inputs.chain(named).chain(cited.map(|pin| pin.path.clone())).collect(),
+        files: (inputs.chain(named).chain(cited.map(|pin| pin.path.clone())))
+            .chain(attributes(ran, since).cloned())
+            .collect(),
         // The size of a file may matter, or its time.
         is_in_doubt: match ran.traced {
             true => ran.inputs.iter().any(|it| it.seen && since.contains_key(&it.path)),
@@ -453,7 +506,23 @@ fn touched_since_capture(
         // What was captured with uncommitted changes is another file than the committed one, which has not changed since. Of a file
         // that was only seen, the size may matter, or the time.
         match !(input.seen && is_there) && (is_known || since.contains_key(&input.path)) {
-            true => drop(files.insert(input.path.clone())),
+            true => {
+                let is_new = |path: &&String| {
+                    covers(&input.path, path)
+                        && is_moved(path, since, view)
+                        && is_renamed(&input.path, path, since, view)
+                };
+                let new: Vec<&String> =
+                    since.keys().filter(|_| input.mode == FOLDER).filter(is_new).collect();
+                files.extend(if new.is_empty() { vec![&input.path] } else { new }.into_iter().cloned());
+            }
+            false => is_in_doubt = true,
+        }
+    }
+    for path in attributes(ran, since) {
+        // What was not committed may be what is committed now.
+        match is_committed(path) {
+            true => drop(files.insert(path.clone())),
             false => is_in_doubt = true,
         }
     }
@@ -542,12 +611,13 @@ impl CapturedRun<'_> {
     /// commit. `cited` are the passages that its node cites.
     fn inputs(&self, cited: &[&Pin], base: Option<&str>, view: &dyn ProjectView) -> InputState {
         let ran = self.ran;
+        let is_pinned = ran.pinned || names_fixed(&ran.command);
         let state = ran.project.as_ref();
         let Some((state, first)) = state.and_then(|state| Some((state, state.commit.as_ref()?))) else {
-            return if ran.pinned { InputState::Pinned } else { InputState::NotRecorded };
+            return if is_pinned { InputState::Pinned } else { InputState::NotRecorded };
         };
         let Some(since) = view.since(first) else { return InputState::NotChecked };
-        if ran.pinned {
+        if is_pinned {
             return InputState::Pinned;
         }
         let Some(mut changes) = self.changes(cited, (state, first, &since), view) else {
@@ -556,6 +626,9 @@ impl CapturedRun<'_> {
         if let Some(base) = base.filter(|_| changes.iter().all(|it| !it.files.is_empty())) {
             let Some(since) = view.since(base) else { return InputState::NotChecked };
             changes = vec![touched(ran, cited, &since, view)];
+        }
+        if !ran.traced && lead_elsewhere(ran, &since, view) {
+            changes.iter_mut().for_each(|it| it.is_in_doubt = true);
         }
         let unchanged = || changes.iter().filter(|it| it.files.is_empty());
         match unchanged().any(|it| !it.is_in_doubt) {

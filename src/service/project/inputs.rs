@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gix::objs::TreeRefIter;
 
-use super::{CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, object};
+use super::{
+    CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, id_in, object,
+};
 use crate::assess::inputs::{
     ChangedPaths, Files, LINK, PathUse, covers, is_pattern, may_read, named_paths, path_from, traced_inputs,
 };
@@ -99,7 +101,7 @@ impl Project {
         ran: &mut Ran,
     ) -> Result<(), String> {
         let mut unknown = before.trace(traced, ran)?;
-        let is_used = |path: &str, what| traced.as_ref().and_then(|it| it.get(path)) == Some(&what);
+        let is_used = |path: &str, what| traced.as_ref().ok().and_then(|it| it.get(path)) == Some(&what);
         // Investigations often lie in the project, and whoever looks at a folder comes across them.
         let is_for_us = |path: &String| {
             self.is_investigation(path) || self.entries(path).iter().any(|it| self.is_investigation(it))
@@ -108,7 +110,8 @@ impl Project {
         let is_listed = |path: &str| {
             let file = path.trim_end_matches('/');
             let folder = file.rsplit_once('/').map_or(".", |(above, _)| above);
-            !is_used(file, PathUse::Written) && is_used(folder, PathUse::Listed)
+            let is_made = [PathUse::Written, PathUse::Made].map(|what| is_used(file, what)).contains(&true);
+            !is_made && is_used(folder, PathUse::Listed)
         };
         let none = ProjectState::default();
         let seen = self.unknown(git, &none, &is_listed).map_err(|error| one_line(&causes(&error)))?;
@@ -167,7 +170,7 @@ impl Project {
             }
             // The blob of a link does not say what it leads to.
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-            let to = (mode == LINK).then(|| gix::ObjectId::from_hex(blob.as_bytes()).ok()).flatten();
+            let to = (mode == LINK).then(|| id_in(&repository, blob)).flatten();
             let to = to.map(|id| object(&repository, id).and_then(|it| String::from_utf8(it).ok()));
             let is_there = |to: &str| all.keys().any(|path| covers(to, path));
             let is_known =
@@ -271,7 +274,7 @@ impl ProjectFiles {
         if [LINK, SUBMODULE].contains(&mode.as_str()) {
             return None;
         }
-        let id = gix::ObjectId::from_hex(blob.as_bytes()).ok();
+        let id = id_in(repository, blob);
         let stored = id.and_then(|id| object(repository, id));
         // Git has not stored the content of a file that was not committed.
         let is_changed = self.changes.contains_key(path);
@@ -288,9 +291,7 @@ impl ProjectFiles {
     ///
     /// Returns the reason, for people, if the inputs can't be stored.
     pub fn trace(&self, traced: &TracedPaths, ran: &mut Ran) -> Result<Vec<String>, String> {
-        let traced = traced
-            .as_ref()
-            .ok_or("the trace does not tell all that the command read: name its inputs with --input")?;
+        let traced = traced.as_ref().map_err(String::clone)?;
         let (mut inputs, unknown) = traced_inputs(traced, self.files().ok_or(UNREAD)?);
         inputs.retain(|it| !it.path.split('/').any(|part| part == ".git" || part == "__pycache__"));
         if inputs.len() > FILES_MAX {
@@ -390,7 +391,7 @@ pub fn inputs_here(investigation: &Investigation) -> Option<ProjectInputs> {
 
 /// Returns the commit with this id, if the repository has it.
 fn known_commit(repository: &gix::Repository, id: &str) -> Option<gix::ObjectId> {
-    let id = gix::ObjectId::from_hex(id.as_bytes()).ok()?;
+    let id = id_in(repository, id)?;
     repository.find_commit(id).ok().map(|commit| commit.id)
 }
 

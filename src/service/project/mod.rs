@@ -276,13 +276,18 @@ impl Project {
     /// another project: what it lacks is no news, so nothing is compared.
     pub fn cited_in(&self, investigation: &Investigation) -> ProjectEvidence {
         let Ok(repository) = self.open() else { return ProjectEvidence::default() };
-        let has = |id: &str| gix::ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| repository.has_object(id));
+        let has = |id: &str| id_in(&repository, id).is_some_and(|id| repository.has_object(id));
         let is_of_it = |pin: &Pin| pin.commit.as_deref().is_none_or(has) || has(&pin.blob);
         let pins = || investigation.pins().map(|(_, pin)| pin);
-        match repository.is_shallow().unwrap_or(false) || pins().any(is_of_it) {
+        match self.is_shallow() || pins().any(is_of_it) {
             true => self.evidence(pins()),
             false => self.evidence([]),
         }
+    }
+
+    /// Returns whether the repository lacks commits that others have.
+    pub fn is_shallow(&self) -> bool {
+        self.open().is_ok_and(|repository| repository.is_shallow().unwrap_or(false))
     }
 
     /// Describes the error in each quote. Returns `None` if the quote is accurate or the cited content is unavailable.
@@ -290,7 +295,7 @@ impl Project {
         let repository = self.open().ok();
         let misquoted = |(pin, quote): (&Pin, &str)| {
             let repository = repository.as_ref()?;
-            let blob = gix::ObjectId::from_hex(pin.blob.as_bytes()).ok()?;
+            let blob = id_in(repository, &pin.blob)?;
             let text = object(repository, blob).and_then(|bytes| text_of(&bytes));
             let here =
                 || self.content(repository, &pin.path).filter(|here| here.blobs.contains(&pin.blob))?.text;
@@ -307,7 +312,9 @@ impl Project {
     /// value is `None` if there is no such commit, and the outer one if the repository can't be read.
     fn commit_of(&self, repository: &gix::Repository, name: &str) -> Option<Option<gix::ObjectId>> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/~^".contains(c);
-        if name.len() > 200 || !name.chars().all(is_plain) {
+        let is_long = name.len() > repository.object_hash().len_in_hex()
+            && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if name.len() > 200 || is_long || !name.chars().all(is_plain) {
             return Some(None);
         }
         // gix can't read references in the reftable format.
@@ -523,6 +530,11 @@ fn committed(
         let is_file = matches!(entry.mode().kind(), EntryKind::Blob | EntryKind::BlobExecutable);
         is_file.then(|| (path.clone(), entry.object_id()))
     })
+}
+
+/// Returns an id that the repository may have: not one with another hash, for which gix panics.
+fn id_in(repository: &gix::Repository, id: &str) -> Option<gix::ObjectId> {
+    gix::ObjectId::from_hex(id.as_bytes()).ok().filter(|id| id.kind() == repository.object_hash())
 }
 
 /// Reads a committed file. Returns `None` if it is too large, or missing, as in a partial clone.

@@ -30,11 +30,15 @@ impl Expected {
     ///
     /// Returns the reason why the expectation is invalid.
     pub fn parse(text: &str) -> Result<Expected, String> {
-        // Half a range is a mistake, and not a part of the pattern.
+        // Half a range is a mistake, and not a part of the pattern, as is one in another notation after a group.
+        const OTHER: &str = r"^\s*([<>]=?\s*N|N\s*(…|-|–|,|;|:|to)\s*N|[\[(]\s*N\s*[,;]\s*N\s*[\])])\s*$";
         let is_number = |bound: &str| numbers::value(bound.trim()).is_some();
-        let is_range =
-            |range: &str| range.split_once("..").is_some_and(|(a, b)| is_number(a) || is_number(b));
-        match text.rsplit_once(" in ").filter(|(_, range)| is_range(range)) {
+        let other = Regex::new(&OTHER.replace('N', "-?[0-9.]+"));
+        let is_range = |(pattern, range): &(&str, &str)| {
+            range.split_once("..").is_some_and(|(a, b)| is_number(a) || is_number(b))
+                || pattern.contains('(') && other.as_ref().is_ok_and(|other| other.is_match(range))
+        };
+        match text.rsplit_once(" in ").filter(is_range) {
             Some((pattern, range)) => Expected::new(pattern, Some(range)),
             None => Expected::new(text, None),
         }
@@ -84,11 +88,18 @@ impl Expected {
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None, roots: Vec::new() })
     }
 
-    /// Returns the pattern, if its range is one of time.
+    /// Returns the pattern, if its range is one of time or speed.
     pub(super) fn timed(&self) -> Option<&str> {
-        const UNIT: &str = r"^\W*([nuµm]?s|secs?|(nano|micro|milli)?seconds?|min|minutes?|hours?)(\W|$)";
-        let after = self.pattern.rsplit_once(')').map_or("", |(_, after)| after);
-        let is_timed = || Regex::new(UNIT).is_ok_and(|unit| unit.is_match(after));
+        const UNIT: &str = r"[nuµm]?s|secs?|(nano|micro|milli)?seconds?|min|minutes?|h|hours?";
+        let is = |expression: String, text: &str| Regex::new(&expression).is_ok_and(|it| it.is_match(text));
+        // The `s` of `\s` is no unit.
+        let plain = self.pattern.replace("\\s", " ").replace("\\d", " ");
+        let before = plain.split_once('(').map_or("", |(before, _)| before);
+        let after = plain.rsplit_once(')').map_or("", |(_, after)| after);
+        let is_timed = || {
+            is(format!(r"(?i)^\W*(\w*(/|\s+per\s+))?({UNIT})(\W|$)"), after)
+                || is(format!(r"(?i)(^|\W|_)({UNIT}|real|elapsed|took|time|duration|latency)\W*$"), before)
+        };
         (self.range.is_some() && is_timed()).then_some(&self.pattern)
     }
 
@@ -118,16 +129,21 @@ impl Expected {
         }
     }
 
-    /// Returns the line or, for a range, the whole number that the group begins in.
+    /// Returns the line or, for a range, the number in the group. A part of a number is no number.
     fn found_in(&self, line: &str) -> Option<String> {
-        let found = match self.range {
-            None => self.expression.is_match(line).then_some(line),
-            Some(_) => self.expression.captures(line).map(|it| {
-                let whole = it.get(0).map_or(0..0, |whole| whole.range());
-                it.get(1).map_or("", |group| numbers::around(line, group.range(), whole))
-            }),
-        };
-        found.map(|found| shorten(found, FOUND_MAX))
+        if self.range.is_none() {
+            return self.expression.is_match(line).then(|| shorten(line, FOUND_MAX));
+        }
+        let found = self.expression.captures(line)?;
+        let whole = found.get(0).map_or(0..0, |whole| whole.range());
+        let Some(group) = found.get(1) else { return Some(String::new()) };
+        let [number, group] = [numbers::around(line, group.range(), whole), group.as_str()];
+        let number = shorten(number, FOUND_MAX);
+        Some(if number == group {
+            number
+        } else {
+            format!("{}, a part of {number}", shorten(group, FOUND_MAX))
+        })
     }
 
     /// Returns the result.
@@ -159,7 +175,8 @@ pub(super) fn renamed(text: &str, path: &str, to: &str) -> String {
 
 /// Parses the bounds in `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
-    let (low, high) = range.split_once("..")?;
+    // It may also mean 0..50.
+    let (low, high) = range.split_once("..").filter(|(_, high)| !high.starts_with('.'))?;
     Some((numbers::value(low.trim())?, numbers::value(high.trim())?))
 }
 
@@ -183,6 +200,7 @@ mod tests {
             ("error in line 3", "error in line 3", None),
             ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
             ("defined in a..b", "defined in a..b", None),
+            ("(x) in [0-9]", "(x) in [0-9]", None),
             // Bounds must be finite numbers.
             ("in inf..NaN", "in inf..NaN", None),
         ] {
@@ -193,11 +211,27 @@ mod tests {
             ("(", "is not a regular expression"),
             ("x in 1..2", "has no group"),
             ("(x) in 1..x", "is not a range"),
+            ("(x) in 0...50", "is not a range"),
+            ("(x) in 0-50", "is not a range"),
+            ("(x) in [0, 50]", "is not a range"),
             ("(x) in 2..1", "put the lower end first"),
             ("(\\w{1000}){1000}", "is not a regular expression"),
         ] {
             let error = Expected::parse(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_time_or_speed_is_known_by_the_words_beside_its_group() {
+        for (timed, expectations) in [
+            (true, "p99_ms=(.*)|ms: (.*)|real\\s+(.*)|Elapsed (.*)|(.*) req/s|(.*) ops per second"),
+            (false, "count:\\s*(.*)|(.*)\\s*ops|items (.*)|(.*) passed|(.*) MB|n=(.*)"),
+        ] {
+            for expected in expectations.split('|') {
+                let parsed = Expected::parse(&format!("{expected} in 0..5")).unwrap();
+                assert_eq!(parsed.timed().is_some(), timed, "{expected}");
+            }
         }
     }
 
@@ -214,11 +248,11 @@ mod tests {
             ("^ok$", &["\u{1b}[1;32mok\u{1b}[0m\r"], Some("ok"), true),
             ("^$", &["x\r", ""], Some(""), true),
             ("^done ([0-9]+) in 0..200", &["10%\r50%\rdone 120"], Some("120"), true),
-            // A group may begin or end inside a number.
-            ("([0-9.]+) ms in 0..500", &["p99 1,234 ms"], Some("1,234"), false),
-            ("([0-9.]+) s in 0..60", &["took 1.5e+03 s"], Some("1.5e+03"), false),
-            ("([0-9.]+)% in 0..6", &["loss 12,5%"], Some("12,5"), false),
-            ("([0-9.]+) ms in 0..5", &["delta -3 ms"], Some("-3"), false),
+            // A group may not begin or end inside a number.
+            ("([0-9.]+) ms in 0..500", &["p99 1,234 ms"], Some("234, a part of 1,234"), false),
+            ("p99 .*([0-9]+) ms in 0..50", &["p99 is 1234 ms"], Some("4, a part of 1234"), false),
+            ("took ([0-9]+)[.] in 0..20", &["took 12.5 s"], Some("12, a part of 12.5"), false),
+            ("([0-9,]+)% in 0..15", &["loss 12,5%"], Some("12,5"), true),
             // The project is named as such in a pattern, and nothing else is.
             ("^at \\$TOT_PROJECT/x", &["at /w/p/x"], Some("at $TOT_PROJECT/x"), true),
             ("^at \\$TOT_PROJECT", &["at /w/p2/x", "at /w/p-venv"], None, false),

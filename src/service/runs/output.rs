@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //!
-//! - Memory use is limited to 256 KiB of a line of each stream and 96 KiB of the combined output.
+//! - Memory use is limited to 2 MiB of a line of each stream and 96 KiB of the combined output.
 //! - The checksum does not depend on how the two streams are interleaved.
 
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ use crate::text::{first_bytes, last_bytes, visible};
 /// The maximum size of each stored part, the beginning and the end, in bytes.
 const HALF: usize = 32 << 10;
 /// The maximum number of bytes at each end of a line that are matched against expectations.
-const LINE_END: usize = 64 << 10;
+const LINE_END: usize = 512 << 10;
 
 /// Records the output of a command on its two streams.
 #[derive(Debug)]

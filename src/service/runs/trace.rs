@@ -9,16 +9,17 @@ use std::thread::{self, JoinHandle};
 
 use super::capture::program_file;
 use super::expect::Expected;
-use crate::assess::inputs::PathUse;
+use crate::assess::inputs::{PathUse, covers};
 use crate::base::platform;
 
 /// The maximum number of paths in the project that a trace remembers.
 const PATHS_MAX: usize = 20_000;
 /// The maximum length of a line of a trace, in bytes. A longer one has many arguments, which follow the path.
 const LINE_MAX: u64 = 64 << 10;
+const UNTOLD: &str = "the trace does not tell all that the command read: name its inputs with --input";
 
-/// What a command did with the paths of the project, which are relative to its root. `None` if the trace does not tell all.
-pub type TracedPaths = Option<BTreeMap<String, PathUse>>;
+/// What a command did with the paths of the project, which are relative to its root, or why the trace does not tell all, for people.
+pub type TracedPaths = Result<BTreeMap<String, PathUse>, String>;
 
 /// The options of strace, but for the file that it writes.
 const OPTIONS: [&str; 10] = ["-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-e", "signal=none", "-e", CALLS];
@@ -32,14 +33,14 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Prepares the trace of a command in a folder of a project. `original` is the project that `root` is a copy of, if it is one:
-    /// nothing is known of a command that reads both.
+    /// Prepares the trace of a command in a folder of a project. `others` are the project's other work trees: nothing is known of a
+    /// command that reads them, too.
     ///
     /// # Errors
     ///
     /// Returns the reason, for people, if the command can't be traced.
     pub fn new(
-        (root, original): (&Path, Option<&Path>),
+        (root, others): (&Path, &[PathBuf]),
         folder: &Path,
         command: &[String],
         expected: &[Expected],
@@ -75,8 +76,14 @@ impl Tracer {
         }
         let (reader, pipe) = pipe().map_err(failed)?;
         let real = |path: &Path| real(path).to_string_lossy().into_owned();
-        let (root, original) = (real(root), original.map(real));
-        let trace = Trace { root, original, folder: real(folder), ..Trace::default() };
+        let others = others.iter().map(|other| real(other)).collect();
+        let mut trace = Trace { root: real(root), others, folder: real(folder), ..Trace::default() };
+        // What an inherited file number reads is in no call that names a file.
+        let inherited = platform::inherited_files();
+        trace.is_incomplete = inherited.iter().any(|file| {
+            let file = file.to_string_lossy();
+            trace.others.iter().chain([&trace.root]).any(|root| below(root, &file).is_some())
+        });
         let reader = thread::Builder::new().spawn(move || trace.read(reader)).map_err(failed)?;
         Ok(Tracer { pipe, reader })
     }
@@ -90,7 +97,7 @@ impl Tracer {
     /// Returns what the command used, once it has ended.
     pub(super) fn finish(self) -> TracedPaths {
         drop(self.pipe);
-        self.reader.join().unwrap_or_default()
+        self.reader.join().unwrap_or_else(|_| Err(UNTOLD.to_owned()))
     }
 }
 
@@ -98,11 +105,19 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
+/// Returns an absolute path relative to a root. `None` if it is not below.
+fn below(root: &str, path: &str) -> Option<String> {
+    match path.strip_prefix(root)? {
+        "" => Some(".".to_owned()),
+        rest => rest.strip_prefix('/').map(str::to_owned),
+    }
+}
+
 /// A trace as far as it was read.
 #[derive(Default)]
 struct Trace {
     root: String,
-    original: Option<String>,
+    others: Vec<String>,
     /// The working folder in which the command starts.
     folder: String,
     /// The working folder of each process, if it is another one.
@@ -112,9 +127,13 @@ struct Trace {
     /// Where folders outside the project lead, because a link may lead into it.
     outside: HashMap<String, String>,
     paths: BTreeMap<String, PathUse>,
+    /// The folders of the project that the command created, with all that it put there.
+    made: BTreeSet<String>,
     has_started: bool,
     /// True if the trace does not tell all that the command read.
     is_incomplete: bool,
+    /// A program that lacked its rights under the trace.
+    restricted: Option<String>,
 }
 
 impl Trace {
@@ -133,7 +152,13 @@ impl Trace {
                 Ok(_) | Err(_) => self.is_incomplete = true,
             }
         }
-        (self.has_started && !self.is_incomplete).then_some(self.paths)
+        match self.restricted {
+            Some(program) => Err(format!(
+                "{program} runs with the rights of another user, which a trace takes away: the output may be another without --trace"
+            )),
+            None if self.has_started && !self.is_incomplete => Ok(self.paths),
+            None => Err(UNTOLD.to_owned()),
+        }
     }
 
     /// Adds a line such as `17 openat(AT_FDCWD</home>, "a.py", O_RDONLY) = 3</home/a.py>`. Returns `None` if what the command read
@@ -227,18 +252,36 @@ impl Trace {
                 let program = paths.first()?;
                 self.note(program, if has_failed { first(PathUse::Seen) } else { PathUse::Read })?;
                 if !has_failed {
+                    if platform::runs_as_its_owner(Path::new(program)) {
+                        self.restricted = Some(plain(program));
+                    }
                     self.note(&real(Path::new(program)).to_string_lossy(), PathUse::Read)?;
                 }
             }
             "rename" | "renameat" | "renameat2" | "link" | "linkat" if !has_failed => {
-                self.note(paths.first()?, PathUse::Read)?;
-                self.note(paths.get(1)?, PathUse::Written)?;
+                let [from, to] = [paths.first()?, paths.get(1)?];
+                self.note(from, PathUse::Read)?;
+                self.note(to, PathUse::Written)?;
+                let [from, to] = [self.inside(from), self.inside(to)];
+                match (from, to) {
+                    (Some(from), Some(to)) if self.is_made(&from) => drop(self.made.insert(to)),
+                    // What was there before may lie in it now.
+                    (Some(_), Some(to)) => self.made.retain(|folder| !covers(folder, &to)),
+                    _ => {}
+                }
             }
             // The first path is only stored.
-            "symlink" | "symlinkat" if !has_failed => self.note(paths.get(1)?, PathUse::Written)?,
-            "mkdir" | "mkdirat" | "mknod" | "mknodat" if !has_failed => {
-                self.note(paths.first()?, PathUse::Written)?
+            "symlink" | "symlinkat" if !has_failed => {
+                self.note(paths.get(1)?, PathUse::Written)?;
+                let to = self.inside(paths.get(1)?);
+                self.made.retain(|folder| to.as_ref().is_none_or(|to| !covers(folder, to)));
             }
+            "mkdir" | "mkdirat" if !has_failed => {
+                self.note(paths.first()?, PathUse::Written)?;
+                let folder = self.inside(paths.first()?);
+                self.made.extend(folder);
+            }
+            "mknod" | "mknodat" if !has_failed => self.note(paths.first()?, PathUse::Written)?,
             // The second path is the answer.
             "readlink" | "readlinkat" => self.note(paths.first()?, first(PathUse::Seen))?,
             "wait4" | "waitid" | "exit_group" | "exit" | "kill" | "tgkill" | "tkill" => {}
@@ -317,30 +360,46 @@ impl Trace {
 
     /// Notes what the command did with a path. Returns `None` if it may be one of the project that can't be named.
     fn note(&mut self, path: &str, what: PathUse) -> Option<()> {
-        let path = plain(path);
-        let below = |root: &str, path: &str| match path.strip_prefix(root)? {
-            "" => Some(".".to_owned()),
-            rest => rest.strip_prefix('/').map(str::to_owned),
+        let Some(inside) = self.inside(path) else {
+            let path = plain(path);
+            // A program looks for its files in the folders above, too.
+            let is_above = what <= PathUse::Seen && below(&path, &self.root).is_some();
+            let is_other = what != PathUse::Missed && !is_above;
+            return (!(is_other && self.others.iter().any(|it| below(it, &path).is_some()))).then_some(());
         };
-        let inside = below(&self.root, &path).or_else(|| {
+        if inside.contains('\u{fffd}') {
+            return None;
+        }
+        if self.is_made(&inside) {
+            return Some(());
+        }
+        let known = self.paths.entry(inside).or_insert(what);
+        match (*known, what) {
+            (PathUse::Missed, PathUse::Written) => *known = PathUse::Made,
+            // What the command wrote, or missed before, it may read afterwards.
+            (PathUse::Written | PathUse::Missed | PathUse::Made, _) | (_, PathUse::Written) => {}
+            _ => *known = (*known).max(what),
+        }
+        Some(())
+    }
+
+    /// Returns a path relative to the root. `None` if it is not in the project.
+    fn inside(&mut self, path: &str) -> Option<String> {
+        let path = plain(path);
+        below(&self.root, &path).or_else(|| {
             let (folder, name) = path.rsplit_once('/')?;
             let outside = &mut self.outside;
             let to = outside
                 .entry(folder.to_owned())
                 .or_insert_with_key(|folder| real(Path::new(folder)).to_string_lossy().into_owned());
             below(&self.root, &format!("{to}/{name}"))
-        });
-        let is_original = self.original.as_ref().is_some_and(|original| below(original, &path).is_some());
-        let Some(inside) = inside else { return (!is_original).then_some(()) };
-        if inside.contains('\u{fffd}') {
-            return None;
-        }
-        let known = self.paths.entry(inside).or_insert(what);
-        // What the command wrote, or missed before, it may read afterwards.
-        if ![PathUse::Written, PathUse::Missed].contains(known) && what != PathUse::Written {
-            *known = (*known).max(what);
-        }
-        Some(())
+        })
+    }
+
+    /// Returns whether the command created a folder of the project, or one above a path.
+    fn is_made(&self, path: &str) -> bool {
+        let mut above = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
+        above.any(|it| self.made.contains(it))
     }
 }
 
@@ -399,9 +458,9 @@ mod tests {
 
     fn traced(lines: &[&str]) -> TracedPaths {
         let mut trace = Trace { root: "/p".into(), folder: "/p/src".into(), ..Trace::default() };
-        trace.original = Some("/original".into());
+        trace.others = vec!["/original".into()];
         let all = lines.iter().all(|line| trace.add(line).is_some());
-        all.then_some(trace.paths)
+        if all { Ok(trace.paths) } else { Err(String::new()) }
     }
 
     #[test]
@@ -427,6 +486,11 @@ mod tests {
             r#"9 openat(AT_FDCWD</p/sub>, "secret", O_RDONLY) = -1 EACCES (Permission denied)"#,
             r#"9 openat(AT_FDCWD</p/sub>, "ENOENT O_EXCL) = -1", O_RDONLY) = 3</p/sub/ENOENT O_EXCL) = -1>"#,
             r#"9 unlink("old") = 0"#,
+            r#"9 stat("cache", 0x55) = -1 ENOENT (No such file or directory)"#,
+            r#"9 mkdir("temporary", 0777) = 0"#,
+            r#"9 openat(AT_FDCWD</p/sub>, "temporary/lock", O_RDWR|O_CREAT, 0666) = 3</p/sub/temporary/lock>"#,
+            r#"9 rename("temporary", "cache") = 0"#,
+            r#"9 openat(AT_FDCWD</p/sub>, "cache/lock", O_RDONLY) = 3</p/sub/cache/lock>"#,
             "7 +++ exited with 0 +++",
         ]);
         let found = found.unwrap();
@@ -442,12 +506,14 @@ mod tests {
             "src/run.sh Read",
             "sub Seen",
             "sub/ENOENT O_EXCL) = -1 Read",
+            "sub/cache Made",
             "sub/deep Seen",
             "sub/new Read",
             "sub/old Seen",
             "sub/own Seen",
             "sub/secret Seen",
             "sub/size Seen",
+            "sub/temporary Written",
             "to Read",
         ];
         assert_eq!(found, expected);
@@ -466,9 +532,9 @@ mod tests {
             "strace: something",
             "",
         ] {
-            assert_eq!(traced(&[line]), None, "{line}");
+            assert!(traced(&[line]).is_err(), "{line}");
         }
         let harmless = r#"7 connect(3, {sa_family=AF_UNIX, sun_path="/run/nscd/socket"}, 110) = -1 ENOENT (No such file)"#;
-        assert_eq!(traced(&[harmless]), Some(BTreeMap::new()));
+        assert_eq!(traced(&[harmless]), Ok(BTreeMap::new()));
     }
 }

@@ -19,7 +19,7 @@ fn world() -> Option<World> {
         "all.sh",
         ". lib/more.sh; cat data/*; cd unread; test ! -e ../flag || echo flag; wc -c <../value; test -f ../seen; test ! -e ../seen/x",
     );
-    for file in ["data/a", "data/b", "unread/c", "other", "seen"] {
+    for file in ["data/a", "data/b", "unread/c", "other", "seen", "tool", "sub/x"] {
         world.write(file, "1\n");
     }
     let link = Command::new("ln").args(["-s", "value", "link"]).current_dir(&world.project).status();
@@ -57,16 +57,17 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
         ("mkdir unread/d && echo 2 >unread/d/e", ""),
         ("echo 2 >data/a", "data/a"),
         ("chmod +x data/a", "data, data/a"),
-        ("echo 1 >data/c", "data"),
-        ("mkdir data/d && echo 1 >data/d/e", "data"),
-        ("rm data/b", "data, data/b"),
-        ("git mv data/b data/c", "data, data/b"),
+        ("echo 1 >data/c", "data/c"),
+        ("mkdir data/d && echo 1 >data/d/e", "data/d/e"),
+        ("rm data/b", "data/b"),
+        ("git mv data/b data/c", "data/b, data/c"),
         ("ln -sf data/a link", "link"),
         ("echo 2 >flag", "flag"),
+        ("echo '*.sh text' >.gitattributes", ".gitattributes"),
         ("mkdir flag && echo 2 >flag/g", "flag"),
         ("echo 2 >seen", "?"),
         ("rm seen", "seen"),
-        ("rm unread/c", "unread"),
+        ("rm unread/c", "unread/c"),
         ("echo 1000 >value", "value"),
         ("echo echo 2 >>lib/more.sh", "lib/more.sh"),
     ] {
@@ -96,13 +97,15 @@ fn what_a_trace_can_not_know_is_not_recorded() {
     world.write("new.bin", "1\n");
     world.write("new.csv", "1\n");
     world.write("gone.bin", "1\n");
+    world.git(&["worktree", "add", "-q", "../linked"]);
     for (script, told) in [
         ("cat new.bin", "new.bin is not tracked"),
         ("ls", "new.bin, new.csv are not tracked"),
-        ("cat new.csv", "new.csv is not tracked"),
         ("cat gone.bin; rm gone.bin", "gone.bin is not tracked"),
         ("test -e link", "link is not tracked"),
         ("git log -1 >/dev/null", ".git is not tracked"),
+        ("cat ../linked/other", "the trace does not tell all"),
+        ("cp /bin/cat su.bin; chmod 4755 su.bin; ./su.bin other; rm su.bin", "su.bin runs with the rights"),
     ] {
         let said = world.run(&["--trace"], script);
         assert!(said.err.contains(told), "{said:?}");
@@ -112,7 +115,7 @@ fn what_a_trace_can_not_know_is_not_recorded() {
     world.git(&["commit", "-q", "--allow-empty", "-m", "Nothing"]);
     assert_eq!(world.tot(&["rerun", "--all", "--at", "HEAD", "--yes"]).status, 1);
     assert_eq!(world.inputs(), "inputs not recorded");
-    let said = world.run(&["--trace"], "echo 1 >made.bin; cat made.bin; rm made.bin; i=0; while [ $i -lt 300 ]; do i=$((i+1)); $(exit); done");
+    let said = world.run(&["--trace"], "cd data; test -e new || mkdir new; echo 1 >>new/made.bin; cat new/made.bin; ls >../made.bin; rm ../made.bin; i=0; while [ $i -lt 300 ]; do i=$((i+1)); $(exit); done");
     assert_eq!((world.inputs().as_str(), said.out.as_str()), ("inputs unchanged", "1\n"), "{said:?}");
     for number in 0..1_001 {
         world.write(&format!("many/{number}"), "");
@@ -128,9 +131,6 @@ fn what_a_trace_can_not_know_is_not_recorded() {
 #[test]
 fn a_trace_notices_what_each_kind_of_call_depends_on() {
     let Some(world) = world() else { return };
-    world.write("tool", "1\n");
-    world.write("sub/x", "1\n");
-    world.commit();
     for (script, change) in [
         (
             "find sub -type f | wc -l",
