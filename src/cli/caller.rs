@@ -49,6 +49,11 @@ pub(super) fn caller_as(agent: Option<&str>, store: &Store, path: &Path) -> Resu
     if agent.is_some() { Ok(agent_here().unwrap_or_default()) } else { caller(store, path) }
 }
 
+/// Parses the name of an agent.
+pub(super) fn agent_name(text: &str) -> Result<String, &'static str> {
+    Some(text.trim().to_owned()).filter(|name| !name.is_empty()).ok_or("an agent has a name")
+}
+
 fn agent_here() -> Option<Caller> {
     agent(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }

@@ -4,6 +4,7 @@ mod claim;
 
 use clap::Args;
 
+use super::caller::agent_name;
 use super::screen::{Screen, doubts};
 use super::work::{LocalTools, WorkArguments};
 use super::{ExitResult, done, misused};
@@ -35,7 +36,7 @@ pub(super) struct NextArguments {
     #[arg(long, conflicts_with_all = ["claim", "full", "agent"])]
     release: bool,
     /// Name of the agent: tasks claimed by others are left out. With --claim, the default is the author of your commits
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", value_parser = agent_name)]
     agent: Option<String>,
     #[command(flatten)]
     work: WorkArguments,

@@ -18,7 +18,7 @@ use chosen::{Wanted, no_longer};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::caller::caller_as;
+use super::caller::{agent_name, caller_as};
 use super::impact::not_checked;
 use super::interrupt::Passed;
 use super::place::{Common, named_id};
@@ -26,7 +26,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
-use crate::assess::inputs::not_found;
+use crate::assess::inputs::{is_outside, not_found};
 use crate::assess::lacking::lacking;
 use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
@@ -37,7 +37,7 @@ use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Tracer, Workspace, capture, folder_in,
-    own_names, plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
+    in_project, own_names, plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
 use crate::text::{causes, counted, one_line, shorten, visible};
@@ -93,7 +93,7 @@ pub(super) struct RerunArguments {
     #[arg(long)]
     sandbox: bool,
     /// Name of the agent that reruns the commands, so that the reruns are not taken for a person's
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
     agent: Option<String>,
     /// Only report, and store nothing
     #[arg(long)]
@@ -465,7 +465,8 @@ impl<'a> Again<'a> {
     /// Returns why this is not known to be the project in which a command was captured.
     fn elsewhere(&self, first: &Ran) -> CommandResult<Option<String>> {
         let Some(commit) = first.project.as_ref().and_then(|state| state.commit.as_ref()) else {
-            return Ok(None);
+            let unknown = "not checked: no commit of a project was recorded";
+            return Ok((self.place != Where::Here).then(|| unknown.to_owned()));
         };
         let Some((git, project)) = &self.project else {
             return Ok(Some("this is not its project".to_owned()));
@@ -520,7 +521,7 @@ impl<'a> Again<'a> {
         let unset = first.variables.iter().find(is_unset);
         let unset =
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
-        let lacked = not_found(&again, first).filter(|_| self.place != Where::Here);
+        let lacked = not_found(&again, first, self.place == Where::Here);
         let lacked = lacked.map(|path| format!("{} is not stored in the run", one_line(&path)));
         if again.verdict(first, later) == RunComparison::Differs {
             let lack = unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
@@ -565,6 +566,11 @@ impl<'a> Again<'a> {
     ) -> Result<(Option<ProjectState>, Captured, Option<Workspace<'_>>), String> {
         let first = run.ran;
         let Some(recorded) = &first.project else {
+            if self.place != Where::Here {
+                return Err(
+                    "it was captured outside a project: rerun it in its folder with --at here".to_owned()
+                );
+            }
             return Ok((None, self.run_in(&self.here, None, run, None, limit)?, None));
         };
         let Some((git, project)) = &self.project else {
@@ -579,6 +585,9 @@ impl<'a> Again<'a> {
                 if let Some(state) = &mut state {
                     state.ignored =
                         project.ignored(git, first, state).map_err(|error| one_line(&causes(&error)))?;
+                    state
+                        .untracked
+                        .extend(missing(&recorded.untracked, project.root()).filter(|it| is_outside(it)));
                 }
                 let captured = self.run_in(project.root(), folder, run, None, limit)?;
                 return Ok((state, captured, None));
@@ -603,9 +612,8 @@ impl<'a> Again<'a> {
             }
         };
         let root = workspace.root();
-        let is_missing = |file: &&String| fs::symlink_metadata(root.join(file)).is_err();
-        state.untracked = recorded.untracked.iter().filter(is_missing).cloned().collect();
-        state.ignored = recorded.ignored.iter().filter(is_missing).cloned().collect();
+        state.untracked = missing(&recorded.untracked, &root).collect();
+        state.ignored = missing(&recorded.ignored, &root).collect();
         let folder = first.folder.as_deref();
         let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
         Ok((Some(state), captured, Some(workspace)))
@@ -638,7 +646,7 @@ impl<'a> Again<'a> {
             true => sandbox(root, &place, files.as_ref().map(LaidOut::folder).as_deref()),
             false => Vec::new(),
         };
-        let mut command = first.command.clone();
+        let mut command: Vec<String> = first.command.iter().map(|word| in_project(word, root)).collect();
         if let Some(workspace) = workspace {
             command = workspace.command(&command)?;
         }
@@ -646,7 +654,8 @@ impl<'a> Again<'a> {
             command = files.command(&command);
         }
         let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
-        let stored = first.variables.iter().filter_map(|it| Some((it.name.clone(), it.value.clone()?)));
+        let value = |it: &RunVariable| Some((it.name.clone(), in_project(it.value.as_ref()?, root)));
+        let stored = first.variables.iter().filter_map(value);
         let input = files.as_ref().and_then(LaidOut::input);
         // Without a trace, the run counts, but the inputs stay those of the first run.
         let is_traced = first.traced && workspace.is_some() && !self.arguments.sandbox;
@@ -715,6 +724,11 @@ impl<'a> RerunResult<'a> {
         };
         NewRun { node: self.run.node.clone(), note: None, what }
     }
+}
+
+/// Returns the paths at which nothing is, seen from a folder.
+fn missing<'a>(paths: &'a [String], root: &'a Path) -> impl Iterator<Item = String> + use<'a> {
+    paths.iter().filter(|path| fs::symlink_metadata(root.join(path)).is_err()).cloned()
 }
 
 /// Returns a run as JSON, with its result unless it was only shown.

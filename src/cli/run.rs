@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::caller::caller_as;
+use super::caller::{agent_name, caller_as};
 use super::interrupt::Passed;
 use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
-use crate::assess::inputs::{may_read, named};
+use crate::assess::inputs::{from_root, may_read, named};
 use crate::base::platform::{input, is_input_open, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -30,7 +30,7 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
-    named_variables, own_names, plain_variables, project_state, stored_command,
+    named_variables, own_names, plain_variables, project_state, stored_command, stored_project,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shell_line};
@@ -116,7 +116,7 @@ pub(super) struct RunArguments {
     #[arg(long)]
     reject_secrets: bool,
     /// Name of the agent that runs the command, so that the run is not taken for a person's
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
     agent: Option<String>,
     #[command(flatten)]
     place: PlaceArguments,
@@ -145,9 +145,9 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
         [] => None,
         files => Some(LaidOut::new(files, InputFile::content)?),
     };
-    let command = files.as_ref().map(|it| it.command(&prepared.ran.command));
+    let command = files.as_ref().map(|it| it.command(&prepared.command));
     let request = CaptureRequest {
-        command: command.as_ref().unwrap_or(&prepared.ran.command),
+        command: command.as_ref().unwrap_or(&prepared.command),
         starter: &[],
         tracer: prepared.tracer.take(),
         folder: &prepared.folder,
@@ -253,6 +253,8 @@ struct Prepared {
     session: String,
     caller: Caller,
     service: Service,
+    /// The command, in which the stored files are named as in `ran`.
+    command: Vec<String>,
     /// The run as far as it is known. A program in the project is named by its path from the folder.
     ran: Ran,
     /// The paths of the project's root.
@@ -261,6 +263,8 @@ struct Prepared {
     lost_input: Option<InputFile>,
     /// True if nothing had been written to the standard input, but somebody still may.
     may_get_input: bool,
+    /// What the command names outside of the project, seen from its root.
+    outside: Vec<String>,
     /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
@@ -299,7 +303,13 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     if let (Some(project), Some(program)) = (&project, command.first_mut()) {
         *program = project.relative_program(program).unwrap_or_else(|| program.clone());
     }
-    let around = project.as_ref().map_or(std::env::current_dir()?, |project| project.root().to_owned());
+    let folder = std::env::current_dir()?;
+    let around = project.as_ref().map_or(folder.clone(), |project| project.root().to_owned());
+    if project.is_none() {
+        tell(
+            "tot run: this is not in a project (a git repository), so only a rerun here, with --at here, says anything",
+        );
+    }
     let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
     command = stored_command(&command, &files);
     let mut files: Vec<InputFile> = files.into_iter().map(|(_, file)| file).collect();
@@ -312,16 +322,25 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         }
         _ => {}
     }
-    let variables = variables(&arguments.variables, &command)?;
+    let mut variables = variables(&arguments.variables, &command)?;
+    for value in variables.iter_mut().filter_map(|it| it.value.as_mut()) {
+        *value = stored_project(value, &names);
+    }
+    let stored: Vec<String> = command.iter().map(|word| stored_project(word, &names)).collect();
     for (number, InputFile { name, .. }) in files.iter().enumerate() {
         if files[..number].iter().any(|it| it.name.without_case() == name.without_case()) {
             return Err(misused(format!("--with: two files are named {name}: rename one")));
         }
     }
-    for outside in named_outside(&command, &around) {
+    let outside = named_outside(&command, &around);
+    for path in outside.iter().map(|path| one_line(path)) {
+        let how = if path.ends_with('/') {
+            "its files with --with".to_owned()
+        } else {
+            format!("it with --with {path}")
+        };
         tell(&format!(
-            "tot run: {} is not in the project, and missing in a rerun elsewhere: store it with --with {0}",
-            one_line(&outside)
+            "tot run: {path} is not in the project, and missing in a rerun elsewhere: store {how}"
         ));
     }
     let named = arguments.include.iter().map(|file| {
@@ -345,9 +364,14 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         variables,
         pinned: arguments.pinned,
         system: system(),
-        ..Ran::new(command, started_at)
+        ..Ran::new(stored, started_at)
     };
     ran.folder = ran.folder.filter(|folder| !folder.is_empty());
+    let outside = outside.iter().map(|path| {
+        let (named, end) = (stored_project(path, &names), if path.ends_with('/') { "/" } else { "" });
+        from_root(ran.folder.as_deref().unwrap_or_default(), &named).map_or(named, |seen| seen + end)
+    });
+    let outside = outside.collect();
     if !arguments.inputs.is_empty() {
         let known = project.as_ref().filter(|_| ran.project.is_some());
         let known = known.ok_or_else(|| misused("--input: this is not in a repository that can be read"))?;
@@ -357,7 +381,6 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         tell_unknown(unknown.filter(|file| may_read(&ran, file)), "commit it, or declare less");
     }
     let caller = caller_as(arguments.agent.as_deref(), &place.store, &path)?;
-    let folder = std::env::current_dir()?;
     let (tracer, before) = match arguments.trace {
         true => {
             let refused = |error: String| misused(format!("--trace: {error}"));
@@ -366,7 +389,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
                 known.ok_or_else(|| refused("this is not in a repository that can be read".to_owned()))?;
             let others = GitProgram::find(is_person())?.worktrees(known.root())?;
             let tracer =
-                Tracer::new((known.root(), &others), &folder, &ran.command, &expected).map_err(refused)?;
+                Tracer::new((known.root(), &others), &folder, &command, &expected).map_err(refused)?;
             let state = ran.project.clone().unwrap_or_default();
             let before =
                 known.files_then(&GitProgram::find(is_person())?, &state, &|_| true).map_err(refused)?;
@@ -381,7 +404,9 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         session,
         caller,
         service,
+        command,
         ran,
+        outside,
         lost_input,
         may_get_input,
         root,
@@ -500,8 +525,13 @@ impl Prepared {
 
     /// Returns the run as it will be stored.
     fn ran(&self, captured: Captured) -> Ran {
+        let mut project = self.ran.project.clone();
+        if let Some(state) = &mut project {
+            state.untracked.extend_from_slice(&self.outside);
+        }
         Ran {
             files: self.ran.files.iter().chain(&self.lost_input).cloned().collect(),
+            project,
             seconds: captured.seconds,
             ended: captured.ended,
             output: captured.output,

@@ -213,7 +213,8 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
     object(&mut session);
     let folder = session.repository();
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"));
-    for line in ["run R2.A1 -- cat conclusion.yaml", "rerun R2.A1 --yes", "report . --out ../site"] {
+    for line in ["run R2.A1 -- cat conclusion.yaml", "rerun R2.A1 --yes --at here", "report . --out ../site"]
+    {
         says(&session.sandbox, &folder, line);
     }
     let data = json(&std::fs::read_to_string(folder.join("../site/investigation.json")).unwrap());
@@ -270,7 +271,7 @@ fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
         let ran = command.output().unwrap();
         (ran.status.code().unwrap(), String::from_utf8_lossy(&ran.stdout).into_owned())
     };
-    let again = |name: &str| tot(name, &["rerun", "--yes"]);
+    let again = |name: &str| tot(name, &["rerun", "--yes", "--at", "here"]);
     let says = |session: &mut Session, second: &str, whole: &str| {
         assert_verdicts(session, CONFIRMED, second);
         let readme = std::fs::read_to_string(session.repository().join("README.md")).unwrap();

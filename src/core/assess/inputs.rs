@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::evidence::{COMMIT, EvidenceRuns};
 use super::{Answer, Assessment, CapturedRun, Repetition};
-use crate::domain::run::{ProjectState, Ran, RunComparison, RunInput, sha256};
+use crate::domain::run::{PROJECT, ProjectState, Ran, RunComparison, RunInput, sha256};
 use crate::domain::{BoundAs, Investigation, Node, Pin, RunId};
 use crate::text::{counted, one_line, shorten};
 
@@ -208,21 +208,26 @@ pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
     words(ran).chain(quoted).filter_map(here).collect()
 }
 
-/// Returns an untracked or ignored file that the captured run had and a repetition lacked, if the command names it and its
-/// output says that it was not found. Then the command did not get to judge.
-pub fn not_found(again: &Ran, first: &Ran) -> Option<String> {
+/// Returns what the captured run had and a repetition lacked: a path outside of the project that the command names or, in a
+/// work tree, an untracked or ignored file that it names and of which only the new output says that it was not found. Then
+/// the command did not get to judge.
+pub fn not_found(again: &Ran, first: &Ran, is_in_place: bool) -> Option<String> {
     const SAID: [&str; 5] = ["no such file", "cannot find", "can't open", "cannot open", "not found"];
-    let state = again.project.as_ref().filter(|_| again.ended != first.ended)?;
+    let state = again.project.as_ref()?;
+    if let Some(outside) = state.untracked.iter().find(|path| is_outside(path)) {
+        return Some(outside.clone());
+    }
     let is_lacked = |name: &String| {
         state.unknown().any(|path| path == name || path.ends_with('/') && name.starts_with(path.as_str()))
     };
     let is_said = |name: &String| {
         let file = name.rsplit('/').next().unwrap_or(name);
         let says = |line: &str| SAID.iter().any(|said| line.to_lowercase().contains(said));
-        again.output.text.lines().any(|line| line.contains(file) && says(line))
+        let is_in = |ran: &Ran| ran.output.text.lines().any(|line| line.contains(file) && says(line));
+        is_in(again) && !is_in(first)
     };
     // A word such as `test` is rarely a file.
-    let mut names = named_paths(first).into_iter().filter(|name| name.contains(['.', '/']));
+    let mut names = named_paths(first).into_iter().filter(|name| !is_in_place && name.contains(['.', '/']));
     names.find(|name| is_lacked(name) && is_said(name))
 }
 
@@ -232,8 +237,22 @@ fn words(ran: &Ran) -> impl Iterator<Item = &str> {
     ran.command.iter().flat_map(move |word| word.split(is_end))
 }
 
+/// Returns whether a path, seen from the root of the project, is outside of it.
+pub fn is_outside(path: &str) -> bool {
+    path == ".." || path.starts_with(['/', '\\']) || path.starts_with("../")
+}
+
 /// Returns a relative path seen from a folder as one seen from the root. `None` if it is no path in the project.
 pub fn path_from(folder: &str, path: &str) -> Option<String> {
+    from_root(folder, path).filter(|path| !is_outside(path))
+}
+
+/// Returns a relative path seen from a folder as one seen from the root, also if it is outside. `None` if it is none.
+pub fn from_root(folder: &str, path: &str) -> Option<String> {
+    let (folder, path) = match path.strip_prefix(PROJECT) {
+        Some(inside) => ("", inside.trim_start_matches('/')),
+        None => (folder, path),
+    };
     if path.is_empty() || path.starts_with(['/', '~', '$', '-']) {
         return None;
     }
@@ -241,7 +260,7 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
     for part in path.split(['/', '\\']) {
         match part {
             "" | "." => {}
-            ".." => drop(whole.pop()?),
+            ".." if whole.last().is_some_and(|last| *last != "..") => drop(whole.pop()),
             part => whole.push(part),
         }
     }
@@ -716,6 +735,12 @@ impl<'a> Assessment<'a> {
         self
     }
 
+    /// Returns the number of commands whose inputs changed since they were run, if there are any.
+    pub fn total_inputs_changed(&self) -> Option<usize> {
+        let is_changed = |run: &&CapturedRun<'_>| matches!(run.input_state, Some(InputState::Changed(_)));
+        Some(self.runs().filter(is_changed).count()).filter(|all| *all > 0)
+    }
+
     /// Describes what became of the inputs of commands, each counted once: `what the commands read, at 3f2a91c: 2 changed since, 1 not
     /// recorded`. `None` if the project is not known.
     pub(super) fn inputs_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
@@ -751,7 +776,6 @@ impl<'a> Assessment<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::run::Ended;
 
     #[test]
     fn a_pattern_covers_what_a_shell_would_expand_it_to_and_what_is_below() {
@@ -789,15 +813,17 @@ mod tests {
             ("cat data.csv", "data.csv", "cat: other.csv: No such file or directory", false),
             ("cargo test", "test", "test parser: not found", false),
             ("sh all.sh", "data.csv", "cat: data.csv: No such file or directory", false),
+            ("sh -c /lab/x.py|cat", "/lab/x.py", "", true),
+            ("python3 ../../lab/x.py", "../lab/x.py", "", true),
         ] {
-            let first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
-            let mut again = Ran { ended: Ended::Exit(1), ..first.clone() };
+            let mut first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
+            let state = ProjectState { untracked: vec![lacked.to_owned()], ..ProjectState::default() };
+            let mut again = Ran { project: Some(state), ..first.clone() };
             again.output.text = output.to_owned();
-            again.project =
-                Some(ProjectState { ignored: vec![lacked.to_owned()], ..ProjectState::default() });
-            assert_eq!(not_found(&again, &first).is_some(), is_found, "{command}: {output}");
-            again.ended = first.ended.clone();
-            assert_eq!(not_found(&again, &first), None, "{command}");
+            assert_eq!(not_found(&again, &first, false).is_some(), is_found, "{command}: {output}");
+            assert_eq!(not_found(&again, &first, true).is_some(), output.is_empty(), "{command}");
+            first.output.text = output.to_owned();
+            assert_eq!(not_found(&again, &first, false).is_some(), output.is_empty(), "{command}");
         }
     }
 }

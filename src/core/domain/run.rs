@@ -189,7 +189,8 @@ pub struct ProjectState {
     /// The differences from the commit, as a patch for `git apply`. Absent if there are no differences or they are too
     /// large.
     pub patch: Option<String>,
-    /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`.
+    /// The untracked files whose content is not stored. If there are too many, their top folders, ending with `/`. Also what
+    /// the command names outside of the project: absolute, or beginning with `../`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
     /// What the command may read by its declared inputs, and what git ignores or keeps apart: ignored files, repositories within

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::workspace::moved;
 use crate::base::platform::make_executable;
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
-use crate::domain::run::{InputFile, STDIN};
+use crate::domain::run::{InputFile, PROJECT, STDIN};
 
 /// The environment variable with the folder.
 const VARIABLE: &str = "TOT_FILES";
@@ -104,6 +104,16 @@ pub fn stored_command(words: &[String], files: &[(PathBuf, InputFile)]) -> Vec<S
     words.iter().map(stored).collect()
 }
 
+/// Returns a text to store, in which the project is named so that a rerun finds its own. `names` are the paths of its root.
+pub fn stored_project(text: &str, names: &[String]) -> String {
+    moved(text, names, PROJECT, |_| true)
+}
+
+/// Returns a stored text for the project with this root.
+pub fn in_project(text: &str, root: &Path) -> String {
+    text.replace(PROJECT, &root.to_string_lossy())
+}
+
 /// Returns the environment variables that a command names and that are set, except those that each machine sets.
 pub fn named_variables(words: &[String]) -> BTreeSet<String> {
     const ANYWHERE: [&str; 16] = [
@@ -119,26 +129,30 @@ pub fn named_variables(words: &[String]) -> BTreeSet<String> {
     names.filter(|name| !ANYWHERE.contains(name)).filter(is_set).map(str::to_owned).collect()
 }
 
-/// Returns the existing files that a command names outside of a folder, except those of the system, in the order in which
-/// they are named.
+/// Returns the existing files and folders that a command names outside of a folder, except those of the system, in the order
+/// in which they are named. A folder ends with `/`.
 pub fn named_outside(words: &[String], root: &Path) -> Vec<String> {
     /// Folders whose files other machines have too.
     const SYSTEM: [&str; 12] = [
         "/bin", "/sbin", "/usr", "/etc", "/lib", "/lib64", "/proc", "/sys", "/opt", "/nix", "/System",
         "/Library",
     ];
+    let temporary = fs::canonicalize(std::env::temp_dir()).unwrap_or_default();
     let is_end = |c: char| c.is_whitespace() || "\"'`=;,()[]{}<>|&".contains(c);
     let is_path = |part: &&str| Path::new(part).is_absolute() || part.starts_with("..");
     let is_elsewhere = |part: &&str| {
         let Ok(path) = fs::canonicalize(part) else { return false };
         let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-        path.is_file() && !path.starts_with(root) && !is_system && !is_program(&path)
+        let is_shared = root.starts_with(&path) || path == temporary || is_system || is_program(&path);
+        (path.is_file() || path.is_dir()) && !path.starts_with(root) && !is_shared
     };
     let parts = words.iter().flat_map(|word| word.split(is_end));
     let mut found: Vec<String> = Vec::new();
     for part in parts.filter(is_path).filter(is_elsewhere) {
-        if !found.iter().any(|it| it == part) {
-            found.push(part.to_owned());
+        let end = if Path::new(part).is_dir() && !part.ends_with('/') { "/" } else { "" };
+        let part = format!("{part}{end}");
+        if !found.contains(&part) {
+            found.push(part);
         }
     }
     found

@@ -34,7 +34,7 @@ mod workspace;
 
 pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture, plain_variables};
 pub use expect::Expected;
-pub use files::{LaidOut, PLACE, named_outside, named_variables, stored_command};
+pub use files::{LaidOut, PLACE, in_project, named_outside, named_variables, stored_command, stored_project};
 pub use sandbox::{sandbox, try_sandbox};
 pub use trace::{TracedPaths, Tracer};
 pub use workspace::{Workspace, folder_in, own_names, project_state, remove_leftovers};

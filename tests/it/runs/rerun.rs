@@ -271,7 +271,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     };
     let said = in_hook(&["run", "R1.A", "--", &tool, &value, root]);
     assert!(said.status == 0 && said.out.starts_with("1\n1\n1\nA  "), "{said:?}");
-    assert_eq!(world.captured().command, ["./tool", value.as_str(), root]);
+    assert_eq!(world.captured().command, ["./tool", "$TOT_PROJECT/value", "$TOT_PROJECT"]);
     world.git(&["rm", "-qf", "new"]);
     world.write("value", "2\n");
     world.commit();
