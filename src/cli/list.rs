@@ -8,7 +8,7 @@ use super::place::Common;
 use super::print::{columns, page, say_fields, tell};
 use super::screen::{BAD, BOLD, NodeLine, QUIET, Screen, assessed, styled, verdict_style};
 use super::{CommandError, CommandResult, is_person};
-use crate::assess::{self, CapturedRun, InputState, Verdict, in_words};
+use crate::assess::{self, Verdict, in_words};
 use crate::base::parallel;
 use crate::base::world::World;
 use crate::decide::blockers;
@@ -178,7 +178,6 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
     };
     let inputs = files.map(|files| files.inputs(&snapshot.investigation));
     let assessment = assessed(&snapshot).with_inputs(inputs.as_ref());
-    let is_changed = |run: &&CapturedRun<'_>| matches!(run.input_state, Some(InputState::Changed(_)));
     let answers = &assessment.answers;
     let mut states = match assessment.outcome {
         assess::Outcome::Running => vec![InvestigationState::Open],
@@ -225,7 +224,7 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
         class: assessment.top().verdict,
         changed_at: assessment.investigation.last_research().max(assessment.end().map(|end| end.ended_at)),
         bottom_line: assessment.bottom_line(),
-        total_inputs_changed: Some(assessment.runs().filter(is_changed).count()).filter(|all| *all > 0),
+        total_inputs_changed: assessment.total_inputs_changed(),
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),

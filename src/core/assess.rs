@@ -257,13 +257,13 @@ impl Answer<'_> {
         }
         let best = self.confirming.first();
         let person = best.and_then(|best| best.person.as_deref());
+        let corrected = best.map_or("", |best| &best.corrected);
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
-            (Verdict::Corrected, _) => {
+            (Verdict::Corrected | Verdict::SecondAgent, _) if !corrected.is_empty() => {
                 let by = person.map(|name| format!(" by {}", one_line(name))).unwrap_or_default();
-                let edits = best.map(|best| &best.corrected).filter(|edits| !edits.is_empty());
-                let edits = edits.map(|edits| format!(" ({edits})")).unwrap_or_default();
-                Cow::Owned(format!("{}{by}{edits}", self.verdict.label()))
+                let with = if self.verdict == Verdict::Corrected { "" } else { ", with corrections" };
+                Cow::Owned(format!("{}{by}{with} ({corrected})", self.verdict.label()))
             }
             (Verdict::NotChecked, _) if self.is_by_hand => Cow::Borrowed(BY_HAND),
             (Verdict::Refuted, _) if self.taken_back_by.is_some() => {

@@ -13,7 +13,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Returns the text with each letter and its accents as one character where Unicode has one (NFC). macOS stores file names
 /// decomposed, and people type composed letters.
 pub fn composed(text: &str) -> String {
-    text.nfc().collect()
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
 /// Shortens the text to at most `most` characters, including the `…` that marks a cut. Cuts after a whole word if that

@@ -9,8 +9,10 @@ use rmcp::model::{Prompt, PromptArgument};
 use crate::assess::{Answer, Assessment};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
+use crate::decide::sources::{places, warnings};
 use crate::domain::wording::command;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
+use crate::markdown::Parsed;
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
@@ -179,21 +181,24 @@ fn attack(service: &Service, session: &str) -> Result<String, Refusal> {
         question(&loaded)
     );
     if let Some(report) = loaded.investigation().report() {
-        text.push_str(&format!("\n## The report\n\n{}\n", shorten(report.report().trim(), TEXT)));
+        let unshown: String =
+            unshown(service, &loaded, "", &report.report()).map(|it| format!("\n- {it}\n")).collect();
+        text.push_str(&format!("\n## The report\n\n{}\n{unshown}", shorten(report.report().trim(), TEXT)));
     }
     let not_covered = loaded.investigation().report().map(|it| it.not_covered.as_slice()).unwrap_or_default();
     if !not_covered.is_empty() {
         text.push_str(&format!("\n## Not covered\n\n- {}\n", not_covered.join("\n- ")));
     }
     for answer in &assessment.answers {
-        text.push_str(&format!("\n## {}\n\n{}\n", answer.node.id, targets(&assessment, answer)));
+        let targets = targets(service, &loaded, &assessment, answer);
+        text.push_str(&format!("\n## {}\n\n{targets}\n", answer.node.id));
     }
     Ok(text)
 }
 
 /// Lists what an answer gives to attack: its claim, what it rests on, what would overturn it, which of its sources and
 /// numbers were not found, and the commands to run again.
-fn targets(assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
+fn targets(service: &Service, loaded: &Loaded, assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
     let node = answer.node;
     let mut lines = vec![format!("{}: {}", answer.words(), one_line(node.name()))];
     let premises: Vec<&NodeId> =
@@ -201,9 +206,8 @@ fn targets(assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
     if !premises.is_empty() {
         lines.push(format!("It rests on {}.", list(premises)));
     }
-    let warnings = node.classification.iter().flat_map(|it| &it.warnings);
-    let unshown = warnings.filter(|it| matches!(it.code, Code::NumberNotThere | Code::SourceNotThere));
-    lines.extend(unshown.map(|warning| warning.message.clone()));
+    let findings = node.classification.as_ref().map_or("", |it| &it.findings);
+    lines.extend(unshown(service, loaded, node.id.as_str(), findings));
     lines.extend(assessment.doubts_of(answer, &|_| None).into_iter().map(|doubt| doubt.text));
     let runs = assessment.evidence(answer);
     let session = assessment.investigation.meta().id.to_string();
@@ -212,6 +216,18 @@ fn targets(assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
         format!("`{again}` runs `{}` again ({})", run.command(), run.ran.seconds)
     }));
     lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Names the sources of a text that are not there, and its numbers that their runs do not show.
+fn unshown(
+    service: &Service,
+    loaded: &Loaded,
+    about: &str,
+    text: &str,
+) -> impl Iterator<Item = String> + use<> {
+    let text = Parsed::new(text);
+    let known = service.look_up(|| places(&text).collect());
+    warnings(loaded.investigation(), about, &text, &known).map(|it| it.message.agent().to_string())
 }
 
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
@@ -243,7 +259,8 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     }
     let assessment = loaded.assessment();
     if let Some(answer) = assessment.answer(&node.id) {
-        text.push_str(&format!("\n## What to attack\n\n{}\n", targets(&assessment, answer)));
+        let targets = targets(service, &loaded, &assessment, answer);
+        text.push_str(&format!("\n## What to attack\n\n{targets}\n"));
     }
     text.push_str("\n## The rules\n");
     if let Some(confirmation) = rules.confirmation(state) {

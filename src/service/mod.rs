@@ -159,7 +159,7 @@ impl Service {
 
     /// Looks up cited paths in the project, if there is one, and addresses of other investigations among those here. Called
     /// before a transaction, to keep the transaction short.
-    fn look_up(&self, cited: impl FnOnce() -> Vec<CitedPath>) -> LookedUpPaths {
+    pub fn look_up(&self, cited: impl FnOnce() -> Vec<CitedPath>) -> LookedUpPaths {
         /// The maximum number of addresses looked up.
         const ADDRESSES: usize = 20;
         let is_address = |cited: &CitedPath| cited.path.starts_with(address::SCHEME);

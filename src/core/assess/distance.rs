@@ -9,7 +9,8 @@ use super::{Assessment, CapturedRun};
 use crate::decide::references::sources;
 use crate::domain::caller::program_of;
 use crate::domain::{Caller, Classification, Node};
-use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, Grade, author, writers};
+use crate::ruleset::corrections::Corrections;
+use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, Grade, author};
 use crate::text::{counted, one_line, shorten};
 
 /// The maximum length of a model or client name, in characters.
@@ -51,7 +52,8 @@ impl Assessment<'_> {
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
         let result = node.classification.as_ref()?;
-        let (model, client) = between(result, &writers(self.investigation, answer, None));
+        let corrected_by = Corrections::of(self.investigation, answer);
+        let (model, client) = between(result, &corrected_by.others(&author(result).0));
         let (checker, given) = (author(result).0, result.last_given());
         let until = given.map_or(result.committed_at, |change| change.at);
         let is_later = |captured: &&CapturedRun<'_>| captured.run.at >= node.proposed_at;

@@ -182,6 +182,12 @@ impl<'a> Assessment<'a> {
         sentence(&words).trim_end_matches('.').to_owned()
     }
 
+    /// As [`in_short`](Self::in_short), with what has changed since, if that is known: `Confirmed by Ada; inputs of 1 command changed`.
+    pub fn in_short_now(&self) -> String {
+        let inputs = |number| format!("; inputs of {} changed", counted(number, "command"));
+        self.in_short() + &self.total_inputs_changed().map(inputs).unwrap_or_default()
+    }
+
     fn evidence_clause(&self, verdict: Verdict) -> Option<String> {
         // Evidence does not strengthen a contested or refuted answer.
         match verdict {
@@ -284,7 +290,11 @@ impl<'a> Assessment<'a> {
             (Verdict::Person | Verdict::OtherSession, _) => {
                 (Sign::For, "An agent in another session tried to refute it and could not".to_owned())
             }
-            (Verdict::Corrected, _) => (Sign::For, sentence(&worst.words())),
+            (Verdict::Corrected | Verdict::SecondAgent, _)
+                if best.is_some_and(|it| !it.corrected.is_empty()) =>
+            {
+                (Sign::For, sentence(&worst.words()))
+            }
             (Verdict::SecondAgent, _) => {
                 (Sign::For, "Another agent in the same session tried to refute it and could not".to_owned())
             }

@@ -136,12 +136,66 @@ pub const WARNINGS: &[Code] = &[Code::ClaimedByOther, Code::EmptyFindings];
 /// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`]. A result with
 /// a title, for a node that does not exist, is proposed by the same commit, if the rules allow that.
 ///
-/// Results of proposed nodes whose texts are too long are left out, with warnings, if all others are valid.
+/// Results with faults of their own are left out, with warnings, and so is what depends on them, if the rules accept the others
+/// as a batch.
 ///
 /// # Errors
 ///
-/// Returns the errors for all results. If a rule rejects any result, none is stored.
+/// Returns the errors for all results if none can be stored.
 pub fn commit(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    mut results: Vec<NodeResult>,
+    known: &LookedUpPaths,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let attempt = |results| commit_all(investigation, rules, results, known, caller, now);
+    let rejection = match attempt(results.clone()) {
+        Err(rejection) if results.len() > 1 => rejection,
+        outcome => return outcome,
+    };
+    // Without some of the results, the rest of the batch may close too much. Children count together.
+    let is_own = |error: &Diagnostic| {
+        let is_of_batch = error.code == Code::InvalidChildState || rules.ruleset().terminal_ratio.is_some();
+        error.node.is_some() && (!is_of_batch || error.code == Code::TextTooLong)
+    };
+    let id = |named: &str| {
+        investigation.find(named).map_or_else(|_| named.trim().to_owned(), |it| it.id.to_string())
+    };
+    let (mut errors, mut left_out) = (rejection.errors.clone(), Vec::new());
+    while errors.iter().all(is_own) {
+        let faulty: HashSet<String> = errors.iter().flat_map(|it| &it.node).map(|it| id(it)).collect();
+        let number = results.len();
+        results.retain(|result| !faulty.contains(&id(&result.node_id)));
+        if results.is_empty() || results.len() == number {
+            break;
+        }
+        left_out.append(&mut errors);
+        match attempt(results.clone()) {
+            Ok(mut decision) => {
+                let not_stored = left_out.into_iter().map(|error| Diagnostic {
+                    message: error.message.map(|reason| format!("{NOT_STORED}{reason}")),
+                    ..error
+                });
+                decision.warnings.splice(0..0, not_stored);
+                return Ok(decision);
+            }
+            Err(rejection) => errors = rejection.errors,
+        }
+    }
+    Err(rejection)
+}
+
+/// Begins the warning about a result that was left out.
+const NOT_STORED: &str = "Not stored: ";
+
+/// Returns whether a warning says that a result was left out.
+pub fn is_left_out(warning: &Diagnostic) -> bool {
+    warning.message.agent().starts_with(NOT_STORED)
+}
+
+fn commit_all(
     investigation: &Investigation,
     rules: &EffectiveRules,
     results: Vec<NodeResult>,
@@ -197,10 +251,7 @@ fn commit_proposed(
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
     let mut agents = known_agents(investigation, &results);
-    let mut left_out = Vec::new();
     for result in results {
-        // The call would not store the proposal of a result that it leaves out, and others may count on it.
-        let is_new = result.title.is_some();
         let node = investigation.find(&result.node_id).ok();
         if node.is_some_and(|node| !seen.insert(node.id.clone())) {
             let message = format!("{} is in the batch twice.", quoted(&result.node_id));
@@ -216,18 +267,11 @@ fn commit_proposed(
                 attachments.extend(attached);
                 diagnostics.warnings.append(&mut own.warnings);
             }
-            None if own.errors.iter().all(is_of_text) && !is_new => left_out.append(&mut own.errors),
             None => diagnostics.errors.append(&mut own.errors),
         }
     }
-    if !nodes.is_empty() && diagnostics.errors.is_empty() {
-        states.retain(|(node, _)| nodes.iter().any(|stored| stored.id == node.id));
-    }
     for kind in &KINDS {
         (kind.commit_together)(investigation, rules, &states, &mut diagnostics);
-    }
-    if nodes.is_empty() || !diagnostics.errors.is_empty() {
-        diagnostics.errors.append(&mut left_out);
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
@@ -236,18 +280,9 @@ fn commit_proposed(
     let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
     let after = if moved.is_empty() { after } else { after.with(&moved) };
     let mut warnings = diagnostics.warnings;
-    warnings.extend(left_out.into_iter().map(|error| Diagnostic {
-        message: error.message.map(|reason| format!("Not stored: {reason}")),
-        ..error
-    }));
     warnings.extend(incomplete_warnings(&after, rules));
     let event = Event::Committed { nodes, transitions, attachments };
     Ok(Decision { event: Some(event), warnings })
-}
-
-/// Returns whether an error is about a text of a result, which no other result of the batch depends on.
-pub fn is_of_text(error: &Diagnostic) -> bool {
-    error.code == Code::TextTooLong
 }
 
 /// Returns the agents in the batch that already have committed results, each with one of their nodes.
@@ -334,6 +369,7 @@ fn classify(
         is_person: person.is_some(),
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
         started_at,
+        proposes_itself: result.title.is_some() && node.proposed_at >= now,
         has_commands: !(commands.is_empty() && runs.is_empty()),
         runs: &runs,
         cites_a_file: references.iter().any(|source| source.pinned.is_some()),

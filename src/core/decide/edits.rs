@@ -3,7 +3,7 @@
 use super::{not_blank, quoted};
 use crate::domain::edit::{self, EditFault, TextEdit};
 use crate::domain::{Code, Diagnostic, Wording};
-use crate::text::{counted, one_line, shorten};
+use crate::text::{counted, shorten};
 
 /// The longest passage that is compared with the text to find the nearest one, in characters.
 const COMPARED: usize = 80;
@@ -26,10 +26,7 @@ pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<Stri
         EditFault::Found(number, found) => {
             let old = &edits[number].old;
             let times = if found == 0 { "not".to_owned() } else { counted(found, "time") };
-            let message = format!(
-                "{} is {times} in the text of {what}; it must be there once.",
-                quoted(&one_line(old))
-            );
+            let message = format!("{} is {times} in the text of {what}; it must be there once.", quoted(old));
             let how = match (found, nearest(text, old)) {
                 (0, Some(near)) => format!("The nearest passage is {}; copy it as it is.", quoted(&near)),
                 (0, None) => "Copy the passage as it is.".to_owned(),
@@ -38,7 +35,7 @@ pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<Stri
             refuse(message, how.into())
         }
         EditFault::Overlapping(one, other) => {
-            let [one, other] = [one, other].map(|number| quoted(&one_line(&edits[number].old)));
+            let [one, other] = [one, other].map(|number| quoted(&edits[number].old));
             refuse(format!("{one} and {other} overlap in {what}."), "Make one edit of both.".into())
         }
     })?;
@@ -46,15 +43,14 @@ pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<Stri
         .ok_or_else(|| refuse(format!("The edits leave no text in {what}."), "Replace less.".into()))
 }
 
-/// Returns the passage of the text that is most like the given one.
+/// Returns the passage of the text that is most like the given one, as it is written.
 fn nearest(text: &str, old: &str) -> Option<String> {
-    let old = shorten(&one_line(old), COMPARED).to_lowercase();
+    let old = shorten(old.trim(), COMPARED).to_lowercase();
     let length = old.chars().count();
-    let text = one_line(text);
-    let starts = std::iter::once(0).chain(text.match_indices(' ').map(|(at, _)| at + 1));
+    let starts = std::iter::once(0).chain(text.match_indices([' ', '\n']).map(|(at, _)| at + 1));
     let passages = starts.map(|start| {
         let cut = text[start..].char_indices().nth(length).map_or(text.len(), |(at, _)| start + at);
-        let end = text[cut..].find(' ').map_or(text.len(), |at| cut + at);
+        let end = text[cut..].find([' ', '\n']).map_or(text.len(), |at| cut + at);
         &text[start..end]
     });
     let alike =

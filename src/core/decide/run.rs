@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
+use super::sources::was_taken_back;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
 use crate::domain::run::{Expectation, ProjectState, Ran, RunComparison};
 use crate::domain::{
@@ -339,6 +340,10 @@ fn one<'a>(
         (Some(_), Some(_)) => {
             let message = format!("The ids of several runs begin or end with {}.", quoted(part));
             Err(Diagnostic::new(Code::RunNotFound, message).suggest("Give more of the id."))
+        }
+        (None, _) if was_taken_back(investigation, part) => {
+            let message = format!("The run {} was taken back already.", quoted(part));
+            Err(Diagnostic::new(Code::RunNotFound, message).suggest("It counts for nothing."))
         }
         (None, _) => Err(no_such(what, quoted(part))),
     }

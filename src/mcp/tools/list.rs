@@ -133,5 +133,7 @@ impl InvestigationEntry {
 /// Returns the verdict on the conclusion or on the best answer so far.
 pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
-    Some(Assessment::new(&snapshot.investigation, snapshot.rules()).in_short())
+    let inputs = service.inputs(&snapshot.investigation);
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+    Some(assessment.with_inputs(inputs.as_ref()).in_short_now())
 }

@@ -13,19 +13,19 @@ use serde_json::{Map, Value, json};
 use super::super::tool::About;
 use super::ToolOutcome;
 use crate::assess::{Assessment, ProjectInputs, newest_runs};
-use crate::domain::{Caller, Code, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::json::{self, CommentJson, NodeJson};
 use crate::ruleset::EffectiveRules;
 use crate::service::address::ResourceAddress;
 use crate::service::reply::{AttachmentEntry, ReplyFields, ReplyMessage};
-use crate::service::{Refusal, Service};
+use crate::service::{Loaded, Refusal, Service, WithoutRules};
 use crate::text::{counted, shorten};
 
 pub(super) const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
-    description: "Reads whole nodes, as many as fit in a reply; `rest` names the others. Long findings come in pieces: \
-                  call again with `offset` set to `nextOffset`.",
+    description: "Reads whole nodes, or the report (`conclusion`), as much as fits; `rest` names the others. Long \
+                  texts go on at `offset` = `nextOffset`.",
     codes: &[Code::NodeNotFound],
     read_only: true,
     budget: 12_000,
@@ -44,6 +44,9 @@ const SHARE: usize = 2_500;
 
 /// The maximum number of nodes in a call. More nodes would never fit.
 const NODES: usize = 50;
+
+/// Names the report among the nodes.
+const REPORT: &str = "conclusion";
 
 /// The nodes to read.
 #[derive(Deserialize, JsonSchema)]
@@ -77,6 +80,11 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         Err(unruled) => &unruled.snapshot,
     };
     let investigation = snapshot.investigation.as_ref();
+    let (reports, others): (Vec<&str>, Vec<&str>) =
+        input.node_ids.iter().map(|id| id.trim()).partition(|id| *id == REPORT);
+    if let (Some(report), false) = (investigation.report(), reports.is_empty()) {
+        return Ok(report_read(report, &seen, input.offset, others));
+    }
     let mut nodes: Vec<&Arc<Node>> = Vec::new();
     let mut errors = Vec::new();
     for text in &input.node_ids {
@@ -91,10 +99,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         let loaded = seen.ok().map(Box::new);
         return Err(Refusal { errors, loaded });
     }
-    let mut shared = match &seen {
-        Ok(loaded) => ReplyFields::done(loaded, None, &[]),
-        Err(unruled) => ReplyFields::without_rules(unruled),
-    };
+    let mut shared = shared(&seen);
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
     let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
     let read = read(investigation, rules, &nodes, offset, service.inputs(investigation));
@@ -114,6 +119,39 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         shared.message = ReplyMessage::note(more.join(" "));
     }
     Ok((shared, ReadBody { nodes: read.nodes, rest }, ()))
+}
+
+fn shared(seen: &Result<Loaded, WithoutRules>) -> ReplyFields {
+    match seen {
+        Ok(loaded) => ReplyFields::done(loaded, None, &[]),
+        Err(unruled) => ReplyFields::without_rules(unruled),
+    }
+}
+
+/// Reads the report or its draft, as one node.
+fn report_read(
+    report: &Conclusion,
+    seen: &Result<Loaded, WithoutRules>,
+    offset: u64,
+    others: Vec<&str>,
+) -> (ReplyFields, ReadBody, ()) {
+    let mut fields = nonempty_fields(json!({
+        "nodeId": REPORT,
+        "bottomLine": report.bottom_line,
+        "notCovered": report.not_covered,
+    }));
+    let cut = json::shorten(&mut fields, CUTS[0].0, CUTS[0].1);
+    let room = ROOM.saturating_sub(bytes(&fields)).max(PIECE);
+    let text = report.conclusion.as_deref().unwrap_or_default();
+    let (piece, next) = piece(text, usize::try_from(offset).unwrap_or(usize::MAX), room);
+    fields.extend(nonempty_fields(json!({"conclusion": piece, "nextOffset": next, "cut": cut})));
+    let mut shared = shared(seen);
+    if let Some(next) = next {
+        let how = format!("The report continues: call again with nodeIds [{REPORT}] and offset {next}.");
+        shared.message = ReplyMessage::note(how);
+    }
+    let rest = others.into_iter().map(str::to_owned).collect();
+    (shared, ReadBody { nodes: vec![fields], rest }, ())
 }
 
 fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {

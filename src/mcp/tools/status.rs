@@ -73,7 +73,7 @@ pub(super) struct StatusInput {
     /// From tot_start.
     session_id: String,
     /// auto: DOT of a small tree.
-    #[serde(default)]
+    #[serde(default = "GraphForm::none")]
     graph: GraphForm,
     /// concise: without text; full: all nodes.
     #[serde(default)]
@@ -206,7 +206,7 @@ fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: us
     facts.terminal_nodes =
         Some(investigation.committed().filter(|(_, state)| rules.is_terminal(state)).count());
     facts.faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
-    facts.quality = Some(figures(&quality(investigation, &rules)));
+    facts.quality = (input.detail == StatusDetail::Full).then(|| figures(&quality(investigation, &rules)));
     let mut room = (ABOUT.budget - REST).saturating_sub(sent(&facts)).max(ROOM);
     if input.detail == StatusDetail::Digest && start == 0 {
         let mut lines = |name, lines: &mut dyn Iterator<Item = String>| {

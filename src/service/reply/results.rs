@@ -69,13 +69,14 @@ fn related(service: &Service, meta: &Meta) -> Vec<RelatedEntry> {
     let snapshots = folders.iter().filter_map(|path| service.store().load(path).ok());
     let others = snapshots.filter(|other| other.investigation.meta().id != meta.id);
     let entry = |other: Snapshot| {
-        let assessment = Assessment::new(&other.investigation, other.rules());
+        let inputs = service.inputs(&other.investigation);
+        let assessment = Assessment::new(&other.investigation, other.rules()).with_inputs(inputs.as_ref());
         let meta = other.investigation.meta();
         RelatedEntry {
             session_id: meta.id.to_string(),
             title: shorten(&one_line(&meta.title), RELATED_TITLE),
             bottom_line: assessment.bottom_line(),
-            verdict: assessment.in_short(),
+            verdict: assessment.in_short_now(),
         }
     };
     others.take(NAMED).map(entry).collect()
@@ -195,7 +196,7 @@ impl StoredResults {
             Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
             _ => Default::default(),
         };
-        let left_out = decision.warnings.iter().filter(|warning| commit::is_of_text(warning));
+        let left_out = decision.warnings.iter().filter(|warning| commit::is_left_out(warning));
         let mut rejected: Vec<String> = left_out.filter_map(|warning| warning.node.clone()).collect();
         rejected.dedup();
         StoredResults {

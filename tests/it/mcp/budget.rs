@@ -150,7 +150,7 @@ fn every_reply_is_short(shape: Shape, number: usize) {
         grown.sandbox.git(&repository, &["config", key, value]);
     }
     grown.sandbox.git(&repository, &["update-ref", "refs/remotes/origin/main", "HEAD^"]);
-    let status = grown.ok("tot_status", json!({}));
+    let status = grown.ok("tot_status", json!({"graph": "auto"}));
     let sync = &status["sync"];
     assert_eq!((&sync["ahead"], &sync["behind"]), (&json!(1), &json!(0)), "{sync}");
     assert!(sync["remote"].as_str().is_some_and(|it| it.starts_with("https://…@example.org/")), "{sync}");

@@ -23,7 +23,7 @@ fn the_example_is_offered_to_agents_and_its_rules_reach_the_report() {
     assert!(instructions.contains("Look for what would"), "{instructions}");
     assert!(instructions.contains("A child in EVIDENCE makes it CONFIRMED."), "{instructions}");
     session.grow(&[("R1.A", None)], "HYPOTHESIS");
-    let status = session.ok("tot_status", json!({}));
+    let status = session.ok("tot_status", json!({"graph": "dot"}));
     let states = json!({"CONFIRMED": 0, "EVIDENCE": 0, "HYPOTHESIS": 1, "REFUTED": 0, "ROOT_CAUSE": 0});
     assert_eq!(status["activeByState"], states);
     let legend = "L_ROOT_CAUSE [fillcolor=orange, label=\"ROOT_CAUSE\"];";

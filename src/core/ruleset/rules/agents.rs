@@ -174,7 +174,9 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let seconds = result.now.seconds_since(node.proposed_at);
     // Research may begin before the proposal. In that case, the result states when it began or which commands were run.
     let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
-    if seconds < least && !result.is_person && !began_before && !result.has_commands {
+    // A result that proposes itself does not say when its research began.
+    let is_unknown = result.proposes_itself && checks.suspicious != Enforcement::Reject;
+    if seconds < least && !is_unknown && !result.is_person && !began_before && !result.has_commands {
         let message = format!(
             "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
             node.id, checks.min_research_seconds

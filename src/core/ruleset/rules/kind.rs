@@ -168,6 +168,8 @@ pub struct ResultCheck<'a> {
     pub started_at: Option<Timestamp>,
     /// True if the result names commands or runs.
     pub has_commands: bool,
+    /// True if the call also proposes the node.
+    pub proposes_itself: bool,
     /// The captured runs that the result names.
     pub runs: &'a [RunId],
     /// True if the result cites a file that was found.
