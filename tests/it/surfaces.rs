@@ -213,8 +213,7 @@ fn one_thing_is_the_same_json_in_replies_commands_and_sites() {
     object(&mut session);
     let folder = session.repository();
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"));
-    for line in ["run R2.A1 -- cat conclusion.yaml", "rerun R2.A1 --yes --at here", "report . --out ../site"]
-    {
+    for line in ["run R2.A1 -- cat conclusion.yaml", "rerun --yes --at here", "report . --out ../site"] {
         says(&session.sandbox, &folder, line);
     }
     let data = json(&std::fs::read_to_string(folder.join("../site/investigation.json")).unwrap());

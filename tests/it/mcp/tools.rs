@@ -104,13 +104,12 @@ fn the_readme_lists_the_tools() {
 #[test]
 fn the_graph_comes_in_the_form_that_was_asked_for() {
     let mut session = Session::start(&Sandbox::new(), json!({}));
-    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    let reply = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)], "graph": "json"}));
+    assert_eq!(reply["graph"], json!([{"nodeId": "R1.A", "title": "Title of R1.A"}]));
     let silent = session.ok("tot_status", json!({}));
     assert!(["dot", "mermaid", "graph", "quality"].iter().all(|field| silent[field].is_null()), "{silent}");
     for (form, field) in [("dot", "dot"), ("auto", "dot"), ("mermaid", "mermaid"), ("json", "graph")] {
         let reply = session.ok("tot_status", json!({"graph": form}));
         assert!(reply[field].is_string() || reply[field].is_array(), "{form}: {reply}");
     }
-    let reply = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)], "graph": "json"}));
-    assert_eq!(reply["graph"], json!([{"nodeId": "R1.A", "title": "Title of R1.A"}]));
 }
