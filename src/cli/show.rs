@@ -309,23 +309,18 @@ fn shown(
     let (investigation, end) = (assessment.investigation, assessment.end());
     let meta = investigation.meta();
     let outcome = assessment.outcome.label();
-    let mut facts = vec![
-        one_line(&format!("{}, mode {}", meta.ruleset, meta.mode)),
-        format!("started {}", meta.started_at.to_minute()),
-    ];
-    facts.extend(end.map(|end| match &end.reopened {
-        Some(reopened) => {
+    let mut facts = vec![one_line(&meta.title), meta.id.to_string()];
+    facts.push(one_line(&format!("{}, {}", meta.ruleset, meta.mode)));
+    facts.push(match end.map(|end| (end, &end.reopened)) {
+        Some((end, Some(reopened))) => {
             format!("ended {}, {outcome} {}", end.ended_at.to_minute(), reopened.at.to_minute())
         }
-        None => format!("{outcome} {}", end.ended_at.to_minute()),
-    }));
+        Some((end, None)) => format!("{outcome} {}", end.ended_at.to_minute()),
+        None => format!("started {}", meta.started_at.to_minute()),
+    });
     let stopped = end.and_then(|end| end.stopped.as_ref());
     facts.extend(stopped.map(|stopped| stopped.reason.label().to_owned()));
-    facts.push(format!(
-        "{} in {}",
-        counted(investigation.committed().count(), "node"),
-        counted(investigation.current_round() as usize, "round")
-    ));
+    facts.push(counted(investigation.committed().count(), "node"));
     let prose = |text: &str, indent| {
         screen.prose_known(text, indent, &|source| Some(known(assessment, None, evidence, source)))
     };
@@ -339,11 +334,7 @@ fn shown(
     let lines = assessment.verdict_lines(&signed, told(assessment, evidence));
     let key = assessment.key(&|pin| evidence.drift.get(pin).map(Drift::as_str));
     text += &verdict(assessment, &signed, &key, since(&lines), named, screen);
-    text += &format!(
-        "{}\n{}\n",
-        screen.rest(&meta.title, 0),
-        styled(QUIET, &screen.wrapped(&format!("{} · {}", meta.id, facts.join(" · ")), 0).join("\n")),
-    );
+    text += &format!("{}\n", styled(QUIET, &screen.wrapped(&facts.join(" · "), 0).join("\n")));
     for fault in snapshot.all_faults() {
         text.push_str(&format!("{}\n", styled(BAD, &screen.rest(&fault.to_string(), 0))));
     }

@@ -78,7 +78,7 @@ impl Assessment<'_> {
                 let result = report.classification.as_ref();
                 let agent = if result.is_some_and(|it| it.agent_id.is_some()) { "the agent " } else { "" };
                 match result.and_then(Classification::who).map(|who| shorten(&one_line(&who), NAME)) {
-                    Some(who) => format!("The report is by {agent}{who}; nobody else has checked it"),
+                    Some(who) => format!("The report is by {agent}{who}; nobody else has checked the report"),
                     None => "Nobody has checked the report".to_owned(),
                 }
             }

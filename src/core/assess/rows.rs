@@ -364,12 +364,13 @@ impl<'a> RowReader<'_, 'a> {
     fn answer(&self, answer: &Answer<'a>, is_whole: bool) -> Row {
         let node = answer.node;
         let by = answer.confirming.iter().map(|by| &by.node).chain(&answer.refuted_by);
+        let is_weak = answer.verdict.is_confirmed() && self.assessment.weakly_confirmed(answer).is_some();
         let mut row = Row {
             node: Some(node.id.clone()),
             title: name(node),
             class: answer.verdict.class(),
             sign: answer.verdict.sign(),
-            words: answer.words().into_owned(),
+            words: format!("{}{}", answer.words(), if is_weak { ", weakly" } else { "" }),
             others: by.cloned().collect(),
             track: self.period.map(|period| self.standing(answer, is_whole, period)).unwrap_or_default(),
             ..Row::default()
@@ -868,7 +869,7 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "The parts of the answer: ✓ R1.A confirmed in another session ✓○○○",
+                "The parts of the answer: ✓ R1.A confirmed in another session, weakly ✓○○○",
                 "The parts of the answer: ✗ R1.B refuted ✗○○○",
                 "Also possible: ? R1.C not checked ○○○○",
                 "Ruled out: ✕ R1.D",

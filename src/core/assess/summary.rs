@@ -310,7 +310,11 @@ impl<'a> Assessment<'a> {
             all => {
                 let confirmed = supporting.iter().filter(|answer| answer.grade.is_confirmed()).count();
                 let weak = supporting.iter().filter(|it| self.weakly_confirmed(it).is_some()).count();
-                let weakly = if weak > 0 { format!(", {weak} weakly") } else { String::new() };
+                let weakly = match weak {
+                    0 => String::new(),
+                    weak if weak == confirmed => ", but weakly".to_owned(),
+                    weak => format!(", {weak} of them weakly"),
+                };
                 format!("{confirmed} of {all} answers confirmed by others{weakly}")
             }
         };

@@ -8,7 +8,7 @@ fn the_first_page_answers_the_questions() {
     let (first, _) = page.split_once("<section class=\"report\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\" aria-labelledby=\"found\">\n<h1 id=\"found\" class=\"finding\"><span class=\"sure confirmed\">✓ Confirmed<",
-        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by the agent lead; nobody else has checked it or signed it off.</h2>",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by the agent lead; nobody else has checked the report or signed it off.</h2>",
         "found by researcher-r4.a1a1",
         "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
