@@ -509,6 +509,7 @@ impl<'a> Again<'a> {
             output: captured.output,
             expectations: captured.expectations,
             system: system(),
+            plain: first.plain,
             ..Ran::new(first.command.clone(), started_at)
         };
         if let (Some(traced), Some((_, here)), Some(at)) = (traced, &self.project, &at)
@@ -523,7 +524,11 @@ impl<'a> Again<'a> {
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
         let lacked = not_found(&again, first, self.place == Where::Here);
         let lacked = lacked.map(|path| format!("{} is not stored in the run", one_line(&path)));
-        if again.verdict(first, later) == RunComparison::Differs {
+        // A number that was read, even if out of its range, has judged.
+        let has_judged = again.ended == first.ended
+            && !again.expectations.is_empty()
+            && again.expectations.iter().all(|it| it.found.is_some());
+        if again.verdict(first, later) == RunComparison::Differs && !has_judged {
             let lack = unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
             again.ended = lack.map_or(again.ended, Ended::NotRun);
         }
@@ -538,16 +543,23 @@ impl<'a> Again<'a> {
             Some(workspace) => {
                 workspace.unfiltered().map(|files| format!("{files}: rerun it with --at here"))
             }
-            None => git.pointers(project.root()).map(|file| {
+            None => git.pointers(project.root(), &|path| first.reads(path)).map(|file| {
                 format!("the content of {} is not here: git lfs pull, or git annex get", one_line(&file))
             }),
         };
         let root = workspace.map_or(project.root().to_owned(), Workspace::root);
+        // What the command itself should have made is no lack.
+        let is_installed = |path: &str| {
+            let first = path.split('/').next().unwrap_or_default();
+            first.starts_with('.')
+                || path.split('/').any(|part| ["node_modules", "venv", "vendor"].contains(&part))
+                || project.root().join(path).exists()
+        };
         let lacks = |path: &str| {
             let place = root.join(path);
             let is_known = || {
                 state.unknown().any(|it| it == path || it.ends_with('/') && path.starts_with(it.as_str()))
-                    || git.ignores(&root, path)
+                    || is_installed(path) && git.ignores(&root, path)
             };
             let is_annexed =
                 || fs::read_link(&place).is_ok_and(|to| to.to_string_lossy().contains(".git/annex/"));
@@ -667,7 +679,9 @@ impl<'a> Again<'a> {
             starter: &starter,
             tracer,
             folder: &place,
+            // What was captured before they were set is repeated without them.
             variables: plain_variables(&first.variables)
+                .filter(|_| first.plain)
                 .chain(variables)
                 .chain(files.iter().map(LaidOut::variable))
                 .chain(stored)
@@ -681,7 +695,9 @@ impl<'a> Again<'a> {
         let mut captured = capture(request, &mut || self.signals.take());
         if let Some((_, project)) = &self.project {
             // Earlier versions stored the path of the project.
-            let place = if first.names_project() { PROJECT.into() } else { project.root().to_string_lossy() };
+            let is_new = first.plain || first.names_project();
+            let place = if is_new { PROJECT.into() } else { project.root().to_string_lossy() };
+            let roots = if is_new { &roots[..] } else { &roots[..1] };
             roots.iter().for_each(|name| captured.rename(Path::new(name), &place));
         }
         if let Some(files) = &files {

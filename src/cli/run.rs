@@ -16,7 +16,7 @@ use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
 use crate::assess::inputs::{from_root, may_read, named};
-use crate::base::platform::{input, is_input_open, private_folder};
+use crate::base::platform::{input, input_left, is_input_open, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns, any_run, captured};
@@ -33,7 +33,7 @@ use crate::service::runs::{
     named_variables, own_names, plain_variables, project_state, stored_command, stored_project,
 };
 use crate::service::{Refusal, Service};
-use crate::text::{one_line, shell_line};
+use crate::text::{counted, one_line, shell_line};
 use crate::yaml;
 
 /// The exit status that shells report for a missing command.
@@ -165,6 +165,16 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
         captured.rename(&files.folder(), PLACE);
     }
     prepared.names.iter().for_each(|name| captured.rename(Path::new(name), PROJECT));
+    // A command that left all in the pipe has no input.
+    let left = input_left();
+    let input = |it: &InputFile| it.content().filter(|_| it.name.as_str() == STDIN).map(|it| it.len() as u64);
+    prepared.ran.files.retain(|file| left.is_none() || input(file) != left);
+    for length in prepared.ran.files.iter().filter_map(input) {
+        tell(&format!(
+            "tot run: standard input is stored ({})",
+            counted(usize::try_from(length).unwrap_or(usize::MAX), "byte")
+        ));
+    }
     if prepared.may_get_input && !is_input_open() {
         tell(&format!("tot run: {LOST_INPUT}"));
         prepared.lost_input = InputFile::lost_input();
@@ -364,6 +374,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         variables,
         pinned: arguments.pinned,
         system: system(),
+        plain: true,
         ..Ran::new(stored, started_at)
     };
     ran.folder = ran.folder.filter(|folder| !folder.is_empty());

@@ -440,6 +440,7 @@ impl TextWithholder<'_> {
             pinned: _,
             expected_exit: _,
             system: _,
+            plain: _,
         } = it;
         self.list(command);
         self.texts(folder);

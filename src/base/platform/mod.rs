@@ -30,9 +30,9 @@ use unix as family;
 use windows as family;
 
 pub use family::{
-    Terminal, begin_group, check_writable, file_identity, hide_from_readers, host_name, input, is_alive,
-    is_input_open, is_open_to_others, limit_memory, make_executable, open_file_identity, private_folder,
-    raise_open_files, runs_as_its_owner, set_owner, signal_group, signal_of, sync,
+    Terminal, begin_group, check_writable, file_identity, hide_from_readers, host_name, input, input_left,
+    is_alive, is_input_open, is_open_to_others, limit_memory, make_executable, open_file_identity,
+    private_folder, raise_open_files, runs_as_its_owner, set_owner, signal_group, signal_of, sync,
 };
 pub use kernel::{inherited_files, machine_start, path_of_pipe, sync_file_systems};
 

@@ -55,6 +55,12 @@ pub fn is_input_open() -> bool {
     file.is_ok_and(|file| is_open_stream(&file, &Timespec::default()) == Some(true))
 }
 
+/// Returns the number of bytes in the pipe of standard input. `None` if it is no pipe.
+pub fn input_left() -> Option<u64> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    file.metadata().ok()?.file_type().is_fifo().then(|| ioctl_fionread(&file).ok())?
+}
+
 /// Returns whether somebody may still write to a pipe after some time. `None` of what is not a pipe.
 fn is_open_stream(file: &File, time: &Timespec) -> Option<bool> {
     let kind = file.metadata().ok()?.file_type();

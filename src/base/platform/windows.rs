@@ -16,6 +16,10 @@ pub fn is_input_open() -> bool {
     false
 }
 
+pub fn input_left() -> Option<u64> {
+    None
+}
+
 /// Ignores the creation time, since Windows reuses that of a recently removed file with the same name.
 pub fn file_identity(path: &Path) -> io::Result<String> {
     open_file_identity(winapi_util::Handle::from_path_any(path)?.as_file())

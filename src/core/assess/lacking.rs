@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::inputs::{Files, path_from};
-use crate::domain::run::{Output, Ran};
+use crate::domain::run::{Output, PROJECT, Ran};
 use crate::text::{one_line, shorten, without_escapes};
 
 /// What shells, programming languages and tools say: of what, the words before and after its name, and what the command or the
@@ -18,7 +18,7 @@ const SAID: [(Missing, &str, &str, &str); 33] = [
     (Missing::Program, "command not found: ", "", ""),
     (Missing::Program, SHELL, ": not found", ""),
     (Missing::Program, "env: ", ": No such file or directory", ""),
-    (Missing::Program, "make", ": No such file or directory", ""),
+    (Missing::Program, MAKE, ": No such file or directory", ""),
     (Missing::Program, "xargs: ", ": No such file or directory", ""),
     (Missing::Program, "find: ", ": No such file or directory", "-exec {} "),
     (Missing::Program, "find: ", ": No such file or directory", "-execdir {} "),
@@ -36,20 +36,22 @@ const SAID: [(Missing, &str, &str, &str); 33] = [
     (Missing::Module, "cannot load such file -- ", "", ""),
     (Missing::Module, "Can't locate ", " in @INC", ""),
     (Missing::Module, "there is no package called ", "", ""),
-    (Missing::Revision, "atal: bad object ", "", ""),
-    (Missing::Revision, "rror: bad object ", "", ""),
-    (Missing::Revision, "atal: bad revision ", "", ""),
-    (Missing::Revision, "atal: ambiguous argument ", ": unknown revision", ""),
-    (Missing::Revision, "atal: invalid object name ", "", ""),
-    (Missing::Revision, "atal: Not a valid object name ", "", ""),
-    (Missing::Revision, "atal: Invalid revision range ", "", ""),
-    (Missing::Revision, "atal: unable to read tree ", "", ""),
-    (Missing::Revision, "rror: Could not read ", "", ""),
+    (Missing::Revision, "fatal: bad object ", "", ""),
+    (Missing::Revision, "error: bad object ", "", ""),
+    (Missing::Revision, "fatal: bad revision ", "", ""),
+    (Missing::Revision, "fatal: ambiguous argument ", ": unknown revision", ""),
+    (Missing::Revision, "fatal: invalid object name ", "", ""),
+    (Missing::Revision, "fatal: Not a valid object name ", "", ""),
+    (Missing::Revision, "fatal: Invalid revision range ", "", ""),
+    (Missing::Revision, "fatal: unable to read tree ", "", ""),
+    (Missing::Revision, "error: Could not read ", "", ""),
     (Missing::Revision, "exists on disk, but not in ", "", ""),
     (Missing::Revision, "' does not exist in ", "", ""),
 ];
 /// Stands for the name of a shell, with the number of a line: `sh: 1: `.
 const SHELL: &str = "sh";
+/// Stands for make at the beginning of a line, with its level: `make[1]: `.
+const MAKE: &str = "make";
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
 /// What is said of a file that is not there, in lower case.
 const NOT_THERE: [&str; 7] = [
@@ -108,8 +110,12 @@ pub fn lacking(
     let says = |line: &&String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
     let is_end = |c: char| c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c);
     let parts = new.iter().filter(says).flat_map(|line| line.split(is_end));
+    let in_project = |part: &str| match part.strip_prefix(PROJECT) {
+        Some(rest) => path_from("", rest.trim_start_matches('/')),
+        None => path_from(folder, part),
+    };
     // A word such as `test` is rarely a file.
-    let paths = parts.filter_map(|part| path_from(folder, part)).filter(|path| path.contains(['.', '/']));
+    let paths = parts.filter_map(in_project).filter(|path| path.contains(['.', '/']));
     let path = paths.take(PATHS).find(|path| lacks(path))?;
     let path = shorten(&one_line(&path), NAME);
     Some(format!("{path} is not stored in the run, and not in the work tree: rerun with --at here"))
@@ -127,14 +133,19 @@ fn named<'l>(line: &'l str, from: &str, to: &str, command: &[String]) -> Option<
     let begin = match from {
         "" => 0,
         SHELL => {
-            let (program, rest) = line[..end].split_once(": ")?;
-            let program = program.rsplit(char::is_whitespace).next().unwrap_or_default();
+            let (before, rest) = line[..end].split_once(": ")?;
+            let program = before.rsplit(char::is_whitespace).next().unwrap_or_default();
             let has_number = rest.split(": ").next().is_some_and(|part| part.parse::<u32>().is_ok());
             let is_script = || has_number && command.iter().any(|word| word.contains(program));
             let name = program.rsplit('/').next().unwrap_or_default();
-            (SHELLS.contains(&name) || name.ends_with(".sh") || is_script()).then_some(program.len())?
+            (SHELLS.contains(&name) || name.ends_with(".sh") || is_script()).then_some(before.len())?
         }
-        from => line[..end].find(from)? + from.len(),
+        MAKE => line[..end].trim_start_matches('g').starts_with("make").then_some(MAKE.len())?,
+        from => {
+            let at = line[..end].find(from)?;
+            let is_word = from.starts_with([':', '\'']) || !line[..at].ends_with(char::is_alphanumeric);
+            is_word.then_some(at + from.len())?
+        }
     };
     let name = if to.is_empty() { line[begin..end].trim_start() } else { &line[begin..end] };
     let name = if to.starts_with(':') { name.rsplit(": ").next()? } else { name };
@@ -142,13 +153,25 @@ fn named<'l>(line: &'l str, from: &str, to: &str, command: &[String]) -> Option<
     let name =
         name.trim_end_matches('.').trim_matches(|c: char| c.is_whitespace() || "\"'`‘’[]():".contains(c));
     // Of a commit, as opposed to a branch, what it contains never changes.
-    let is_fixed = || name.chars().all(|c| c.is_ascii_hexdigit());
+    let is_fixed = |least| name.len() >= least && name.chars().all(|c| c.is_ascii_hexdigit());
     let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-    (is_name && (!from.ends_with(" in ") || is_fixed())).then_some(name)
+    let is_meant = match from.rsplit(' ').nth(1) {
+        Some("in") => is_fixed(7) && line.contains("fatal: "),
+        Some("read") => is_fixed(40),
+        _ => true,
+    };
+    (is_name && is_meant).then_some(name)
 }
 
-/// Returns whether the project had what a name means: a file, or a module of its own.
+/// Returns whether the project had what a name means: a file, a program, or a module of its own.
 fn had(files: &Files, kind: Missing, folder: &str, name: &str) -> bool {
+    let name = name.strip_prefix(PROJECT).map_or(name, |rest| rest.trim_start_matches('/'));
+    // `HEAD:src/a.rs` is a file of a revision.
+    let name = if kind == Missing::Revision { name.rsplit(':').next().unwrap_or_default() } else { name };
+    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    if kind == Missing::Program && files.keys().any(|path| path.rsplit('/').next() == Some(base)) {
+        return true;
+    }
     const CODE: [&str; 11] = ["py", "js", "mjs", "cjs", "ts", "rb", "pl", "pm", "php", "R", "json"];
     let is_path = name.contains('/') || kind == Missing::Revision;
     let path = path_from(folder, name).filter(|_| is_path);
@@ -215,6 +238,13 @@ mod tests {
             ("node x", "Error: Cannot find module './left'", ""),
             ("sh x", "sh: 1: ./run.sh: not found", ""),
             ("./get", "user: key: not found", ""),
+            ("cat v", "⚠ sh: jest: not found", "program jest"),
+            ("cat cmake/x", "cat: cmake/x.txt: No such file or directory", ""),
+            ("make -f run.sh", "make: run.sh: No such file or directory", ""),
+            ("sh -c x", "sh: 1: $TOT_PROJECT/bin/run.sh: not found", ""),
+            ("cat log", "ERROR: relation 'users' does not exist in db", ""),
+            ("cat log", "Error: Could not read property x of undefined", ""),
+            ("git ls-tree HEAD:lib", "fatal: Not a valid object name HEAD:lib", ""),
             ("./get", "No such file or directory: 'out.csv'", ""),
         ] {
             let mut first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);

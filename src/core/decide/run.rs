@@ -434,7 +434,8 @@ mod tests {
             assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
         }
         let hung = |output| Ran { ended: Ended::TimedOut, ..ran(output) };
-        assert_eq!(hung("1").verdict(&hung("2"), &[]), RunComparison::Same);
+        assert_eq!(hung("1").verdict(&hung("1"), &[]), RunComparison::Same);
+        assert_eq!(hung("1").verdict(&hung("2"), &[]), RunComparison::CouldNotRun);
         for (expected_exit, output, verdict) in [
             (Some(1), "1", RunComparison::Differs),
             // What was not met is met now.

@@ -117,6 +117,9 @@ pub struct Ran {
     /// vain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub traced: bool,
+    /// True if it ran with the variables that make output alike everywhere, such as `NO_COLOR`. Earlier versions set none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
     /// True if its author says that the command reads fixed revisions only, so that no change of the project concerns it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -453,6 +456,7 @@ impl Ran {
             inputs: Vec::new(),
             input_folders: Vec::new(),
             traced: false,
+            plain: false,
             pinned: false,
             system: System::default(),
         }
@@ -463,6 +467,11 @@ impl Ran {
         let found = self.expectations.iter().flat_map(|it| [Some(&it.pattern), it.found.as_ref()]);
         let mut texts = found.chain([Some(&self.output.text), self.output.end.as_ref()]).flatten();
         texts.any(|text| text.contains(PROJECT))
+    }
+
+    /// Returns whether the command names a file of the project, or is known to read it.
+    pub fn reads(&self, path: &str) -> bool {
+        self.inputs.iter().any(|it| it.path == path) || self.command.iter().any(|word| word.contains(path))
     }
 
     /// Names what is stored with the command: files, and variables with their values.
@@ -504,7 +513,15 @@ impl Ran {
                 return RunComparison::CouldNotRun;
             }
             // How far it came until then depends on the machine.
-            Ended::TimedOut => return RunComparison::Same,
+            Ended::TimedOut => {
+                let found =
+                    |ran: &Ran| ran.expectations.iter().map(|it| it.found.is_some()).collect::<Vec<_>>();
+                let is_like = match self.expectations.as_slice() {
+                    [] => self.output.is_like(&first.output),
+                    _ => later.is_empty() && found(self) == found(first),
+                };
+                return if is_like { RunComparison::Same } else { RunComparison::CouldNotRun };
+            }
             _ => {}
         }
         // What was not met at first can't break.
@@ -553,15 +570,22 @@ impl Output {
 fn without_temporary(line: &str) -> String {
     let is_of_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
     // The names that mktemp, Python, Rust and pytest give.
+    const FOLDERS: [&str; 5] = ["/tmp/", "/var/tmp/", "/var/folders/", "/private/", "/dev/shm/"];
+    let is_random = |name: &str, length: usize| {
+        name.split('.').next().is_some_and(|it| it.len() == length) && !name.starts_with('.')
+    };
     let is_temporary = |name: &str| {
-        let random = name.trim_start_matches('.').strip_prefix("tmp");
-        let random = random.and_then(|it| it.trim_start_matches(['.', '-', '_']).split('.').next());
-        let random = random.filter(|it| it.len() >= 6 && it.chars().all(|c| c.is_alphanumeric() || c == '_'));
-        random.or(name.strip_prefix("pytest-").filter(|it| it.chars().all(|c| c.is_ascii_digit()))).is_some()
+        let [mktemp, python, rust, pytest] =
+            ["tmp.", "tmp", ".tmp", "pytest-"].map(|it| name.strip_prefix(it));
+        mktemp.is_some_and(|it| is_random(it, 10))
+            || python.is_some_and(|it| is_random(it, 8))
+            || rust.is_some_and(|it| is_random(it, 6))
+            || pytest.is_some_and(|it| it.chars().all(|c| c.is_ascii_digit()))
     };
     let steady = |path: &str| {
         let names: Vec<&str> = path.split('/').collect();
-        let last = (1..names.len()).rev().find(|at| is_temporary(names[*at]));
+        let is_below = FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let last = (1..names.len()).rev().find(|at| is_below && is_temporary(names[*at]));
         last.map(|at| format!("$TMPDIR/{}", names[at + 1..].join("/")))
     };
     let (mut result, mut rest) = (String::new(), line);

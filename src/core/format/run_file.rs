@@ -164,6 +164,7 @@ mod tests {
             }],
             input_folders: vec!["data".into()],
             traced: true,
+            plain: true,
             pinned: true,
             system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
         };

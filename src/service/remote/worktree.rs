@@ -248,7 +248,7 @@ impl GitProgram {
     }
 
     /// Returns a file of a work tree that stands for content that is elsewhere, as of Git LFS or git-annex, if there is one.
-    pub fn pointers(&self, folder: &Path) -> Option<String> {
+    pub fn pointers(&self, folder: &Path, is_read: &dyn Fn(&str) -> bool) -> Option<String> {
         let is_pointer = |path: &String| {
             let file = folder.join(path);
             let is_short = fs::metadata(&file).is_ok_and(|about| about.len() < 1_024);
@@ -256,7 +256,13 @@ impl GitProgram {
             text.starts_with("version https://git-lfs.") || text.starts_with("/annex/objects/")
         };
         let files = self.filtered_files(folder).ok()?.into_iter().map(|(path, _)| path);
-        files.into_iter().find(is_pointer)
+        files.into_iter().find(|path| is_read(path) && is_pointer(path))
+    }
+
+    /// Returns whether a commit behind HEAD removed a path.
+    pub fn was_removed(&self, folder: &Path, path: &str) -> bool {
+        let log = ["log", "-1", "--format=%H", "--diff-filter=D", "--", path];
+        self.here(folder, &log).and_then(|ran| ran.succeeded()).is_ok_and(|ran| !ran.text().trim().is_empty())
     }
 
     /// Returns whether git ignores a path, whether it is there or not.

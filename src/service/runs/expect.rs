@@ -62,7 +62,14 @@ impl Expected {
     /// Returns the text of an expectation in which the project with these paths is named so that every clone meets it.
     pub fn anywhere(text: &str, roots: &[String]) -> String {
         let place = regex_lite::escape(PROJECT);
-        roots.iter().fold(text.to_owned(), |text, root| renamed(&text, root, &place))
+        // What a sign of a regular expression follows may mean the beginning of another name.
+        let is_whole = |rest: &str| {
+            rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || "/$)'\":,".contains(c))
+        };
+        roots.iter().fold(text.to_owned(), |text, root| {
+            let text = replaced(&text, root, &place, is_whole);
+            replaced(&text, &regex_lite::escape(root), &place, is_whole)
+        })
     }
 
     fn new(pattern: &str, range: Option<&str>) -> Result<Expected, String> {
@@ -160,17 +167,28 @@ impl Expected {
     }
 }
 
-/// Replaces the path of a folder, where it is not the beginning of another one's. Pure.
+/// Replaces the path of a folder, where it is neither the beginning nor the end of another one's. Pure.
 pub(super) fn renamed(text: &str, path: &str, to: &str) -> String {
-    let mut parts = text.split(path);
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches('.');
-        let is_other = rest.starts_with(|c: char| c.is_alphanumeric() || "-_".contains(c));
-        result += if is_other { path } else { to };
-        result += part;
+    replaced(text, path, to, |rest| {
+        let rest = rest.trim_start_matches('.');
+        !rest.starts_with(|c: char| c.is_alphanumeric() || "-_@~+".contains(c))
+    })
+}
+
+fn replaced(text: &str, path: &str, to: &str, is_whole: impl Fn(&str) -> bool) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(path).filter(|_| !path.is_empty()) {
+        let (before, after) = (&rest[..at], &rest[at + path.len()..]);
+        result += before;
+        // An option such as `-I`, or `file://`, may stand before it.
+        let word = result.rsplit(|c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&^".contains(c)).next();
+        let word = word.unwrap_or_default();
+        let begins = word.is_empty() || word == "//" || word.starts_with('-') && !word.contains(['/', '\\']);
+        result += if begins && is_whole(after) { to } else { path };
+        rest = after;
     }
-    result
+    result + rest
 }
 
 /// Parses the bounds in `LOW..HIGH`.

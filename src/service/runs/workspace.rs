@@ -114,6 +114,11 @@ impl<'a> Workspace<'a> {
     /// Adds the new files of a patch, such as those stored with a run, that the commit lacks.
     pub fn add_included(&self, patch: &str) {
         for file in new_files(patch) {
+            let path = file.lines().find_map(|line| line.strip_prefix("+++ b/"));
+            // What the project had later and removed is gone for a reason.
+            if path.is_some_and(|path| self.git.was_removed(&self.root(), path)) {
+                continue;
+            }
             // What is there already can't be added.
             let _ = self.git.apply(&self.root(), file);
         }
@@ -202,7 +207,10 @@ pub fn own_names(root: &Path) -> Vec<String> {
     let is_root = |path: &&Path| fs::canonicalize(path).is_ok_and(|path| path == root);
     let shell = shell.ancestors().filter(|path| path.is_absolute()).find(is_root).map(Path::to_owned);
     let known = shell.into_iter().chain([root.to_owned()]);
-    known.filter(|path| path.parent().is_some()).map(|path| path.to_string_lossy().into_owned()).collect()
+    let known = known.filter(|path| path.parent().is_some());
+    let mut names: Vec<String> = known.map(|path| path.to_string_lossy().into_owned()).collect();
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    names
 }
 
 /// Returns a text with each path that begins with one of `from` moved to the folder `to`, if `is_there` returns true for the
