@@ -144,9 +144,8 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
             false => say(&shown(&all, &what, Screen { columns: columns() }))?,
         }
     }
-    // Nothing is known of a project whose history is not here.
-    let is_checked = all.not_checked == 0
-        || all.not_checked < all.commands && Project::here().is_some_and(|project| !project.is_shallow());
+    // Nothing is known of a project whose history is not here. A squashed commit is in no clone.
+    let is_checked = all.not_checked == 0 || !Project::here().is_some_and(|project| project.is_shallow());
     Ok(passed(!arguments.strict || all.affected.is_empty() && !is_left_out && is_checked))
 }
 

@@ -189,8 +189,9 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let mut chosen = chosen::chosen(&assessment, wanted);
     let all = chosen.len();
     let unchecked = chosen.iter().filter(|run| run.input_state == Some(InputState::NotChecked)).count();
-    let is_unknown =
-        unchecked > 0 && (unchecked == all || Project::here().is_some_and(|project| project.is_shallow()));
+    // A squashed commit is in no clone.
+    let is_shallow = Project::here().is_some_and(|project| project.is_shallow());
+    let is_unknown = unchecked > 0 && is_shallow;
     if let Some(words) = not_checked(unchecked, all) {
         tell(&format!("tot rerun: {words}"));
     }
@@ -272,7 +273,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
             chosen.len()
         ));
     }
-    Ok(match repeated.iter().all(RerunResult::holds) {
+    let holds = |it: &RerunResult<'_>| it.holds() || it.verdict == RunComparison::Same && !is_shallow;
+    Ok(match repeated.iter().all(holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true if !is_unknown => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

@@ -366,24 +366,19 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
     (inputs.into_values().filter(|it| !said.contains(&it.path)).collect(), unknown.into_iter().collect())
 }
 
-/// Returns whether a command of git reads only what it names by whole ids of objects, which never move.
+/// Returns whether a command of git reads only objects that it names by their whole ids, which never move. What `git log` and `git
+/// diff` print depends on attributes, notes and `.mailmap`, too.
 fn names_fixed(command: &[String]) -> bool {
-    const OPTIONS: [&str; 8] = ["-p", "-t", "-s", "-r", "-1", "--stat", "--oneline", "--name-only"];
+    const OPTIONS: [&str; 7] = ["-p", "-t", "-s", "-r", "blob", "tree", "--name-only"];
     let [git, verb, rest @ ..] = command else { return false };
-    let is_id = |word: &str| {
+    let is_content = |word: &&str| {
         let id = word.split([':', '^', '~']).next().unwrap_or_default();
-        [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        let is_id = [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id && (verb != "show" || word.contains(':'))
     };
-    let is_kind = |word: &&str| verb == "cat-file" && ["blob", "commit", "tag", "tree"].contains(word);
-    let words = rest.iter().map(String::as_str).take_while(|word| *word != "--");
-    let words: Vec<&str> = words.filter(|word| !OPTIONS.contains(word) && !is_kind(word)).collect();
-    let ids = words.iter().flat_map(|word| word.split("..")).count();
-    // With one id, `git diff` reads the work tree.
-    let least = if verb == "diff" { 2 } else { 1 };
-    git == "git"
-        && ["show", "cat-file", "ls-tree", "log", "diff"].contains(&verb.as_str())
-        && ids >= least
-        && words.iter().all(|word| word.split("..").all(is_id))
+    let words: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !OPTIONS.contains(word)).collect();
+    let verbs = ["show", "cat-file", "ls-tree"];
+    git == "git" && verbs.contains(&verb.as_str()) && !words.is_empty() && words.iter().all(is_content)
 }
 
 /// Returns whether declared inputs now lead to files that were not declared: a link among them, or a folder in place of a file.

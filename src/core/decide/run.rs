@@ -448,7 +448,7 @@ mod tests {
             assert_eq!(first.verdict(&first, &[]), RunComparison::Same);
         }
         for (one, other, is_like) in [
-            ("in /tmp/tmp.Ab3dE6gHij/x, 1", "in /var/t/tmpab12cd_8/x, 1", true),
+            ("in /tmp/tmp.Ab3dE6gHij/x, 1", "in /var/tmp/tmpab12cd_8/x, 1", true),
             ("/tmp/pytest-of-a/pytest-3/test_a0", "/tmp/pytest-of-b/pytest-12/test_a0", true),
             ("in /tmp/tmp.Ab3dE6gHij/x", "in /tmp/tmp.Ab3dE6gHij/y", false),
             ("in /tmp/good", "in /tmp/bad", false),

@@ -532,7 +532,10 @@ impl Ran {
             expected.find(is_same).is_some_and(|first| !(first.held && had_exited))
         };
         let is_met_now = !is_as_before && first.expected_exit.is_some_and(|it| self.ended == Ended::Exit(it));
+        // The same output means the same, even if this version reads its numbers otherwise.
+        let is_identical = self.output.is_identical(&first.output);
         let holds = match self.expectations.as_slice() {
+            _ if is_identical => true,
             [] => is_met_now || self.output.is_like(&first.output),
             expectations => expectations.iter().all(|it| it.held || was_unmet(it)),
         };
@@ -552,6 +555,10 @@ impl Ran {
 }
 
 impl Output {
+    fn is_identical(&self, other: &Output) -> bool {
+        !self.sha256.is_empty() && (&self.sha256, self.bytes) == (&other.sha256, other.bytes)
+    }
+
     /// Returns whether this is the same output but for colours, blanks at the ends of lines, earlier states of a progress bar and
     /// the names of temporary files.
     pub fn is_like(&self, other: &Output) -> bool {

@@ -31,14 +31,19 @@ impl Expected {
     /// Returns the reason why the expectation is invalid.
     pub fn parse(text: &str) -> Result<Expected, String> {
         // Half a range is a mistake, and not a part of the pattern, as is one in another notation after a group.
-        const OTHER: &str = r"^\s*([<>]=?\s*N|N\s*(…|-|–|,|;|:|to)\s*N|[\[(]\s*N\s*[,;]\s*N\s*[\])])\s*$";
+        const OTHER: &str = r"^\s*([<>]=?\s*N|N\s*(…|-|–|:|to)\s*N|[\[(]\s*N\s*[,;]\s*N\s*[\])])\s*$";
         let is_number = |bound: &str| numbers::value(bound.trim()).is_some();
         let other = Regex::new(&OTHER.replace('N', "-?[0-9.]+"));
         let is_range = |(pattern, range): &(&str, &str)| {
             range.split_once("..").is_some_and(|(a, b)| is_number(a) || is_number(b))
-                || pattern.contains('(') && other.as_ref().is_ok_and(|other| other.is_match(range))
+                || Regex::new(pattern).is_ok_and(|it| it.captures_len() > 1)
+                    && other.as_ref().is_ok_and(|other| other.is_match(range))
         };
         match text.rsplit_once(" in ").filter(is_range) {
+            // It may also mean 0..50.
+            Some((_, range)) if range.contains("...") => {
+                Err(format!("`{range}` is not a range such as 0..50"))
+            }
             Some((pattern, range)) => Expected::new(pattern, Some(range)),
             None => Expected::new(text, None),
         }
@@ -131,7 +136,9 @@ impl Expected {
             let part = clean(part);
             let plain = without_escapes(&part);
             let named = self.roots.iter().fold(plain.clone(), |line, root| renamed(&line, root, PROJECT));
-            let found = [named, plain, part].iter().find_map(|line| self.found_in(line));
+            let mut lines = vec![named, plain, part];
+            lines.dedup();
+            let found = lines.iter().find_map(|line| self.found_in(line));
             self.found = found.or(self.found.take());
         }
     }
@@ -146,8 +153,10 @@ impl Expected {
         let Some(group) = found.get(1) else { return Some(String::new()) };
         let [number, group] = [numbers::around(line, group.range(), whole), group.as_str()];
         let number = shorten(number, FOUND_MAX);
-        Some(if number == group {
-            number
+        let is_whole =
+            number == group || numbers::value(group).is_some_and(|it| numbers::value(&number) == Some(it));
+        Some(if is_whole {
+            group.to_owned()
         } else {
             format!("{}, a part of {number}", shorten(group, FOUND_MAX))
         })
@@ -193,8 +202,7 @@ fn replaced(text: &str, path: &str, to: &str, is_whole: impl Fn(&str) -> bool) -
 
 /// Parses the bounds in `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
-    // It may also mean 0..50.
-    let (low, high) = range.split_once("..").filter(|(_, high)| !high.starts_with('.'))?;
+    let (low, high) = range.split_once("..")?;
     Some((numbers::value(low.trim())?, numbers::value(high.trim())?))
 }
 

@@ -258,6 +258,7 @@ impl Trace {
                     self.note(&real(Path::new(program)).to_string_lossy(), PathUse::Read)?;
                 }
             }
+            "renameat2" if !has_failed && rest.contains("RENAME_EXCHANGE") => return None,
             "rename" | "renameat" | "renameat2" | "link" | "linkat" if !has_failed => {
                 let [from, to] = [paths.first()?, paths.get(1)?];
                 self.note(from, PathUse::Read)?;
@@ -266,7 +267,7 @@ impl Trace {
                 match (from, to) {
                     (Some(from), Some(to)) if self.is_made(&from) => drop(self.made.insert(to)),
                     // What was there before may lie in it now.
-                    (Some(_), Some(to)) => self.made.retain(|folder| !covers(folder, &to)),
+                    (_, Some(to)) => self.made.retain(|folder| !covers(folder, &to)),
                     _ => {}
                 }
             }
