@@ -653,6 +653,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         input_folders: vec![text("folder of inputs")],
         traced: false,
         pinned: false,
+        plain: true,
         system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
     };
     Arc::new(Run {

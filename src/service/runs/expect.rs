@@ -277,7 +277,8 @@ mod tests {
             // A group may not begin or end inside a number.
             ("([0-9.]+) ms in 0..500", &["p99 1,234 ms"], Some("234, a part of 1,234"), false),
             ("p99 .*([0-9]+) ms in 0..50", &["p99 is 1234 ms"], Some("4, a part of 1234"), false),
-            ("took ([0-9]+)[.] in 0..20", &["took 12.5 s"], Some("12, a part of 12.5"), false),
+            ("took ([0-9]+)[.] in 0..20", &["took 12.5 s"], Some("12"), true),
+            (" ([0-9]+) in 200..299", &["GET / 200 512"], Some("200"), true),
             ("([0-9,]+)% in 0..15", &["loss 12,5%"], Some("12,5"), true),
             // The project is named as such in a pattern, and nothing else is.
             ("^at \\$TOT_PROJECT/x", &["at /w/p/x"], Some("at $TOT_PROJECT/x"), true),
