@@ -2,6 +2,8 @@
 
 mod finding;
 
+use std::process::ExitCode;
+
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +22,7 @@ use crate::text::one_line;
 use finding::FindingArguments;
 
 /// Store the results of pending nodes, or a finding in one line. All results are stored in one commit with your git identity as its
-/// author, or none is.
+/// author. One with a fault of its own is left out and named, and the exit status is then 1.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
@@ -80,7 +82,10 @@ pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
         ([_, ..], None) => of_files(&subject, files, named.as_ref())?,
         _ => return edit(&subject, pending(&subject, named.as_ref())?),
     };
-    subject.tell(committed(&subject, call, &subject.caller()?), lines)
+    let replied = committed(&subject, call, &subject.caller()?);
+    let is_whole = replied.as_ref().is_ok_and(|(_, body)| body.rejected.is_empty());
+    let status = subject.tell(replied, lines)?;
+    Ok(if is_whole { status } else { ExitCode::FAILURE })
 }
 
 /// The results in drafts.

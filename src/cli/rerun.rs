@@ -660,15 +660,28 @@ impl<'a> Again<'a> {
             true => sandbox(root, &place, files.as_ref().map(LaidOut::folder).as_deref()),
             false => Vec::new(),
         };
-        let mut command: Vec<String> = first.command.iter().map(|word| in_project(word, root)).collect();
+        // Earlier versions stored no name for the project.
+        let named = |text: &str| if first.plain { in_project(text, root) } else { text.to_owned() };
+        let is_plain = |c: char| c.is_alphanumeric() || "/._+-@,:\\".contains(c);
+        let is_in_line = |word: &String| word.contains(PROJECT) && word.contains(char::is_whitespace);
+        if first.plain
+            && !root.to_string_lossy().chars().all(is_plain)
+            && first.command.iter().any(is_in_line)
+        {
+            return Err("the path of the project here needs quotes, which the command lacks".to_owned());
+        }
+        let mut command: Vec<String> = first.command.iter().map(|word| named(word)).collect();
         if let Some(workspace) = workspace {
-            command = workspace.command(&command)?;
+            let moved = workspace.command(&command)?;
+            // What names the project leads there already.
+            let words = command.into_iter().zip(moved).zip(&first.command);
+            command = words.map(|((own, moved), word)| if own == *word { moved } else { own }).collect();
         }
         if let Some(files) = &files {
             command = files.command(&command);
         }
         let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
-        let value = |it: &RunVariable| Some((it.name.clone(), in_project(it.value.as_ref()?, root)));
+        let value = |it: &RunVariable| Some((it.name.clone(), named(it.value.as_ref()?)));
         let stored = first.variables.iter().filter_map(value);
         let input = files.as_ref().and_then(LaidOut::input);
         // Without a trace, the run counts, but the inputs stay those of the first run.

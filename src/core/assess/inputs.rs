@@ -208,24 +208,27 @@ pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
     words(ran).chain(quoted).filter_map(here).collect()
 }
 
-/// Returns what the captured run had and a repetition lacked: a path outside of the project that the command names or, in a
-/// work tree, an untracked or ignored file that it names and of which only the new output says that it was not found. Then
+/// Returns what the captured run had and a repetition lacked, of which only the new output says that it was not found: a path outside
+/// of the project that the command names or, in a work tree, an untracked or ignored file that it names. Then
 /// the command did not get to judge.
 pub fn not_found(again: &Ran, first: &Ran, is_in_place: bool) -> Option<String> {
     const SAID: [&str; 5] = ["no such file", "cannot find", "can't open", "cannot open", "not found"];
     let state = again.project.as_ref()?;
-    if let Some(outside) = state.untracked.iter().find(|path| is_outside(path)) {
-        return Some(outside.clone());
-    }
     let is_lacked = |name: &String| {
         state.unknown().any(|path| path == name || path.ends_with('/') && name.starts_with(path.as_str()))
     };
-    let is_said = |name: &String| {
-        let file = name.rsplit('/').next().unwrap_or(name);
+    let is_said = |name: &str| {
+        let file = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
         let says = |line: &str| SAID.iter().any(|said| line.to_lowercase().contains(said));
         let is_in = |ran: &Ran| ran.output.text.lines().any(|line| line.contains(file) && says(line));
         is_in(again) && !is_in(first)
     };
+    // The command may itself make what it names outside, and may have judged without it.
+    let is_silent = again.output.text.trim().is_empty();
+    let mut outside = state.untracked.iter().filter(|path| is_outside(path));
+    if let Some(outside) = outside.find(|path| is_silent || is_said(path)) {
+        return Some(outside.clone());
+    }
     // A word such as `test` is rarely a file.
     let mut names = named_paths(first).into_iter().filter(|name| !is_in_place && name.contains(['.', '/']));
     names.find(|name| is_lacked(name) && is_said(name))
@@ -249,7 +252,8 @@ pub fn path_from(folder: &str, path: &str) -> Option<String> {
 
 /// Returns a relative path seen from a folder as one seen from the root, also if it is outside. `None` if it is none.
 pub fn from_root(folder: &str, path: &str) -> Option<String> {
-    let (folder, path) = match path.strip_prefix(PROJECT) {
+    let inside = path.strip_prefix(PROJECT).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let (folder, path) = match inside {
         Some(inside) => ("", inside.trim_start_matches('/')),
         None => (folder, path),
     };

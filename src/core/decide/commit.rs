@@ -178,7 +178,10 @@ pub fn commit(
                     message: error.message.map(|reason| format!("{NOT_STORED}{reason}")),
                     ..error
                 });
-                decision.warnings.splice(0..0, not_stored);
+                let (mut warnings, others): (Vec<_>, Vec<_>) =
+                    decision.warnings.into_iter().partition(|it| it.code == Code::SecretSuspected);
+                warnings.extend(not_stored.chain(others));
+                decision.warnings = warnings;
                 return Ok(decision);
             }
             Err(rejection) => errors = rejection.errors,

@@ -83,6 +83,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
     let (reports, others): (Vec<&str>, Vec<&str>) =
         input.node_ids.iter().map(|id| id.trim()).partition(|id| *id == REPORT);
     if let (Some(report), false) = (investigation.report(), reports.is_empty()) {
+        let others = others.into_iter().filter(|id| investigation.find(id).is_ok()).collect();
         return Ok(report_read(report, &seen, input.offset, others));
     }
     let mut nodes: Vec<&Arc<Node>> = Vec::new();
@@ -140,7 +141,15 @@ fn report_read(
         "bottomLine": report.bottom_line,
         "notCovered": report.not_covered,
     }));
-    let cut = json::shorten(&mut fields, CUTS[0].0, CUTS[0].1);
+    let whole = fields.clone();
+    let mut cut = Vec::new();
+    for (characters, entries) in CUTS {
+        fields = whole.clone();
+        cut = json::shorten(&mut fields, characters, entries);
+        if bytes(&fields) + PIECE <= ROOM {
+            break;
+        }
+    }
     let room = ROOM.saturating_sub(bytes(&fields)).max(PIECE);
     let text = report.conclusion.as_deref().unwrap_or_default();
     let (piece, next) = piece(text, usize::try_from(offset).unwrap_or(usize::MAX), room);

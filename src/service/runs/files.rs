@@ -111,7 +111,15 @@ pub fn stored_project(text: &str, names: &[String]) -> String {
 
 /// Returns a stored text for the project with this root.
 pub fn in_project(text: &str, root: &Path) -> String {
-    text.replace(PROJECT, &root.to_string_lossy())
+    let mut parts = text.split(PROJECT);
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // Another variable may begin alike.
+        let is_other = part.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        result += if is_other { PROJECT.into() } else { root.to_string_lossy() }.as_ref();
+        result += part;
+    }
+    result
 }
 
 /// Returns the environment variables that a command names and that are set, except those that each machine sets.
