@@ -467,7 +467,8 @@ impl<'a> Again<'a> {
     /// Returns why this is not known to be the project in which a command was captured.
     fn elsewhere(&self, first: &Ran) -> CommandResult<Option<String>> {
         let Some(commit) = first.project.as_ref().and_then(|state| state.commit.as_ref()) else {
-            let unknown = "not checked: no commit of a project was recorded";
+            let unknown =
+                "not checked: no commit of a project was recorded; rerun it in its folder with --at here";
             return Ok((self.place != Where::Here).then(|| unknown.to_owned()));
         };
         let Some((git, project)) = &self.project else {
@@ -580,11 +581,7 @@ impl<'a> Again<'a> {
     ) -> Result<(Option<ProjectState>, Captured, Option<Workspace<'_>>), String> {
         let first = run.ran;
         let Some(recorded) = &first.project else {
-            if self.place != Where::Here {
-                return Err(
-                    "it was captured outside a project: rerun it in its folder with --at here".to_owned()
-                );
-            }
+            // Elsewhere, the result says nothing and is not stored.
             return Ok((None, self.run_in(&self.here, None, run, None, limit)?, None));
         };
         let Some((git, project)) = &self.project else {
