@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::inputs::{Files, path_from};
-use crate::domain::run::{Output, PROJECT, Ran};
+use crate::domain::run::{Output, Ran};
 use crate::text::{one_line, shorten, without_escapes};
 
 /// What shells, programming languages and tools say: of what, the words before and after its name, and what the command or the
@@ -110,12 +110,8 @@ pub fn lacking(
     let says = |line: &&String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
     let is_end = |c: char| c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c);
     let parts = new.iter().filter(says).flat_map(|line| line.split(is_end));
-    let in_project = |part: &str| match part.strip_prefix(PROJECT) {
-        Some(rest) => path_from("", rest.trim_start_matches('/')),
-        None => path_from(folder, part),
-    };
     // A word such as `test` is rarely a file.
-    let paths = parts.filter_map(in_project).filter(|path| path.contains(['.', '/']));
+    let paths = parts.filter_map(|part| path_from(folder, part)).filter(|path| path.contains(['.', '/']));
     let path = paths.take(PATHS).find(|path| lacks(path))?;
     let path = shorten(&one_line(&path), NAME);
     Some(format!("{path} is not stored in the run, and not in the work tree: rerun with --at here"))
@@ -140,7 +136,10 @@ fn named<'l>(line: &'l str, from: &str, to: &str, command: &[String]) -> Option<
             let name = program.rsplit('/').next().unwrap_or_default();
             (SHELLS.contains(&name) || name.ends_with(".sh") || is_script()).then_some(before.len())?
         }
-        MAKE => line[..end].trim_start_matches('g').starts_with("make").then_some(MAKE.len())?,
+        MAKE => {
+            let rest = line[..end].strip_prefix("gmake").or(line[..end].strip_prefix(MAKE))?;
+            rest.starts_with([':', '[']).then_some(end - rest.len())?
+        }
         from => {
             let at = line[..end].find(from)?;
             let is_word = from.starts_with([':', '\'']) || !line[..at].ends_with(char::is_alphanumeric);
@@ -165,7 +164,6 @@ fn named<'l>(line: &'l str, from: &str, to: &str, command: &[String]) -> Option<
 
 /// Returns whether the project had what a name means: a file, a program, or a module of its own.
 fn had(files: &Files, kind: Missing, folder: &str, name: &str) -> bool {
-    let name = name.strip_prefix(PROJECT).map_or(name, |rest| rest.trim_start_matches('/'));
     // `HEAD:src/a.rs` is a file of a revision.
     let name = if kind == Missing::Revision { name.rsplit(':').next().unwrap_or_default() } else { name };
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
