@@ -190,8 +190,8 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let all = chosen.len();
     let unchecked = chosen.iter().filter(|run| run.input_state == Some(InputState::NotChecked)).count();
     // A squashed commit is in no clone.
-    let is_shallow = Project::here().is_some_and(|project| project.is_shallow());
-    let is_unknown = unchecked > 0 && is_shallow;
+    let is_shallow = || Project::here().is_some_and(|project| project.is_shallow());
+    let is_unknown = unchecked > 0 && is_shallow();
     if let Some(words) = not_checked(unchecked, all) {
         tell(&format!("tot rerun: {words}"));
     }
@@ -273,7 +273,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
             chosen.len()
         ));
     }
-    let holds = |it: &RerunResult<'_>| it.holds() || it.verdict == RunComparison::Same && !is_shallow;
+    let holds = |it: &RerunResult<'_>| it.holds() || it.verdict == RunComparison::Same && !is_shallow();
     Ok(match repeated.iter().all(holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true if !is_unknown => ExitCode::SUCCESS,
@@ -707,9 +707,8 @@ impl<'a> Again<'a> {
         let mut captured = capture(request, &mut || self.signals.take());
         if let Some((_, project)) = &self.project {
             // Earlier versions stored the path of the project.
-            let is_new = first.plain || first.names_project();
-            let place = if is_new { PROJECT.into() } else { project.root().to_string_lossy() };
-            let roots = if is_new { &roots[..] } else { &roots[..1] };
+            let place = if first.plain { PROJECT.into() } else { project.root().to_string_lossy() };
+            let roots = if first.plain { &roots[..] } else { &roots[..1] };
             roots.iter().for_each(|name| captured.rename(Path::new(name), &place));
         }
         if let Some(files) = &files {

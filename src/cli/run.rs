@@ -167,9 +167,11 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     prepared.names.iter().for_each(|name| captured.rename(Path::new(name), PROJECT));
     // A command that left all in the pipe has no input.
     let left = input_left();
-    let input = |it: &InputFile| it.content().filter(|_| it.name.as_str() == STDIN).map(|it| it.len() as u64);
-    prepared.ran.files.retain(|file| left.is_none() || input(file) != left);
-    for length in prepared.ran.files.iter().filter_map(input) {
+    let length = |it: &InputFile| {
+        (it.name.as_str() == STDIN).then(|| it.content()).flatten().map(|content| content.len() as u64)
+    };
+    prepared.ran.files.retain(|file| left.is_none() || length(file) != left);
+    for length in prepared.ran.files.iter().filter_map(length) {
         tell(&format!(
             "tot run: standard input is stored ({})",
             counted(usize::try_from(length).unwrap_or(usize::MAX), "byte")

@@ -30,7 +30,7 @@ const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 ///
 /// Returns an error if it has more than `most` bytes, or may get more, or can't be read.
 pub fn input(most: u64) -> Option<io::Result<Vec<u8>>> {
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let file = standard_input()?;
     let about = file.metadata().ok()?;
     if !about.is_file() {
         let is_open = is_open_stream(&file, &MOMENT)?;
@@ -51,14 +51,17 @@ pub fn input(most: u64) -> Option<io::Result<Vec<u8>>> {
 
 /// Returns whether standard input is a pipe to which somebody may still write.
 pub fn is_input_open() -> bool {
-    let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-    file.is_ok_and(|file| is_open_stream(&file, &Timespec::default()) == Some(true))
+    standard_input().is_some_and(|file| is_open_stream(&file, &Timespec::default()) == Some(true))
 }
 
 /// Returns the number of bytes in the pipe of standard input. `None` if it is no pipe.
 pub fn input_left() -> Option<u64> {
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let file = standard_input()?;
     file.metadata().ok()?.file_type().is_fifo().then(|| ioctl_fionread(&file).ok())?
+}
+
+fn standard_input() -> Option<File> {
+    io::stdin().as_fd().try_clone_to_owned().ok().map(File::from)
 }
 
 /// Returns whether somebody may still write to a pipe after some time. `None` of what is not a pipe.

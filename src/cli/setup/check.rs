@@ -164,10 +164,13 @@ fn clients() -> Vec<SetupCheck> {
         let known = checks.len();
         for file in client.files().filter_map(|file| setup::resolve(file).ok()) {
             let found = match setup::read(&file).map(Option::unwrap_or_default) {
-                Ok(text) => match (doubt(client, &file, &text), ours(&text)) {
-                    (Some(doubt), _) => vec![doubt],
-                    (None, started) => started.iter().map(|words| start(client, &file, words)).collect(),
-                },
+                Ok(text) => {
+                    let started = ours(&text);
+                    match doubt(client, &file, &text, !started.is_empty()) {
+                        Some(doubt) => vec![doubt],
+                        None => started.iter().map(|words| start(client, &file, words)).collect(),
+                    }
+                }
                 Err(error) => {
                     vec![SetupCheck::wrong("client", format!("{}: {error}", client.name), "Fix the file.")]
                 }
@@ -196,16 +199,17 @@ fn clients() -> Vec<SetupCheck> {
 }
 
 /// Returns what is wrong with a client's file that may name this server and does not start it.
-fn doubt(client: &Client, file: &Path, text: &str) -> Option<SetupCheck> {
+fn doubt(client: &Client, file: &Path, text: &str, is_started: bool) -> Option<SetupCheck> {
     let is_cut = !text.trim().is_empty()
         && file.extension().is_some_and(|extension| extension == "json")
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|error| error.is_eof());
-    let fault = match ours(text).is_empty() {
-        _ if is_cut => "ends within its JSON",
-        true if ["\"tot\":", "\"tree-of-thoughts\":", ".tot]"].iter().any(|name| text.contains(name)) => {
-            "has an entry tot, which does not start tot-mcp"
-        }
-        _ => return None,
+    let is_named = || ["\"tot\":", "\"tree-of-thoughts\":", ".tot]"].iter().any(|name| text.contains(name));
+    let fault = if is_cut {
+        "ends within its JSON"
+    } else if !is_started && is_named() {
+        "has an entry tot, which does not start tot-mcp"
+    } else {
+        return None;
     };
     let advice = format!("tot setup {} prints what to write instead.", client.word);
     Some(SetupCheck::wrong("client", format!("{}: {} {fault}", client.name, file.display()), advice))

@@ -394,7 +394,7 @@ fn named(kind: &str, files: &[String]) -> Option<String> {
     (!files.is_empty()).then(|| format!("{} ({}{more})", counted(files.len(), kind), names.join(", ")))
 }
 
-/// The root of the project in stored commands and values.
+/// The root of the project in stored commands, values, outputs and expectations.
 pub const PROJECT: &str = "$TOT_PROJECT";
 /// The name of the file that was the standard input of a command.
 pub const STDIN: &str = "stdin";
@@ -462,13 +462,6 @@ impl Ran {
         }
     }
 
-    /// Returns whether what it printed, or an expectation, names the project by [`PROJECT`].
-    pub fn names_project(&self) -> bool {
-        let found = self.expectations.iter().flat_map(|it| [Some(&it.pattern), it.found.as_ref()]);
-        let mut texts = found.chain([Some(&self.output.text), self.output.end.as_ref()]).flatten();
-        texts.any(|text| text.contains(PROJECT))
-    }
-
     /// Returns whether the command names a file of the project, or is known to read it.
     pub fn reads(&self, path: &str) -> bool {
         self.inputs.iter().any(|it| it.path == path) || self.command.iter().any(|word| word.contains(path))
@@ -533,7 +526,7 @@ impl Ran {
         };
         let is_met_now = !is_as_before && first.expected_exit.is_some_and(|it| self.ended == Ended::Exit(it));
         // The same output means the same, even if this version reads its numbers otherwise.
-        let is_identical = self.output.is_identical(&first.output);
+        let is_identical = !self.output.sha256.is_empty() && self.output.is_identical(&first.output);
         let holds = match self.expectations.as_slice() {
             _ if is_identical => true,
             [] => is_met_now || self.output.is_like(&first.output),
@@ -556,7 +549,7 @@ impl Ran {
 
 impl Output {
     fn is_identical(&self, other: &Output) -> bool {
-        !self.sha256.is_empty() && (&self.sha256, self.bytes) == (&other.sha256, other.bytes)
+        (&self.sha256, self.bytes) == (&other.sha256, other.bytes)
     }
 
     /// Returns whether this is the same output but for colours, blanks at the ends of lines, earlier states of a progress bar and
@@ -569,7 +562,7 @@ impl Output {
                 |line: String| without_temporary(line.rsplit('␍').next().unwrap_or_default().trim_end());
             (output.end.is_none() && !output.sha256.is_empty()).then(|| lines.map(last).collect::<Vec<_>>())
         });
-        (&self.sha256, self.bytes) == (&other.sha256, other.bytes) || (own.is_some() && own == others)
+        self.is_identical(other) || (own.is_some() && own == others)
     }
 }
 

@@ -136,24 +136,21 @@ fn report_read(
     offset: u64,
     others: Vec<&str>,
 ) -> (ReplyFields, ReadBody, ()) {
-    let mut fields = nonempty_fields(json!({
+    let whole = nonempty_fields(json!({
         "nodeId": REPORT,
         "bottomLine": report.bottom_line,
         "notCovered": report.not_covered,
     }));
-    let whole = fields.clone();
-    let mut cut = Vec::new();
-    for (characters, entries) in CUTS {
-        fields = whole.clone();
-        cut = json::shorten(&mut fields, characters, entries);
-        if bytes(&fields) + PIECE <= ROOM {
-            break;
-        }
-    }
+    let mut fields = fitting(|(characters, entries)| {
+        let mut fields = whole.clone();
+        let cut = json::shorten(&mut fields, characters, entries);
+        fields.extend(nonempty_fields(json!({"cut": cut})));
+        fields
+    });
     let room = ROOM.saturating_sub(bytes(&fields)).max(PIECE);
     let text = report.conclusion.as_deref().unwrap_or_default();
     let (piece, next) = piece(text, usize::try_from(offset).unwrap_or(usize::MAX), room);
-    fields.extend(nonempty_fields(json!({"conclusion": piece, "nextOffset": next, "cut": cut})));
+    fields.extend(nonempty_fields(json!({"conclusion": piece, "nextOffset": next})));
     let mut shared = shared(seen);
     if let Some(next) = next {
         let how = format!("The report continues: call again with nodeIds [{REPORT}] and offset {next}.");
@@ -262,7 +259,12 @@ const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 /// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of the
 /// findings.
 fn fields_without_findings(assessment: &Assessment<'_>, view: NodeJson<'_>) -> Map<String, Value> {
-    let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
+    fitting(|cut| fields(assessment, view.clone(), cut))
+}
+
+/// Returns the fields at the mildest cut that leaves room for a piece of the text.
+fn fitting(fields: impl Fn((usize, usize)) -> Map<String, Value>) -> Map<String, Value> {
+    let mut tries = CUTS.into_iter().map(fields);
     let last = tries.next_back();
     let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= ROOM);
     fitting.next().or(last).unwrap_or_default()

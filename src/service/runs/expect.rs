@@ -3,6 +3,7 @@
 use regex_lite::{Regex, RegexBuilder};
 
 use super::output::clean;
+use super::workspace::may_precede_path;
 use crate::domain::run::{Ended, Expectation, PROJECT, Ran};
 use crate::numbers;
 use crate::text::{shorten, without_escapes};
@@ -190,10 +191,8 @@ fn replaced(text: &str, path: &str, to: &str, is_whole: impl Fn(&str) -> bool) -
     while let Some(at) = rest.find(path).filter(|_| !path.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + path.len()..]);
         result += before;
-        // An option such as `-I`, or `file://`, may stand before it.
         let word = result.rsplit(|c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&^".contains(c)).next();
-        let word = word.unwrap_or_default();
-        let begins = word.is_empty() || word == "//" || word.starts_with('-') && !word.contains(['/', '\\']);
+        let begins = may_precede_path(word.unwrap_or_default());
         result += if begins && is_whole(after) { to } else { path };
         rest = after;
     }

@@ -213,16 +213,19 @@ pub fn own_names(root: &Path) -> Vec<String> {
     names
 }
 
+/// Returns whether the beginning of a word may stand before an absolute path: an option such as `-I`, or the rest of `file://`.
+pub(super) fn may_precede_path(word: &str) -> bool {
+    word.is_empty() || word == "//" || word.starts_with('-') && !word.contains(['/', '\\'])
+}
+
 /// Returns a text with each path that begins with one of `from` moved to the folder `to`, if `is_there` returns true for the
 /// rest of the path. Pure.
 pub(super) fn moved(text: &str, from: &[String], to: &str, is_there: impl Fn(&str) -> bool) -> String {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
     let (mut result, mut kept) = (String::new(), 0);
     for (at, _) in text.char_indices() {
-        // Before the path, the word may only have an option, such as `-I`.
         let before = text[..at].rsplit(|c| is_end(c) && !")}".contains(c)).next().unwrap_or_default();
-        let begins =
-            before.is_empty() || before == "//" || before.starts_with('-') && !before.contains(['/', '\\']);
+        let begins = may_precede_path(before);
         let found = from.iter().filter(|name| begins && at >= kept && text[at..].starts_with(name.as_str()));
         let found = found.filter_map(|name| {
             let rest = text[at + name.len()..].split(is_end).next().unwrap_or_default();
