@@ -93,12 +93,12 @@ pub(super) fn sign(
     let git = GitProgram::find(super::is_person())?;
     refuse_changed(&git, path)?;
     let files = store.files_to_sign(snapshot)?;
-    let person = store.author(path)?;
+    let person = store.open(path)?.author();
     let person = person.ok_or("git does not know your name: set it with `git config --global user.name`")?;
     let open = signoff::open_points(snapshot);
     let message = signoff::statement(decision, snapshot, &files, &open, text);
     let tag = signoff::tag_name(decision, &person, snapshot.head, World::Machine.random_number());
-    store.check_room(path, &tag)?;
+    store.open(path)?.check_room(&tag)?;
     let new = NewTag { name: &tag, commit: snapshot.head, message: &message, is_signed };
     if let Err(error) = git.tag(path, &new) {
         return Err(match error.without_key() {

@@ -69,7 +69,7 @@ Examples:
   tot check --signatures --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
 
 /// The findings in one folder.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckReport {
     path: String,
@@ -180,14 +180,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
                 Code::Unreadable,
                 sentence(&CommandError::from(error).to_string()),
             );
-            CheckReport {
-                path,
-                session_id: None,
-                title: None,
-                head: None,
-                findings: vec![finding],
-                references: None,
-            }
+            CheckReport { path, findings: vec![finding], ..CheckReport::default() }
         }
     }
 }

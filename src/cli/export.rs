@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
 fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
     let git = GitProgram::find(false)?;
     let Some(branch) = git.references(folder)?.branch else {
-        Store::new(folder).refuse_in_progress(folder)?;
+        Store::new(folder).open(folder)?.refuse_in_progress()?;
         return Err(SyncError::NoRemote { path: folder.to_owned(), branch: "HEAD".to_owned() });
     };
     Ok(git.bundle(folder, &branch)?)

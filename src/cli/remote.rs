@@ -169,7 +169,7 @@ fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> R
     let id = store.load(path)?.investigation.meta().id;
     let (here, settings) = (git.references(path)?, git.settings(path)?);
     let Some(branch) = settings.own_branch(&here).or(here.branch.as_deref()) else {
-        store.refuse_in_progress(path)?;
+        store.open(path)?.refuse_in_progress()?;
         return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch: String::new(), own: None });
     };
     let place = match add.own {

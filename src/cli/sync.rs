@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     progress.clear();
     if !dry_run {
         let has_grown = |outcome: &&SyncOutcome| {
-            !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
+            !outcome.done.is_nothing() && place.store.open(&outcome.path).is_ok_and(|git| git.wants_upkeep())
         };
         let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
         // If maintenance can't be started, the repositories merely stay larger than necessary.

@@ -172,7 +172,7 @@ impl WorkTarget {
 
     /// Returns the user's name in git, if set.
     pub(super) fn author(&self) -> CommandResult<Option<String>> {
-        Ok(self.work.place.store.author(&self.path)?)
+        Ok(self.work.place.store.open(&self.path)?.author())
     }
 
     /// Returns the investigation's id.

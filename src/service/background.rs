@@ -182,7 +182,7 @@ impl Syncer {
             if done.came > 0 {
                 self.service.tell(ServiceChange { session, nodes: Vec::new(), started: false });
             }
-            if self.service.store().wants_upkeep(&job.path).unwrap_or(false) {
+            if self.service.store().open(&job.path).is_ok_and(|git| git.wants_upkeep()) {
                 self.service.maintain(&job.path);
             }
             let what = format!("{} received, {} sent", counted(done.came, "commit"), done.went);

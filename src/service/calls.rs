@@ -271,7 +271,7 @@ impl Service {
 
     /// Returns the author for comments and runs.
     fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
-        let (name, email) = self.store.identity(&self.recovered(session)?.path)?;
+        let (name, email) = self.store.open(&self.recovered(session)?.path)?.identity();
         Ok(Commenter { name, email, agent_id: None, caller: caller.clone() })
     }
 

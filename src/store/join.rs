@@ -93,21 +93,6 @@ impl Store {
         read::snapshot(&git, path, theirs, None, None)
     }
 
-    /// Returns the files at `after` that are not checked out, each with the reason. Files unchanged since `before` are
-    /// omitted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git fails.
-    pub fn left_out(
-        &self,
-        path: &Path,
-        before: Option<CommitId>,
-        after: CommitId,
-    ) -> Result<Vec<LeftOut>, StoreError> {
-        self.open(path)?.left_out(before, after)
-    }
-
     /// Integrates a commit whose objects are already in the repository. Moves HEAD to that commit or to a merge with
     /// it.
     ///

@@ -47,7 +47,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use catalog::{FindError, RootRemoved};
 pub use checksum::{CHECKSUM, Checksum, ManualEdit};
@@ -178,18 +178,9 @@ impl Store {
         let path = self.root.join(&id);
         let size = limits::of_new(&path, &files)?;
         let (git, head) = Git::init(self.options, &path, &id, &files, message, meta.started_at.seconds())?;
-        let snapshot = Snapshot {
-            path: path.clone(),
-            head,
-            branch: git.head()?.branch,
-            investigation: Arc::new(investigation),
-            ruleset: Ok(Arc::new(ruleset.clone())),
-            faults: Vec::new(),
-            size,
-            first: Some(head),
-            edits: Arc::default(),
-            false_names: Arc::default(),
-        };
+        let (branch, first) = (git.head()?.branch, Some(head));
+        let alone = Snapshot::without_repository(investigation, ruleset.clone());
+        let snapshot = Snapshot { path, head, branch, size, first, ..alone };
         self.wrote(&snapshot);
         self.cache(&snapshot);
         Ok(snapshot)
@@ -343,15 +334,6 @@ impl Store {
         Ok(self.open(path)?.descent(earlier, later)? == Descent::Yes)
     }
 
-    /// Returns the number of commits in `tip` that are not in `base`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository or if a commit cannot be read.
-    pub fn count(&self, path: &Path, base: Option<CommitId>, tip: CommitId) -> Result<usize, StoreError> {
-        self.open(path)?.count_beyond(base, tip)
-    }
-
     /// Returns the commit at HEAD, or `None` before the first commit. This is much cheaper than [`Store::load`] and
     /// suitable for polling.
     ///
@@ -420,16 +402,6 @@ impl Store {
         read::attachments(&self.open(&snapshot.path)?, snapshot)
     }
 
-    /// Returns the ids of objects that are unreadable or don't match their ids, each with the reason. Reads every
-    /// object.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the objects cannot be listed.
-    pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
-        self.open(path)?.verify_objects()
-    }
-
     /// Returns what git, or this program, can't use in the git folder, each with the command that removes it.
     ///
     /// # Errors
@@ -439,15 +411,6 @@ impl Store {
         Ok(self.open(path)?.faults(&[SIGN_OFFS[0], SIGN_OFFS[1], "ended/"]))
     }
 
-    /// Returns an error if the user's own tags leave no room for this one.
-    ///
-    /// # Errors
-    ///
-    /// Returns that error, which names the commands that rename the tag.
-    pub fn check_room(&self, path: &Path, tag: &str) -> Result<(), StoreError> {
-        self.open(path)?.check_room(tag)
-    }
-
     /// Returns an error if git would refuse an exchange with a remote because of a broken reference.
     ///
     /// # Errors
@@ -455,25 +418,6 @@ impl Store {
     /// Returns that error, which names the file and the command that removes it.
     pub fn check_references(&self, path: &Path) -> Result<(), StoreError> {
         self.open(path)?.broken_references().into_iter().next().map_or(Ok(()), Err)
-    }
-
-    /// Returns whether git is configured to sign commits. This program never signs them.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn wants_signatures(&self, path: &Path) -> Result<bool, StoreError> {
-        Ok(self.open(path)?.wants_signatures())
-    }
-
-    /// Returns the author's name for new commits according to git's settings and environment, or `None` if not
-    /// configured.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn author(&self, path: &Path) -> Result<Option<String>, StoreError> {
-        Ok(self.open(path)?.author())
     }
 
     /// Returns the author's name and address for new commits, or `None` if git has no name configured.
@@ -486,16 +430,6 @@ impl Store {
         Ok(git.author().map(|name| (name, git.identity().1)))
     }
 
-    /// Returns the author's name for new commits, with a fallback if git has none configured, and the configured
-    /// address.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn identity(&self, path: &Path) -> Result<(String, Option<String>), StoreError> {
-        Ok(self.open(path)?.identity())
-    }
-
     /// Returns the configured remote and the number of commits ahead and behind, as of the last fetch. Does not use the
     /// network.
     ///
@@ -505,25 +439,6 @@ impl Store {
     pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::TrackedRemote>, StoreError> {
         let git = self.open(&snapshot.path)?;
         Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
-    }
-
-    /// Returns whether git's automatic maintenance is enabled and has work to do.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn wants_upkeep(&self, path: &Path) -> Result<bool, StoreError> {
-        Ok(self.open(path)?.wants_upkeep())
-    }
-
-    /// Fails while a merge, a rebase or a similar operation is in progress, or if HEAD is detached. Writes then fail with
-    /// the same error.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`StoreErrorKind::InProgress`] or [`StoreErrorKind::Detached`], or an error if `path` is not a repository.
-    pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
-        self.open(path)?.refuse_in_progress()
     }
 
     /// Writes the settings with which plain git commands merge by node and keep tags, unless the repository has them.
@@ -569,7 +484,12 @@ impl Store {
         Ok(git)
     }
 
-    fn open(&self, path: &Path) -> Result<Git, StoreError> {
+    /// Opens a repository to read it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `path` is not a repository that can be opened.
+    pub(crate) fn open(&self, path: &Path) -> Result<Git, StoreError> {
         let git = Git::open(path, self.options)?;
         if !self.known(path, |known| known.is_checked) {
             git.check_objects()?;

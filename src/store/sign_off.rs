@@ -1,7 +1,5 @@
 //! Reads sign-off tags. Their signatures are checked elsewhere.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,15 +71,6 @@ pub enum Since {
 }
 
 impl Store {
-    /// Returns the data of a sign-off's tag object, with its signature.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if git can't read the object.
-    pub fn signed_data(&self, path: &Path, tag: &SignOffTag) -> Result<Vec<u8>, StoreError> {
-        self.open(path)?.tag_data(&tag.object)
-    }
-
     /// Returns the sign-off tags, compared with the snapshot.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl ClaimSubject {
         let path = place.folder()?;
         let nodes: CommandResult<_> = nodes.iter().map(|word| place.node_id(&path, word)).collect();
         let session = place.store.id(&path)?.to_string();
-        let author = place.store.author(&path)?;
+        let author = place.store.open(&path)?.author();
         let caller = caller(&place.store, &path)?;
         let service = Service::new(place.store.root().to_owned(), World::Machine, None);
         Ok(ClaimSubject { service, session, nodes: nodes?, author, caller })

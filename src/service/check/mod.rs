@@ -102,9 +102,9 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
-    let left_out = store.left_out(path, None, snapshot.head)?;
-    let wants_signatures = store.wants_signatures(path)?;
-    let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
+    let git = store.open(path)?;
+    let (left_out, wants_signatures) = (git.left_out(None, snapshot.head)?, git.wants_signatures());
+    let damaged = if objects.damaged { git.verify_objects()? } else { Vec::new() };
     let faults = if objects.damaged { store.faults(path)? } else { Vec::new() };
     let faults = faults.iter().map(|fault| (causes(fault), fault.hint().unwrap_or_default())).collect();
     let lost = if objects.lost { store.lost(path)? } else { Vec::new() };

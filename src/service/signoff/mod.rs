@@ -55,7 +55,8 @@ pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<
     let (git, allowed) = (signers.git.anew(), signers.allowed.as_deref());
     let found = store.sign_offs(snapshot)?;
     let is_signed = |tag: &&SignOffTag| tag.annotation.as_ref().is_ok_and(|annotation| annotation.is_signed);
-    let signed = found.tags.iter().filter(is_signed).map(|tag| store.signed_data(&snapshot.path, tag));
+    let repository = store.open(&snapshot.path)?;
+    let signed = found.tags.iter().filter(is_signed).map(|tag| repository.tag_data(&tag.object));
     let mut signatures =
         git.signatures(&snapshot.path, &signed.collect::<Result<Vec<_>, _>>()?, allowed).into_iter();
     let of = |tag| Some(tag).filter(is_signed).and_then(|_| signatures.next()).unwrap_or_else(not_checked);

@@ -176,7 +176,7 @@ pub(super) fn build(
     if place.id().is_some_and(|named| named != id) {
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
     }
-    let left_out = store.left_out(&aside, None, tip)?;
+    let left_out = store.open(&aside)?.left_out(None, tip)?;
     // A name that is not UTF-8 can't be passed to git, so git handles that file as usual.
     let files = left_out.iter().map(|it| it.file.as_str()).filter(|file| !file.contains('\u{fffd}'));
     let files: Vec<&str> = files.collect();

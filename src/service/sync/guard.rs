@@ -31,7 +31,7 @@ impl Syncing<'_> {
                 return Err(SyncError::Unreadable { faults: new });
             }
         }
-        let files = self.store.left_out(&subject.path, theirs, tip)?;
+        let files = self.store.open(&subject.path)?.left_out(theirs, tip)?;
         if !files.is_empty() {
             return Err(SyncError::Unfit { files });
         }

@@ -185,7 +185,7 @@ impl Syncing<'_> {
         let own = settings.own_branch(&here);
         if own.is_none_or(|own| own != branch) {
             // A detached HEAD is on no branch.
-            self.store.refuse_in_progress(path)?;
+            self.store.open(path)?.refuse_in_progress()?;
             let own = own.map(str::to_owned);
             return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch, own });
         }

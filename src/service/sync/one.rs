@@ -77,7 +77,7 @@ impl Syncing<'_> {
             };
             if theirs != Some(ours) {
                 self.guard(subject, ours, theirs, &known(subject, &advertised, &here, theirs))?;
-                let number = self.store.count(path, theirs, ours)?;
+                let number = self.store.open(path)?.count_beyond(theirs, ours)?;
                 let object = here.refs[&branch].clone();
                 let place = upstream.place.branch_ref();
                 let pushed = self.git.push(path, &upstream.remote, &[(place.clone(), object)]);
@@ -214,12 +214,12 @@ impl Syncing<'_> {
         if matches!(joined, Joined::Unchanged) {
             return Ok(());
         }
-        done.came += self.store.count(path, Some(before.head), theirs)?;
+        done.came += self.store.open(path)?.count_beyond(Some(before.head), theirs)?;
         if let Joined::Merged { commit, decisions } = joined {
             done.joined = Some((commit, decisions));
         }
         let checked = check::read(self.store, path, Objects::default())?;
-        let left_out = self.store.left_out(path, Some(before.head), checked.snapshot.head)?;
+        let left_out = self.store.open(path)?.left_out(Some(before.head), checked.snapshot.head)?;
         done.notes.extend(left_out.iter().map(super::note));
         done.notices.extend(notices(&before, &checked.snapshot));
         let findings = check::check(&checked);
@@ -242,7 +242,7 @@ impl Syncing<'_> {
         let missing = match theirs {
             None => format!("its branch {} no longer exists", upstream.place.branch),
             Some(theirs) => {
-                let number = counted(self.store.count(path, Some(theirs), seen)?, "commit");
+                let number = counted(self.store.open(path)?.count_beyond(Some(theirs), seen)?, "commit");
                 let subject = self.store.subject(path, seen)?.unwrap_or_default();
                 let newest = shorten(&one_line(&format!("{} “{subject}”", &seen.to_string()[..10])), 100);
                 let kept = super::keep(self.git, self.world, path, theirs)?;
@@ -342,12 +342,12 @@ impl Syncing<'_> {
                 Some(theirs) if self.store.subject(path, theirs)?.is_none() => {
                     done.notes.push("the remote has new commits, which a sync would fetch".to_owned());
                 }
-                Some(theirs) => done.came = self.store.count(path, Some(ours), theirs)?,
+                Some(theirs) => done.came = self.store.open(path)?.count_beyond(Some(ours), theirs)?,
                 None => {}
             }
             let there = theirs.filter(|theirs| matches!(self.store.subject(path, *theirs), Ok(Some(_))));
             let there = there.or(seen.filter(|_| !subject.has_moved));
-            done.went = self.store.count(path, there, ours)?;
+            done.went = self.store.open(path)?.count_beyond(there, ours)?;
             if done.went > 0
                 && let Err(error) = self.guard(subject, ours, there, &known(subject, advertised, here, there))
             {
