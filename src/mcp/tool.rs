@@ -62,6 +62,11 @@ impl Tool {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }
 
+    /// Like [`Tool::answer`], on the current thread.
+    pub fn call(&self, arguments: Value, caller: &Caller) -> ToolReply {
+        (self.call)(&self.input, arguments, caller, Asking::Nobody)
+    }
+
     /// Like [`Tool::answer`], but may ask a person first.
     pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
         let Tool { input, call, .. } = self.clone();

@@ -1,15 +1,12 @@
-//! Plays a complete investigation through the real server.
+//! Plays a complete investigation with the real tools.
 //!
-//! The server is the one of `tot mcp`, in this process. The result is an ordinary investigation of an ordinary project,
+//! The tools are those of `tot mcp`, in this process. The result is an ordinary investigation of an ordinary project,
 //! `project/`, whose files are committed first.
 //!
 //! `story.yaml` lists an agent's calls with their times, the commands that were run, and the change of the project. Times and
 //! identities are fixed, so every demo produces the same commits. A reply that differs from the story stops the demo.
 
-mod client;
-
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +20,7 @@ use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{Caller, Code, NodeId, RunId, RunKind, Timestamp};
 use crate::format::FileChange;
 use crate::format::message::RUN;
+use crate::mcp::tools;
 use crate::report;
 use crate::service::Service;
 use crate::service::project::Project;
@@ -30,12 +28,13 @@ use crate::service::sharing::Sharing;
 use crate::store::StoreError;
 use crate::store::git::{CommitText, Git, GitOptions};
 use crate::yaml::{self, YamlError};
-use client::DemoClient;
 
 const STORY: &str = include_str!("story.yaml");
 static PROJECT: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/cli/demo/project");
 /// The author of all commits.
 const AUTHOR: (&str, &str) = ("Tree of Thoughts demo", "demo@localhost");
+/// The client in the replies' commits.
+const CLIENT: &str = concat!("tot-demo/", env!("CARGO_PKG_VERSION"));
 /// The entry of the story that commits a change of the project.
 const CHANGE: &str = "git commit";
 
@@ -66,15 +65,6 @@ pub enum DemoError {
     /// The folder is not empty.
     #[error("{} exists and is not empty: choose another folder, or remove it", .0.display())]
     NotEmpty(PathBuf),
-    /// The server failed.
-    #[error("the server {action}")]
-    Server {
-        /// The failure, phrased as a predicate.
-        action: String,
-        /// The cause, if known.
-        #[source]
-        source: Option<std::io::Error>,
-    },
     /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Io {
@@ -169,13 +159,18 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
     let git = create_project(dir, story.start)?;
-    // Each session has its own server, as with a real client.
-    let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
     let service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
     // A team's remote is not for a demo.
     let service = service.with_sharing(Sharing::to(Some(String::new())));
     let service = service.with_author(AUTHOR.0, AUTHOR.1).with_project(Project::around(dir).ok());
     let service = Arc::new(service);
+    let tools = tools::all(&service);
+    let reply = |tool: &str, arguments: Value, session: &str| {
+        let (client, session) = (Some(CLIENT.to_owned()), Some(session.to_owned()));
+        let caller = Caller { client, session, ..Caller::default() };
+        let tool = tools.iter().find(|known| known.about().name == tool);
+        tool.map(|tool| tool.call(arguments, &caller).content).unwrap_or_default()
+    };
     let mut played = Played::default();
     let mut session = Value::Null;
     let all = story.calls.len();
@@ -201,11 +196,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
             continue;
         }
         played.calls += 1;
-        let client = match clients.entry(call.session.clone()) {
-            Entry::Occupied(client) => client.into_mut(),
-            Entry::Vacant(place) => place.insert(DemoClient::start(&service, &call.session)?),
-        };
-        let reply = client.call(&call.tool, arguments)?;
+        let reply = reply(&call.tool, arguments, &call.session);
         check(number, &call, &reply)?;
         played.commits += usize::from(reply["commit"].is_string());
         played.rejected += usize::from(reply["status"] == "REJECTED");
@@ -222,13 +213,8 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
             _ => {}
         }
     }
-    for (number, (_, mut client)) in clients.into_iter().enumerate() {
-        if number == 0 {
-            let status = client.call("tot_status", json!({"sessionId": session, "graph": "none"}))?;
-            played.nodes = status["totalNodes"].as_u64().unwrap_or_default();
-        }
-        client.finish()?;
-    }
+    let status = reply("tot_status", json!({"sessionId": session, "graph": "none"}), &lead());
+    played.nodes = status["totalNodes"].as_u64().unwrap_or_default();
     Ok(played)
 }
 

@@ -77,6 +77,5 @@ fn rest(mut stream: impl Read) -> String {
 /// Calls the named tool without a client.
 pub fn call(service: &Arc<Service>, name: &str, arguments: Value) -> ToolReply {
     let tool = mcp::tools::all(service).into_iter().find(|tool| tool.about().name == name).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(tool.answer(arguments, Caller::default()))
+    tool.call(arguments, &Caller::default())
 }
