@@ -31,21 +31,14 @@ const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
 /// The maximum total size of larger bodies processed at once, in bytes. A body above this limit is processed alone.
 const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
 
-/// The unused part of the memory budget.
+/// The unused part of the memory budget, each for small bodies and then for larger ones.
 pub(super) struct BodyBudget {
-    small: Arc<Semaphore>,
-    large: Arc<Semaphore>,
-    small_at_work: Arc<Semaphore>,
-    large_at_work: Arc<Semaphore>,
+    received: [Arc<Semaphore>; 2],
+    at_work: [Arc<Semaphore>; 2],
 }
 
 /// A body's share of the memory budget.
-#[derive(Default)]
-pub(super) struct Share {
-    small: Option<OwnedSemaphorePermit>,
-    large: Option<OwnedSemaphorePermit>,
-    at_work: Option<OwnedSemaphorePermit>,
-}
+pub(super) type Share = Vec<OwnedSemaphorePermit>;
 
 /// An error while receiving a body.
 #[derive(Debug, thiserror::Error)]
@@ -64,10 +57,8 @@ impl BodyBudget {
     pub(super) fn new() -> BodyBudget {
         let share = |bytes| Arc::new(Semaphore::new(bytes));
         BodyBudget {
-            small: share(SMALL_BODIES),
-            large: share(LARGE_BODIES),
-            small_at_work: share(SMALL_AT_WORK),
-            large_at_work: share(LARGE_AT_WORK),
+            received: [SMALL_BODIES, LARGE_BODIES].map(share),
+            at_work: [SMALL_AT_WORK, LARGE_AT_WORK].map(share),
         }
     }
 
@@ -85,15 +76,15 @@ impl BodyBudget {
         }
         let collected = tokio::time::timeout(time, self.collect(body, most)).await;
         let (text, mut share) = collected.unwrap_or(Err(BodyError::TooSlow))?;
-        let at_work = if text.len() <= SMALL { &self.small_at_work } else { &self.large_at_work };
+        let at_work = &self.at_work[usize::from(text.len() > SMALL)];
         let bytes = u32::try_from(text.len().min(LARGE_AT_WORK)).map_err(|_| BodyError::NoRoom)?;
         let turn = tokio::time::timeout(time, Arc::clone(at_work).acquire_many_owned(bytes)).await;
-        share.at_work = turn.map_err(|_| BodyError::NoRoom)?.ok();
+        share.extend(turn.map_err(|_| BodyError::NoRoom)?);
         Ok((text, share))
     }
 
     async fn collect(&self, mut body: Body, most: usize) -> Result<(Bytes, Share), BodyError> {
-        let (mut text, mut share) = (Vec::new(), Share::default());
+        let (mut text, mut share) = (Vec::new(), Share::new());
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
             let length = text.len() + data.len();
@@ -115,15 +106,9 @@ impl BodyBudget {
     fn take(&self, bytes: Range<usize>, share: &mut Share) -> Result<(), TryAcquireError> {
         let small = bytes.end.min(SMALL).saturating_sub(bytes.start);
         let large = bytes.len() - small;
-        for (budget, share, bytes) in
-            [(&self.small, &mut share.small, small), (&self.large, &mut share.large, large)]
-        {
+        for (budget, bytes) in self.received.iter().zip([small, large]) {
             let bytes = u32::try_from(bytes).map_err(|_| TryAcquireError::NoPermits)?;
-            let taken = Arc::clone(budget).try_acquire_many_owned(bytes)?;
-            match share {
-                Some(share) => share.merge(taken),
-                None => *share = Some(taken),
-            }
+            share.push(Arc::clone(budget).try_acquire_many_owned(bytes)?);
         }
         Ok(())
     }
@@ -148,8 +133,8 @@ mod tests {
         assert!(received(&budget, SMALL).await.is_ok());
         assert!(matches!(received(&budget, 2 * SMALL + 1).await, Err(BodyError::NoRoom)));
         drop((held, also_held));
-        let left = (budget.small.available_permits(), budget.large.available_permits());
-        assert_eq!(left, (SMALL_BODIES, LARGE_BODIES));
+        let left = budget.received.map(|budget| budget.available_permits());
+        assert_eq!(left, [SMALL_BODIES, LARGE_BODIES]);
     }
 
     #[tokio::test(start_paused = true)]
