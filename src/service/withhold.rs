@@ -131,16 +131,6 @@ impl List {
         history: &[HistoryEntry],
         beside: &[&Snapshot],
     ) -> Result<Withheld, WithheldError> {
-        Ok(Withheld { labels: self.expanded(snapshot, history, beside)? })
-    }
-
-    /// Returns the listed nodes by their whole ids.
-    fn expanded(
-        self,
-        snapshot: &Snapshot,
-        history: &[HistoryEntry],
-        beside: &[&Snapshot],
-    ) -> Result<Labels, WithheldError> {
         let mut all: BTreeSet<NodeId> = BTreeSet::new();
         for state in std::iter::once(&snapshot).chain(beside).map(|state| &state.investigation) {
             all.extend(state.nodes().chain(state.withdrawn()).map(|node| node.id.clone()));
@@ -160,7 +150,7 @@ impl List {
             }
             labels.extend(meant.map(|id| (id.clone(), label.clone())));
         }
-        Ok(labels)
+        Ok(Withheld { labels })
     }
 }
 
