@@ -46,10 +46,14 @@ pub enum Durability {
     Git,
 }
 
-const OBJECTS: u8 = 1;
-const INDEX: u8 = 2;
-const REFERENCES: u8 = 4;
-const EVERYTHING: u8 = 8;
+/// Loose objects, before a reference points to them.
+pub(super) const OBJECTS: u8 = 1;
+/// The index, before it is renamed into place.
+pub(super) const INDEX: u8 = 2;
+/// A reference, before it moves.
+pub(super) const REFERENCES: u8 = 4;
+/// All files and folders.
+pub(super) const EVERYTHING: u8 = 8;
 
 /// Syncs files according to the settings.
 pub(super) struct Disk {
@@ -76,24 +80,9 @@ impl Disk {
         }
     }
 
-    /// Returns whether loose objects are synced before a reference points to them.
-    pub(super) fn objects(&self) -> bool {
-        self.wanted & OBJECTS != 0
-    }
-
-    /// Returns whether the index is synced before it is renamed into place.
-    pub(super) fn index(&self) -> bool {
-        self.wanted & INDEX != 0
-    }
-
-    /// Returns whether a reference is synced before it moves.
-    pub(super) fn references(&self) -> bool {
-        self.wanted & REFERENCES != 0
-    }
-
-    /// Returns whether all files and folders are synced.
-    pub(super) fn everything(&self) -> bool {
-        self.wanted & EVERYTHING != 0
+    /// Returns whether these files are synced.
+    pub(super) fn syncs(&self, files: u8) -> bool {
+        self.wanted & files != 0
     }
 
     /// Syncs these files and then these folders.

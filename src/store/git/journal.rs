@@ -33,6 +33,7 @@ use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
 use super::commit::{PathUpdate, TouchedPath, head_references};
+use super::durability::EVERYTHING;
 use super::error::{StoreResult, io_error};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
@@ -58,15 +59,16 @@ pub(super) struct Journal {
     file: File,
 }
 
-/// The journal left by a dead writer.
+/// The journal left by a dead writer. Nothing is in it if it is incomplete, because its writer then touched nothing.
+#[derive(Default)]
 pub(super) struct Leftover {
-    /// The ids in the writer's reference locks. Empty if the journal is incomplete.
+    /// The ids in the writer's reference locks.
     pub(super) targets: Vec<ObjectId>,
     pub(super) references: Vec<String>,
     pub(super) paths: Vec<TouchedPath>,
     /// The identities of the writer's `index.lock` files.
     pub(super) index_locks: Vec<String>,
-    pub(super) written: SystemTime,
+    pub(super) written: Option<SystemTime>,
 }
 
 impl Journal {
@@ -123,11 +125,10 @@ impl Journal {
         let mut bytes = Vec::new();
         let read = (&mut journal.file).take(MAX_TREE_BYTES as u64).read_to_end(&mut bytes);
         read.map_err(io_error("read", &journal.path))?;
-        let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         // If the conversion replaces a byte, either the hash does not match or the byte is in an ignored line after
         // `ready`.
-        let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
-        Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::empty(written)))))
+        let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes)).unwrap_or_default();
+        Ok(Some((journal, Leftover { written: metadata.modified().ok(), ..leftover })))
     }
 }
 
@@ -140,26 +141,15 @@ pub(super) fn journal_text(facts: &str) -> StoreResult<String> {
 }
 
 impl Leftover {
-    /// Returns the result for an incomplete journal, whose writer touched nothing.
-    fn empty(written: SystemTime) -> Leftover {
-        Leftover {
-            targets: Vec::new(),
-            references: Vec::new(),
-            paths: Vec::new(),
-            index_locks: Vec::new(),
-            written,
-        }
-    }
-
     /// Parses a journal. Paths that lead out of the repository are rejected, because the text is untrusted.
-    pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
+    pub(super) fn parse(text: &str) -> Option<Leftover> {
         let (facts, _) = text.split_once("\nready ")?;
         let rest = text.strip_prefix(&journal_text(facts).ok()?)?;
         let mut lines = facts.lines();
         if lines.next() != Some(JOURNAL_FIRST_LINE) {
             return None;
         }
-        let mut leftover = Leftover::empty(written);
+        let mut leftover = Leftover::default();
         for line in lines {
             match line.split_once(' ')? {
                 ("target", id) => leftover.targets.push(ObjectId::from_hex(id.as_bytes()).ok()?),
@@ -215,8 +205,8 @@ impl Leftover {
             return true;
         }
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
-        let is_of_that_moment = settled && apart <= SAME_MOMENT;
+        let apart = |written| modified.duration_since(written).unwrap_or_else(|error| error.duration());
+        let is_of_that_moment = settled && self.written.is_some_and(|written| apart(written) <= SAME_MOMENT);
         if metadata.len() == 0 {
             return is_of_that_moment;
         }
@@ -262,7 +252,9 @@ impl Git {
 
     /// At full durability, syncs the index and these work tree files before the journal is emptied.
     fn sync_recovered(&self, paths: &[String]) -> StoreResult<()> {
-        let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
+        let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.syncs(EVERYTHING)) else {
+            return Ok(());
+        };
         let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
         let (there, gone): (Vec<_>, Vec<_>) = files.partition(|file| file.is_file());
         self.disk.sync_with_names(work_dir, &there, &gone)

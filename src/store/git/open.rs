@@ -8,7 +8,7 @@ use gix::odb::loose;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
-use super::durability::Disk;
+use super::durability::{Disk, EVERYTHING};
 use super::error::{StoreResult, io_error, library_error};
 use super::identity::identity;
 use super::lock::IndexLock;
@@ -63,7 +63,7 @@ impl Git {
         // Report the original error. If a hidden folder remains, nothing reads it.
         let commit = built.inspect_err(|_| drop(fs::remove_dir_all(&aside)))?;
         let opened = Git::open(dir, options).and_then(|git| {
-            if git.disk.everything() {
+            if git.disk.syncs(EVERYTHING) {
                 git.disk.sync(&[], &[parent.to_owned()])?;
             }
             Ok((git, CommitId(commit)))
@@ -137,7 +137,7 @@ pub(super) fn build_in(
     let lock = IndexLock::take(&git.git_dir)?;
     git.publish(&draft, Some(lock), None)??;
     let disk = Disk::new(options.durability, &git.repository.config_snapshot());
-    if disk.everything() {
+    if disk.syncs(EVERYTHING) {
         disk.sync_tree(aside)?;
     }
     Ok(draft.commit)
