@@ -100,9 +100,7 @@ impl NewVerification {
     pub fn new(method: Option<String>, alternatives: Vec<String>) -> Self {
         NewVerification { verification_method: method, alternatives_considered: alternatives }
     }
-}
 
-impl NewVerification {
     /// Returns the text fields and the agent with their names.
     pub(super) fn texts<'a>(&'a self, agent: &'a Option<String>) -> impl Iterator<Item = (&'a str, &'a str)> {
         let optional = [("verificationMethod", &self.verification_method), ("agentId", agent)];

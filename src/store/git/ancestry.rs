@@ -41,10 +41,7 @@ impl Git {
             false => walk.end.map_or(Descent::No, Descent::Unknown),
         })
     }
-}
 
-/// Distances between commits.
-impl Git {
     /// Returns the number of ancestors of `tip`, including itself, that are not ancestors of `base`. Fails if a commit
     /// cannot be read. (gix 0.90 miscounts if commits have the same time, such as a merge and its parent.)
     pub fn count_beyond(&self, base: Option<CommitId>, tip: CommitId) -> StoreResult<usize> {

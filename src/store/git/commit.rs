@@ -13,7 +13,7 @@ use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
 use super::collector::WrittenObject;
-use super::durability::unconfirmed;
+use super::durability::{EVERYTHING, INDEX, OBJECTS, REFERENCES, unconfirmed};
 use super::error::{StoreResult, io_error};
 use super::journal::{Journal, remove_if_orphaned};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
@@ -277,7 +277,7 @@ impl Git {
         let lock = gix::lock::File::acquire_to_update_resource(&path, wait, Some(boundary), 0);
         let mut lock = lock.map_err(failed)?;
         lock.with_mut(|file| writeln!(file, "{id}")).map_err(io_error("write", lock.lock_path()))?;
-        if self.disk.references() {
+        if self.disk.syncs(REFERENCES) {
             self.disk.sync(&[lock.lock_path().to_owned()], &[])?;
         }
         lock.close().map_err(io_error("close", &path))
@@ -344,7 +344,7 @@ impl CommitDraft {
 impl Git {
     /// Syncs the journal at full durability.
     pub(super) fn sync_journal(&self) -> StoreResult<()> {
-        match self.disk.everything() {
+        match self.disk.syncs(EVERYTHING) {
             true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
             false => Ok(()),
         }
@@ -352,18 +352,19 @@ impl Git {
 
     /// Syncs objects. At full durability, also syncs the journal, which must reach the disk before the files it names.
     pub(super) fn sync_objects(&self, objects: &[WrittenObject]) -> StoreResult<()> {
-        if !self.disk.objects() {
+        if !self.disk.syncs(OBJECTS) {
             return Ok(());
         }
         let journal = self.git_dir.join(JOURNAL_FILE);
         let files = objects.iter().map(|object| self.objects.object_path(&object.id));
-        let mut files: Vec<PathBuf> = files.chain(self.disk.everything().then(|| journal.clone())).collect();
+        let mut files: Vec<PathBuf> =
+            files.chain(self.disk.syncs(EVERYTHING).then(|| journal.clone())).collect();
         // Identical contents are stored as one object.
         files.sort();
         files.dedup();
         let mut attempts = 0;
         loop {
-            let synced = match self.disk.everything() {
+            let synced = match self.disk.syncs(EVERYTHING) {
                 true => self.disk.sync_with_names(&self.git_dir, &files, &[]),
                 false => self.disk.sync(&files, &[]),
             };
@@ -380,7 +381,7 @@ impl Git {
 
     /// At full durability, syncs the reflogs, and the directory entries of references and files.
     fn sync_names(&self, references: &[String], files: &[PathBuf]) -> StoreResult<()> {
-        if !self.disk.everything() {
+        if !self.disk.syncs(EVERYTHING) {
             return Ok(());
         }
         let logs = references.iter().map(|name| self.git_dir.join("logs").join(name));
@@ -406,16 +407,14 @@ impl Git {
             Err(source) => return Ok(Err(source)),
         };
         let mut files = files.to_vec();
-        if self.disk.references() {
+        if self.disk.syncs(REFERENCES) {
             let lock = self.git_dir.join(format!("{name}.lock"));
             files.extend(lock.exists().then_some(lock));
         }
         self.disk.sync(&files, &[])?;
         Ok(prepared.commit(Some(committer)).map(drop))
     }
-}
 
-impl Git {
     fn reference_name(&self, name: String) -> StoreResult<FullName> {
         let failed = self.library("validate a reference name");
         FullName::try_from(name).map_err(|source| failed(gix::Error::from_error(source)))
@@ -552,10 +551,10 @@ impl Git {
         let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
             self.prepare_index(work_dir, draft.parent_tree, &draft.steps, lock)?;
-            if self.disk.index() {
+            if self.disk.syncs(INDEX) {
                 files.push(lock.path.clone());
             }
-            if self.disk.everything() {
+            if self.disk.syncs(EVERYTHING) {
                 files.extend(draft.files(work_dir).filter(|file| file.exists()));
             }
         }
@@ -581,7 +580,7 @@ impl Git {
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
         loop {
-            let branch = if self.disk.references() { self.head()?.branch } else { None };
+            let branch = if self.disk.syncs(REFERENCES) { self.head()?.branch } else { None };
             let name = branch.as_deref().unwrap_or("HEAD");
             let moved = self.edit_reference(edit.clone(), signature, name, &files)?;
             let Err(source) = moved else { return Ok(()) };
