@@ -396,8 +396,8 @@ uuids! {
     RunId, "a run", canonical;
 }
 
-/// The name of a state in a ruleset: `EXPLORE`, `VALID_PENDING`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The name of a state in a ruleset: `EXPLORE`, `VALID_PENDING`. The default is no state's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateName(Arc<str>);
 
 impl StateName {

@@ -84,7 +84,7 @@ impl Claim {
 }
 
 /// A result committed for a node, with its later changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Classification {
     /// The state stored by the commit. Entries in `reclassified` change it.
@@ -267,7 +267,7 @@ pub enum Author {
 }
 
 /// A change to a node's state after the commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reclassification {
     /// The previous state.
@@ -463,21 +463,7 @@ impl LinkKind {
 impl Reclassification {
     /// Creates a state change without any text.
     pub fn new(from: StateName, to: StateName, at: Timestamp) -> Self {
-        Reclassification {
-            from,
-            to,
-            at,
-            agent_id: None,
-            by: Author::default(),
-            reason: None,
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            warnings: Vec::new(),
-            saw: None,
-            links: Vec::new(),
-            settles: 0,
-        }
+        Reclassification { from, to, at, ..Reclassification::default() }
     }
 }
 
@@ -736,30 +722,7 @@ impl Classification {
 
     /// Creates a result with only a state and findings.
     pub fn new(state: StateName, findings: impl Into<String>, committed_at: Timestamp) -> Self {
-        Classification {
-            state,
-            requested_state: None,
-            refutes: false,
-            saw: None,
-            agent_id: None,
-            caller: Caller::default(),
-            started_at: None,
-            committed_at,
-            headline: None,
-            findings: findings.into(),
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            caveats: Vec::new(),
-            commands: Vec::new(),
-            runs: Vec::new(),
-            references: Vec::new(),
-            links: Vec::new(),
-            warnings: Vec::new(),
-            reclassified: Vec::new(),
-            amended: Vec::new(),
-            other_results: Vec::new(),
-        }
+        Classification { state, findings: findings.into(), committed_at, ..Classification::default() }
     }
 
     /// Returns whether the proposal has another result with a different state and no state change has decided between

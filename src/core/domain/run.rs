@@ -69,8 +69,8 @@ pub enum RunKind {
     },
 }
 
-/// A command and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A command and its outcome. The default printed nothing and exited with 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ran {
     /// The program and its arguments.
@@ -217,6 +217,12 @@ pub enum Ended {
     TimedOut,
     /// The command could not be started, for this reason.
     NotRun(String),
+}
+
+impl Default for Ended {
+    fn default() -> Self {
+        Ended::Exit(0)
+    }
 }
 
 /// The output of a command: standard output and standard error, interleaved as they arrived. Control characters are
@@ -439,27 +445,7 @@ impl Ran {
 
     /// Creates the record of a command that printed nothing and exited with 0.
     pub fn new(command: Vec<String>, started_at: Timestamp) -> Ran {
-        Ran {
-            command,
-            folder: None,
-            project: None,
-            started_at,
-            seconds: Seconds::default(),
-            timeout: None,
-            ended: Ended::Exit(0),
-            expected_exit: None,
-            output: Output::default(),
-            expectations: Vec::new(),
-            attachments: Vec::new(),
-            files: Vec::new(),
-            variables: Vec::new(),
-            inputs: Vec::new(),
-            input_folders: Vec::new(),
-            traced: false,
-            plain: false,
-            pinned: false,
-            system: System::default(),
-        }
+        Ran { command, started_at, ..Ran::default() }
     }
 
     /// Returns whether the command names a file of the project, or is known to read it.
