@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::work::{self, LocalTools, WorkArguments, WorkTarget};
-use super::{CommandResult, ExitResult, value_name};
+use super::{CommandResult, ExitResult, ValueTable, one_of};
 use crate::decide::end::{Bind, EarlyStop, End};
 use crate::decide::{Rejection, blockers};
 use crate::domain::{BoundAs, StopReason};
@@ -30,8 +30,8 @@ pub(super) struct EndArguments {
     #[arg(long, conflicts_with = "stopped")]
     draft: bool,
     /// End before all required steps are done; every page says so and lists the skipped steps
-    #[arg(long, value_name = "REASON")]
-    stopped: Option<ReasonArgument>,
+    #[arg(long, value_name = "REASON", value_parser = one_of(REASONS))]
+    stopped: Option<StopReason>,
     /// Explanation of why it ends early
     #[arg(long, value_name = "TEXT", requires = "stopped")]
     note: Option<String>,
@@ -83,31 +83,16 @@ impl Binding {
     }
 }
 
-/// The reason for ending early.
-#[derive(Clone, Copy, ValueEnum)]
-enum ReasonArgument {
-    /// Out of time or money
-    Budget,
-    /// The findings suffice
-    Enough,
-    /// No leads remain
-    Stuck,
-}
-
-impl From<ReasonArgument> for StopReason {
-    fn from(reason: ReasonArgument) -> StopReason {
-        match reason {
-            ReasonArgument::Budget => StopReason::Budget,
-            ReasonArgument::Enough => StopReason::Enough,
-            ReasonArgument::Stuck => StopReason::Stuck,
-        }
-    }
-}
+/// The reasons for ending early.
+const REASONS: ValueTable<StopReason> = &[
+    ("budget", "Out of time or money", StopReason::Budget),
+    ("enough", "The findings suffice", StopReason::Enough),
+    ("stuck", "No leads remain", StopReason::Stuck),
+];
 
 pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     let subject = LocalTools::new("tot end", &arguments.work)?.subject()?;
-    let stopped =
-        arguments.stopped.map(|reason| EarlyStop { reason: reason.into(), note: arguments.note.clone() });
+    let stopped = arguments.stopped.map(|reason| EarlyStop { reason, note: arguments.note.clone() });
     let caller = subject.caller()?;
     let bottom_line = arguments.binding.bottom_line.as_ref();
     let call = |(line, text): (String, &str)| {
@@ -142,7 +127,8 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     if !arguments.draft {
         may_end(&subject, arguments.stopped.is_some())?;
     }
-    let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
+    let reason = arguments.stopped.and_then(|it| REASONS.iter().find(|(.., reason)| *reason == it));
+    let reason = reason.map(|(word, ..)| format!("--stopped {word}"));
     let reason = reason.or(arguments.draft.then(|| "--draft".to_owned()));
     let again = ("tot end", reason.as_deref().unwrap_or_default());
     let line = bottom_line.or(stored.map(|draft| &draft.bottom_line)).map(|line| one_line(line));

@@ -63,9 +63,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::builder::StyledStr;
+use clap::builder::{PossibleValue, PossibleValuesParser, StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CommandError;
 use misplaced::Misplaced;
 use print::say;
@@ -261,9 +261,17 @@ fn done(result: CommandResult) -> ExitResult {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Returns the name of an option's value on the command line.
-fn value_name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// The values of an option, each with its word, a line of help and its meaning.
+type ValueTable<T> = &'static [(&'static str, &'static str, T)];
+
+/// Parses one of the words.
+fn one_of<T: Clone + Send + Sync>(table: ValueTable<T>) -> impl TypedValueParser<Value = T> {
+    let value = |(word, help, _): &(&'static str, &'static str, T)| match *help {
+        "" => PossibleValue::new(*word),
+        help => PossibleValue::new(*word).help(help),
+    };
+    let meant = |word: String| table.iter().find(|(known, ..)| *known == word).map(|(.., it)| it.clone());
+    PossibleValuesParser::new(table.iter().map(value)).try_map(move |word| meant(word).ok_or("unknown"))
 }
 
 /// Returns the exit status for a command that reports problems.
@@ -451,7 +459,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     let name = played.repository.file_name().unwrap_or_default().to_string_lossy();
     let repository = format!("investigations/{name}");
     say(&format!(
-        "An investigation of {} nodes, played by {} calls through tot-mcp and {} command runs: {} commits, and {} rejected.\n\
+        "An investigation of {} nodes, played by {} calls of its tools and {} command runs: {} commits, and {} rejected.\n\
          (Its timestamps are fictional.)\n\n\
          The site            {}\n\
          The project         {}\n\

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::error::{CommandError, failed};
 use super::place::{EVERYWHERE, RootArgument};
 use super::util::ruleset::RulesetFolder;
-use super::{CommandResult, attach, print, remote_address, root};
+use super::{CommandResult, ValueTable, attach, one_of, print, remote_address, root};
 use crate::base::platform::is_open_to_others;
 use crate::base::world::World;
 use crate::domain::SessionId;
@@ -98,31 +98,28 @@ pub(super) struct McpArguments {
     #[command(flatten)]
     rulesets: RulesetFolder,
     /// What to wait for before answering a call that writes. A killed process loses nothing either way
-    #[arg(long, value_name = "WHAT", default_value = "disk")]
-    durability: DurabilityArgument,
-    #[command(flatten)]
-    log: LogOptions,
+    #[arg(long, value_name = "WHAT", default_value = "disk", value_parser = one_of(DURABILITIES))]
+    durability: Durability,
+    /// How much to log on standard error; info logs a line per call, without any text from investigations
+    #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = one_of(LEVELS))]
+    log: Level,
+    /// Log format: for people, or one JSON object per line
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(FORMATS))]
+    log_format: LogFormat,
     #[command(flatten)]
     http: HttpArguments,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum DurabilityArgument {
-    /// The write to disk, so a power failure loses nothing
-    Disk,
-    /// Whatever git's core.fsync setting requires; by default, nothing
-    Git,
-}
+const DURABILITIES: ValueTable<Durability> = &[
+    ("disk", "The write to disk, so a power failure loses nothing", Durability::Disk),
+    ("git", "Whatever git's core.fsync setting requires; by default, nothing", Durability::Git),
+];
 
 pub(super) fn run(arguments: McpArguments) -> CommandResult {
-    let log = arguments.log.log();
+    let log = Log::new(arguments.log, arguments.log_format);
     let http = arguments.http.options(&log)?;
     log.take_panics();
     let world = World::here();
-    let durability = match arguments.durability {
-        DurabilityArgument::Disk => Durability::Disk,
-        DurabilityArgument::Git => Durability::Git,
-    };
     let project = match &arguments.project {
         Some(dir) => Some(Project::around(dir)?),
         None if arguments.no_project || http.is_some() => None,
@@ -138,7 +135,7 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
     let service = Service::new(root, world, arguments.min_rounds)
         .with_root_note(place.note)
         .with_rulesets(arguments.rulesets.library()?)
-        .with_durability(durability)
+        .with_durability(arguments.durability)
         .rejecting_secrets(arguments.reject_secrets)
         .with_attachment_max(arguments.max_attachment)
         .with_project(project)
@@ -183,48 +180,15 @@ fn default_remote(text: &str) -> Result<String, RemoteError> {
     if text.is_empty() { Ok(String::new()) } else { remote_address(text) }
 }
 
-/// The log options.
-#[derive(Args)]
-pub(super) struct LogOptions {
-    /// How much to log on standard error; info logs a line per call, without any text from investigations
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArgument::Warn)]
-    log: LevelArgument,
-    /// Log format: for people, or one JSON object per line
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = FormatArgument::Text)]
-    log_format: FormatArgument,
-}
+const LEVELS: ValueTable<Level> = &[
+    ("off", "", Level::Off),
+    ("error", "", Level::Error),
+    ("warn", "", Level::Warn),
+    ("info", "", Level::Info),
+    ("debug", "", Level::Debug),
+];
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LevelArgument {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FormatArgument {
-    Text,
-    Json,
-}
-
-impl LogOptions {
-    pub(super) fn log(&self) -> Log {
-        let level = match self.log {
-            LevelArgument::Off => Level::Off,
-            LevelArgument::Error => Level::Error,
-            LevelArgument::Warn => Level::Warn,
-            LevelArgument::Info => Level::Info,
-            LevelArgument::Debug => Level::Debug,
-        };
-        let format = match self.log_format {
-            FormatArgument::Text => LogFormat::Text,
-            FormatArgument::Json => LogFormat::Json,
-        };
-        Log::new(level, format)
-    }
-}
+const FORMATS: ValueTable<LogFormat> = &[("text", "", LogFormat::Text), ("json", "", LogFormat::Json)];
 
 /// Starts syncing in the background.
 pub(super) fn background(
