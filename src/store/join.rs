@@ -17,7 +17,7 @@ use super::transact::ATTEMPTS;
 use super::{Snapshot, Store, StoreError, StoreErrorKind, limits, read};
 use crate::format::layout::{self, FileRole};
 use crate::format::{FileChange, message, readme};
-use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
+use crate::merge::{self, Conflict, ConflictReason, FileMap, MergeDecision};
 
 /// The maximum recursion depth when merging merge bases. Beyond this depth, only the first base is used.
 const MAX_DEPTH: usize = 16;
@@ -335,7 +335,7 @@ fn merge_flat(
     [ours, theirs]: [&Flat; 2],
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
-    let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
+    let (mut trees, mut tree, mut touched) = (<[FileMap; 3]>::default(), Flat::new(), Vec::new());
     // Files that both sides removed may have been larger than any existing file.
     let mut room = limits::CHECKOUT_MAX;
     let mut known = HashSet::new();
@@ -359,8 +359,7 @@ fn merge_flat(
             continue;
         }
         touched.push((path.clone(), [base, ours, theirs].map(|entry| entry.map(|(_, kind)| *kind))));
-        let Trees { base: base_files, ours: our_files, theirs: their_files, .. } = &mut trees;
-        for (side, entry) in [(base_files, base), (our_files, ours), (their_files, theirs)] {
+        for (side, entry) in trees.iter_mut().zip([base, ours, theirs]) {
             if let Some((blob, _)) = entry {
                 let content = match kept.get(blob) {
                     Some(content) => content.clone(),

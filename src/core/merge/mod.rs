@@ -39,17 +39,6 @@ use crate::yaml::YamlError;
 /// File contents by path.
 pub type FileMap = BTreeMap<String, Vec<u8>>;
 
-/// The input of a merge: the files of three trees, except files that are identical in all of them.
-#[derive(Clone, Debug, Default)]
-pub struct Trees {
-    /// The files of the common ancestor.
-    pub base: FileMap,
-    /// The files of one side.
-    pub ours: FileMap,
-    /// The files of the other side.
-    pub theirs: FileMap,
-}
-
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
@@ -182,8 +171,8 @@ pub enum ConflictReason {
 /// # Errors
 ///
 /// Returns all files that can't be merged. In this case, nothing is merged.
-pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
-    let sides = [&trees.base, &trees.ours, &trees.theirs];
+pub fn merge(trees: &[FileMap; 3]) -> Result<Merged, Vec<Conflict>> {
+    let sides = trees.each_ref();
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
     let mut conflicts = Vec::new();
     let (mut files, mut decisions) = (FileMap::new(), Vec::new());
@@ -287,7 +276,7 @@ pub fn merge_file(path: &str, versions: [Vec<u8>; 3]) -> Result<Vec<u8>, Vec<Con
     let refused = |reason| Err(vec![Conflict { path: path.to_owned(), reason }]);
     let [base, ours, theirs] = versions.each_ref().map(tree);
     let base = if versions[0].is_empty() { FileMap::new() } else { base };
-    let mut merged = merge(&Trees { base, ours, theirs })?;
+    let mut merged = merge(&[base, ours, theirs])?;
     // A merge keeps everything, but whoever reverts a commit wants to remove something.
     if let FileRole::Node(id) = layout::file_role(path) {
         let entries = versions.map(|text| {

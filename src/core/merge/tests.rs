@@ -169,7 +169,7 @@ fn time(seconds: i64) -> Timestamp {
     Timestamp::from_milliseconds(1_700_000_000_000 + seconds * 1_000).unwrap()
 }
 
-fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> Trees {
+fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> [FileMap; 3] {
     let (base, ours, theirs) = (base.files(), ours.files(), theirs.files());
     let differs = |path: &String| base.get(path) != ours.get(path) || base.get(path) != theirs.get(path);
     let only = |files: &FileMap| -> FileMap {
@@ -179,7 +179,7 @@ fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> Trees {
             .map(|(path, text)| (path.clone(), text.clone()))
             .collect()
     };
-    Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs) }
+    [&base, &ours, &theirs].map(only)
 }
 
 /// Returns the merged tree. Asserts that it is the same from both sides.
@@ -195,8 +195,7 @@ fn merged(
     let mut merged = from_here?;
     // Git's merge driver, which sees one file at a time, makes the same.
     for (path, text) in &merged.files {
-        let [base, ours, theirs] =
-            [&given.base, &given.ours, &given.theirs].map(|side| side.get(path).cloned());
+        let [base, ours, theirs] = given.each_ref().map(|side| side.get(path).cloned());
         let is_own = matches!(layout::file_role(path), FileRole::Node(_) | FileRole::Conclusion);
         let (true, Some(ours), Some(theirs)) = (is_own && ours != base && theirs != base, ours, theirs)
         else {
@@ -205,7 +204,7 @@ fn merged(
         assert_eq!(&merge_file(path, [base.unwrap_or_default(), ours, theirs]), &Ok(text.clone()), "{path}");
     }
     for (path, text) in base.files() {
-        let is_given = [&given.base, &given.ours, &given.theirs].iter().any(|side| side.contains_key(&path));
+        let is_given = given.iter().any(|side| side.contains_key(&path));
         if !is_given {
             merged.files.insert(path, text);
         }
@@ -385,10 +384,8 @@ fn what_was_seen_of_a_cited_file_makes_no_other_result() {
         tree
     };
     let [one, two] = [side("one").files(), side("two").files()];
-    let merge = |ours: &FileMap, theirs: &FileMap| {
-        let trees = Trees { base: base.files(), ours: ours.clone(), theirs: theirs.clone() };
-        merge(&trees).unwrap()
-    };
+    let merge =
+        |ours: &FileMap, theirs: &FileMap| merge(&[base.files(), ours.clone(), theirs.clone()]).unwrap();
     let merged = merge(&one, &two);
     assert_eq!(merged, merge(&two, &one));
     assert_eq!(merged.decisions, []);
@@ -824,11 +821,11 @@ fn any_other_file_changed_on_both_sides_is_refused() {
     theirs.files.insert("notes.md".into(), "theirs".into());
     let conflicts = merged(&base, &ours, &theirs).unwrap_err();
     assert_eq!(conflicts[0].to_string(), "notes.md: both sides have changed it");
-    let marked = Trees {
-        ours: [("nodes/R2/R2.A2.yaml".to_owned(), b"<<<<<<< ours\n".to_vec())].into(),
-        theirs: [("nodes/R2/R2.A2.yaml".to_owned(), b"version: 2\n".to_vec())].into(),
-        base: FileMap::new(),
-    };
+    let marked = [
+        FileMap::new(),
+        [("nodes/R2/R2.A2.yaml".to_owned(), b"<<<<<<< ours\n".to_vec())].into(),
+        [("nodes/R2/R2.A2.yaml".to_owned(), b"version: 2\n".to_vec())].into(),
+    ];
     let conflicts = merge(&marked).unwrap_err();
     assert!(matches!(conflicts[0].reason, ConflictReason::Unreadable(_)), "{conflicts:?}");
 }

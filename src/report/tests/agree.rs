@@ -15,7 +15,7 @@ use crate::domain::run::{Ran, RunComparison};
 use crate::domain::{ByHand, Comment, Conclusion, Event, Node, Run, RunId, RunKind, TextEdit};
 use crate::format::{StoredFile, layout, message, readme};
 use crate::markdown;
-use crate::merge::{self, Trees};
+use crate::merge;
 use crate::report::model::Report;
 use crate::report::review;
 use crate::report::site::Builder;
@@ -223,8 +223,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let of = |files: &merge::FileMap| {
         files.iter().filter(|(path, _)| touched.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
-    let trees = Trees { base: of(&base), ours: of(&own), theirs: of(&theirs) };
-    let Ok(outcome) = merge::merge(&trees) else { return ours };
+    let Ok(outcome) = merge::merge(&[of(&base), of(&own), of(&theirs)]) else { return ours };
     let kept =
         own.iter().filter(|(path, _)| same.contains(path)).map(|(path, text)| (path.clone(), text.clone()));
     let (mut nodes, mut comments, mut conclusion) = (Vec::new(), Vec::new(), None);
