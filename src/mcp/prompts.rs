@@ -128,7 +128,7 @@ fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> 
         investigation.meta().id,
         question(&loaded),
         investigation.current_round(),
-        rules.min_rounds(),
+        rules.min_rounds,
     );
     let pending: Vec<NodeId> = investigation.pending().take(NAMED).map(|node| node.id.clone()).collect();
     if !pending.is_empty() {

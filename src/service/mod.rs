@@ -79,7 +79,7 @@ impl Service {
             store: Store::new(root),
             world,
             min_rounds,
-            rulesets: Library::built_in(),
+            rulesets: Library::default(),
             reject_secrets: false,
             sharing: None,
             project: None,
@@ -203,8 +203,10 @@ impl Service {
 
     /// Returns the rules for this investigation, with the operator's settings.
     pub fn rules<'a>(&self, loaded: &'a Loaded) -> EffectiveRules<'a> {
-        let rules = loaded.rules().with_attachment_max(self.attachment_max);
-        if self.reject_secrets { rules.refusing_secrets() } else { rules }
+        let mut rules = loaded.rules();
+        rules.secrets = self.secrets(rules.ruleset());
+        rules.attachment_max = self.attachment_max;
+        rules
     }
 
     /// Returns the enforcement level for suspected credentials under a ruleset.

@@ -19,7 +19,7 @@ struct Place<'a> {
 
 /// Returns the states in which the agent commits these pending nodes together.
 pub fn states(investigation: &Investigation, rules: &EffectiveRules, nodes: &[NodeId]) -> Vec<StateName> {
-    let goal = rules.min_rounds().max(rules.min_depth().unwrap_or(1));
+    let goal = rules.min_rounds.max(rules.ruleset().end.min_depth.unwrap_or(1));
     let mut open: HashMap<u32, usize> = HashMap::new();
     for (node, _) in investigation.committed().filter(|(_, state)| !rules.is_terminal(state)) {
         *open.entry(node.round()).or_default() += 1;

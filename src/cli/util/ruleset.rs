@@ -69,7 +69,7 @@ impl RulesetFolder {
             None => named.map(str::to_owned),
         };
         let folder = self.rulesets.as_deref();
-        let library = if file.or(folder).is_some() { library(folder, file)? } else { Library::built_in() };
+        let library = if file.or(folder).is_some() { library(folder, file)? } else { Library::default() };
         Ok((library, name))
     }
 }

@@ -163,7 +163,7 @@ pub(super) fn checked(
             let how = "Give this one another name; letter case makes no difference.";
             diagnostics.refuse(Code::InvalidArgument, node, message, how);
         }
-        let most = rules.attachment_max();
+        let most = rules.attachment_max;
         if content.len() as u64 > most {
             let has = counted(content.len(), "byte");
             let message = format!("The attachment {name} of {node} has {has}; the limit is {most}.");
@@ -179,7 +179,7 @@ pub(super) fn checked(
         let is_named = suspects(name.as_str()).is_empty();
         let field = if is_named { format!("attachments: {name}") } else { "attachments".to_owned() };
         let texts = [("attachments", name.as_str()), (field.as_str(), &text_of(&content))];
-        secrets::check(rules.secrets(), node.as_str(), texts, diagnostics);
+        secrets::check(rules.secrets, node.as_str(), texts, diagnostics);
         attached.push(Arc::new(Attached { node: node.clone(), name, content }));
     }
     attached

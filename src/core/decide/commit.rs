@@ -18,7 +18,7 @@ use super::{
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, Node,
-    NodeId, Reclassification, StateName, Timestamp, Wording,
+    NodeId, StateName, Timestamp, Wording,
 };
 use crate::markdown::{self, Parsed};
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -107,15 +107,6 @@ impl NewVerification {
         let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
         let alternatives = self.alternatives_considered.iter();
         optional.chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
-    }
-
-    /// Adds the fields to a state change.
-    pub(super) fn of_change(self, change: Reclassification) -> Reclassification {
-        Reclassification {
-            verification_method: not_blank(self.verification_method),
-            alternatives_considered: self.alternatives_considered,
-            ..change
-        }
     }
 }
 
@@ -315,7 +306,7 @@ fn classify(
     };
     check_texts(rules, &about, texts(&result), own);
     // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
-    if rules.secrets() == Enforcement::Warn {
+    if rules.secrets == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
         secrets::check(Enforcement::Warn, &about, proposed, own);
     }

@@ -121,7 +121,7 @@ fn check_texts<'a>(
 ) {
     let texts: Vec<(&str, &str)> = texts.into_iter().collect();
     check_lengths(node, texts.iter().copied(), diagnostics);
-    secrets::check(rules.secrets(), node, texts, diagnostics);
+    secrets::check(rules.secrets, node, texts, diagnostics);
 }
 
 /// Adds `TEXT_TOO_LONG` for each text over the limit.

@@ -534,7 +534,7 @@ fn next_round(
     parents: &[(&Node, Requirement)],
 ) -> Option<NextRound> {
     let (round, nodes_required) = match parents {
-        _ if investigation.committed().next().is_none() => (1, rules.min_roots()),
+        _ if investigation.committed().next().is_none() => (1, rules.min_roots),
         [] => return None,
         [(first, _), ..] => (
             first.round().saturating_add(1),

@@ -11,11 +11,15 @@ use crate::domain::Meta;
 pub struct EffectiveRules<'a> {
     pub(super) ruleset: &'a Ruleset,
     pub(super) mode: Option<&'a Mode>,
-    pub(super) min_rounds: u32,
-    pub(super) min_roots: u32,
+    /// The round that must be reached before ending.
+    pub min_rounds: u32,
+    /// The minimum number of roots.
+    pub min_roots: u32,
     pub(super) allow_early_terminal: bool,
-    pub(super) secrets: Enforcement,
-    pub(super) attachment_max: u64,
+    /// The enforcement for suspected credentials. The operator's may be stricter than the ruleset's.
+    pub secrets: Enforcement,
+    /// The maximum size of an attachment in bytes, as set by the operator.
+    pub attachment_max: u64,
 }
 
 /// The default maximum size of an attachment in bytes.
@@ -48,16 +52,6 @@ impl<'a> EffectiveRules<'a> {
             secrets: ruleset.checks.secret_suspected,
             attachment_max: ATTACHMENT_MAX,
         }
-    }
-
-    /// Sets the operator's attachment limit in bytes.
-    pub fn with_attachment_max(self, bytes: u64) -> Self {
-        EffectiveRules { attachment_max: bytes, ..self }
-    }
-
-    /// Returns the maximum size of an attachment in bytes.
-    pub fn attachment_max(&self) -> u64 {
-        self.attachment_max
     }
 
     /// Returns whether the rules are less strict than the ruleset, because early states are kept or the mode requires

@@ -33,11 +33,6 @@ impl fmt::Display for FileProblem {
 }
 
 impl Library {
-    /// Returns the built-in rulesets.
-    pub fn built_in() -> Library {
-        Library::default()
-    }
-
     /// Returns the built-in rulesets and those in `files`, given as (path, text) pairs.
     ///
     /// # Errors
@@ -47,7 +42,7 @@ impl Library {
     pub fn with<'a>(
         files: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Library, Vec<FileProblem>> {
-        let mut library = Library::built_in();
+        let mut library = Library::default();
         let mut problems = Vec::new();
         for (path, text) in files {
             let mut problem = |error| problems.push(FileProblem { file: path.to_owned(), error });

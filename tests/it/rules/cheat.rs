@@ -193,7 +193,7 @@ fn claimed(table: &Table, node: &NodeId, plain: &StateName) -> StateName {
         let mut states = rules.ruleset().states.iter();
         let round = node.round();
         // If all nodes were closed too early, the method requires another root.
-        let is_time = |terminal: bool| round + u32::from(!terminal) >= rules.min_rounds();
+        let is_time = |terminal: bool| round + u32::from(!terminal) >= rules.min_rounds;
         states.find(|it| {
             it.role == *role && is_time(it.terminal) && rules.early_rule(&it.name, round).is_none()
         })

@@ -100,7 +100,7 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let most = most as usize;
         let limit = rules.ruleset().batch_limit.map_or(most, |limit| most.min(limit as usize));
-        let goal = rules.min_rounds().max(rules.min_depth().unwrap_or(1));
+        let goal = rules.min_rounds.max(rules.ruleset().end.min_depth.unwrap_or(1));
         let is_claim = |state| matches!(rules.role(state), Role::Solution | Role::AwaitingConfirmation);
         let claims = investigation.committed().filter(|(_, state)| is_claim(state));
         Planner {
@@ -252,7 +252,7 @@ impl<'a> Planner<'a> {
         let roots = &self.rules.ruleset().roots;
         let recovery = self.rules.recovery_required(investigation);
         let existing = investigation.roots().count();
-        let least = (self.rules.min_roots() as usize).saturating_sub(existing);
+        let least = (self.rules.min_roots as usize).saturating_sub(existing);
         let most = roots.max.map_or(usize::MAX, |max| max as usize);
         let number = if recovery {
             let room = most.max(existing + 1) - existing;

@@ -217,7 +217,7 @@ impl<'r> Play<'r> {
         if plan.tasks.is_empty() {
             return;
         }
-        let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.rules().min_roots());
+        let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.rules().min_roots);
         assert!(plan.tasks.len() <= most as usize, "{} tasks", plan.tasks.len());
         after.propose(plan);
         let nodes: Vec<NodeId> = plan.tasks.iter().map(|task| task.id.clone()).collect();

@@ -13,15 +13,8 @@ use crate::ruleset::effective::EffectiveRules;
 pub(super) const KIND: RuleKind =
     RuleKind { key: "end.minDepth", errors: &[(Verb::End, Code::DepthTooShallow)], end, blockers, ..SILENT };
 
-impl EffectiveRules<'_> {
-    /// Returns the round that the deepest node must reach, if the ruleset sets one.
-    pub fn min_depth(&self) -> Option<u32> {
-        self.ruleset.end.min_depth
-    }
-}
-
 fn end(rules: &EffectiveRules) -> Option<String> {
-    rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later."))
+    rules.ruleset().end.min_depth.map(|depth| format!("The deepest node is in round {depth} or later."))
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
@@ -32,5 +25,5 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize)
         );
         Diagnostic::new(Code::DepthTooShallow, message).suggest("Go deeper on the most promising branch.")
     };
-    rules.min_depth().filter(|depth| round < *depth).map(blocker).into_iter().collect()
+    rules.ruleset().end.min_depth.filter(|depth| round < *depth).map(blocker).into_iter().collect()
 }

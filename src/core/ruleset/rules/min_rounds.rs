@@ -29,11 +29,6 @@ pub(super) const KIND: RuleKind = RuleKind {
 };
 
 impl EffectiveRules<'_> {
-    /// Returns the round that must be reached before ending.
-    pub fn min_rounds(&self) -> u32 {
-        self.min_rounds
-    }
-
     /// Returns whether every node is terminal before the minimum round is reached, so no branch can continue.
     pub fn recovery_required(&self, investigation: &Investigation) -> bool {
         let mut committed = investigation.committed().peekable();
@@ -95,12 +90,12 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
 }
 
 fn end(rules: &EffectiveRules) -> Option<String> {
-    Some(format!("Round {} is reached.", rules.min_rounds()))
+    Some(format!("Round {} is reached.", rules.min_rounds))
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
-    let (round, least) = (investigation.current_round(), rules.min_rounds());
+    let (round, least) = (investigation.current_round(), rules.min_rounds);
     if rules.recovery_required(investigation) {
         let is_pending = investigation.pending().next().is_some();
         let message = format!("Every node is closed, but round {least} has not been reached.");

@@ -63,13 +63,6 @@ pub(super) const KIND: RuleKind = RuleKind {
     ..SILENT
 };
 
-impl EffectiveRules<'_> {
-    /// Returns the minimum number of roots.
-    pub fn min_roots(&self) -> u32 {
-        self.min_roots
-    }
-}
-
 /// Returns the minimum number of roots for a new investigation.
 ///
 /// # Errors
@@ -115,7 +108,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let roots = &rules.ruleset().roots;
     let ids = roots.ids.as_ref().map(|ids| format!(", {}", list(ids))).unwrap_or_default();
-    vec![match (rules.min_roots(), roots.max) {
+    vec![match (rules.min_roots, roots.max) {
         (1, Some(1)) => format!("One root{ids}."),
         (least, Some(most)) if least == most => format!("{least} roots in the first proposal{ids}."),
         (least, Some(most)) => format!("{least} to {most} roots{ids}."),
@@ -130,7 +123,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 /// Describes the first proposal, for the research loop in the instructions.
 pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     let roots = &rules.ruleset().roots;
-    match (&roots.ids, rules.min_roots(), roots.max) {
+    match (&roots.ids, rules.min_roots, roots.max) {
         (Some(ids), _, _) if ids.len() == 1 => format!("one root, {} (parent: null)", ids[0]),
         (_, 1, Some(1)) => "one root (parent: null)".to_owned(),
         (_, 1, _) => "one or more roots, R1.A, R1.B, … (parent: null)".to_owned(),
@@ -167,7 +160,7 @@ fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
         let message = format!("There would be {total} roots; {name} allows {most} here.");
         diagnostics.refuse(Code::TooManyRoots, last, message, suggestion);
     }
-    let least = rules.min_roots() as usize;
+    let least = rules.min_roots as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.short().as_str())).count();
     // All roots may be withdrawn to start over. Otherwise, enough roots must remain.
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
@@ -211,7 +204,7 @@ fn stored_checks(investigation: &Investigation, rules: &EffectiveRules, violatio
         let violation = Violation::error(place(root), Code::TooManyRoots, message);
         violations.push(violation.unless_merged());
     }
-    let (has, least) = (investigation.roots().count(), rules.min_roots() as usize);
+    let (has, least) = (investigation.roots().count(), rules.min_roots as usize);
     if let Some(first) = investigation.roots().next().filter(|_| has < least) {
         let message = format!("It has {has} of the {least} required roots.");
         violations.push(Violation::warning(place(first), Code::InsufficientRoots, message));
@@ -225,7 +218,7 @@ fn recovery_at(investigation: &Investigation, rules: &EffectiveRules, root: &Nod
         .filter_map(|(node, result)| Some((node.round(), state_at(result, root.proposed_at)?)))
         .peekable();
     earlier.peek().is_some()
-        && earlier.all(|(round, state)| round < rules.min_rounds() && rules.is_terminal(state))
+        && earlier.all(|(round, state)| round < rules.min_rounds && rules.is_terminal(state))
 }
 
 /// Returns the state at the given time, or `None` if the node was not committed yet.

@@ -28,20 +28,8 @@ pub(super) const KIND: RuleKind = RuleKind {
     ..SILENT
 };
 
-impl EffectiveRules<'_> {
-    /// Makes suspected credentials an error regardless of the ruleset, at the operator's request.
-    pub fn refusing_secrets(self) -> Self {
-        EffectiveRules { secrets: Enforcement::Reject, ..self }
-    }
-
-    /// Returns the enforcement for suspected credentials.
-    pub fn secrets(&self) -> Enforcement {
-        self.secrets
-    }
-}
-
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
-    rules.secrets().sentence("Text that may contain a credential").into_iter().collect()
+    rules.secrets.sentence("Text that may contain a credential").into_iter().collect()
 }
 
 /// Checks the fields of a node, or of the whole investigation if `node` is empty, for credentials. The message states
