@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::{CommentId, RunId, SessionId, Timestamp};
+use crate::domain::Timestamp;
 
 /// The source of the time and of random numbers.
 #[derive(Clone, Debug)]
@@ -65,28 +65,10 @@ impl World {
         }
     }
 
-    /// Creates the session id for an investigation started at `now`.
-    pub fn session_id(&self, now: Timestamp) -> SessionId {
-        let (milliseconds, random) = self.seed(now);
-        SessionId::new(milliseconds, random)
-    }
-
-    /// Creates the id for a comment written at `now`.
-    pub fn comment_id(&self, now: Timestamp) -> CommentId {
-        let (milliseconds, random) = self.seed(now);
-        CommentId::new(milliseconds, random)
-    }
-
-    /// Creates the id for a run stored at `now`.
-    pub fn run_id(&self, now: Timestamp) -> RunId {
-        let (milliseconds, random) = self.seed(now);
-        RunId::new(milliseconds, random)
-    }
-
-    /// Returns the time in milliseconds and the random bytes for an id created at `now`.
-    fn seed(&self, now: Timestamp) -> (u64, [u8; 10]) {
+    /// Creates an id for what begins at `now`, by a constructor such as `SessionId::new`.
+    pub fn id<T>(&self, now: Timestamp, new: fn(u64, [u8; 10]) -> T) -> T {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
-        (milliseconds, self.random(milliseconds))
+        new(milliseconds, self.random(milliseconds))
     }
 
     /// Returns a random duration of at most `most`, so that processes do not collide repeatedly.
@@ -128,12 +110,13 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::SessionId;
 
     #[test]
     fn two_ids_of_one_time_differ_on_a_machine_and_agree_in_a_replay() {
         let now: Timestamp = "2026-11-20T09:15:02.114Z".parse().unwrap();
-        assert_ne!(World::Machine.session_id(now), World::Machine.session_id(now));
+        assert_ne!(World::Machine.id(now, SessionId::new), World::Machine.id(now, SessionId::new));
         let replay = World::File("clock".into());
-        assert_eq!(replay.session_id(now), replay.session_id(now));
+        assert_eq!(replay.id(now, SessionId::new), replay.id(now, SessionId::new));
     }
 }

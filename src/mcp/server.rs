@@ -32,7 +32,7 @@ use super::{
     queues::Queues,
     tool::{Tool, ToolReply, internal_error, rejection},
 };
-use crate::domain::{Caller, Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic, SessionId};
 use crate::service::Service;
 use crate::service::arguments::coercion;
 use crate::service::background::Background;
@@ -136,7 +136,7 @@ impl Server {
 
     fn new_session(&self) -> Option<String> {
         let world = self.service.as_ref()?.world();
-        Some(world.session_id(world.now().ok()?).to_string())
+        Some(world.id(world.now().ok()?, SessionId::new).to_string())
     }
 
     /// Returns the caller, if known. In the stateless protocol, requests on the same connection are not related.

@@ -18,7 +18,10 @@ use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, NodeId};
+use crate::domain::{
+    Caller, Code, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, NodeId, RunId,
+    SessionId,
+};
 use crate::format::message;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::Transacted;
@@ -44,7 +47,7 @@ impl Service {
         })?;
         let now = self.now()?;
         let secrets = secrets(&request, self.secrets(&file.ruleset));
-        let id = self.world.session_id(now);
+        let id = self.world.id(now, SessionId::new);
         let meta = match start(request, &file.ruleset, self.min_rounds, id, now) {
             Ok(meta) if secrets.errors.is_empty() => meta,
             Ok(_) => return Err(Rejection { errors: secrets.errors }.into()),
@@ -230,7 +233,7 @@ impl Service {
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
         let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
-            let id = self.world.comment_id(now);
+            let id = self.world.id(now, CommentId::new);
             comment(investigation, rules, request.clone(), author.clone(), id, now)
         })
     }
@@ -243,7 +246,7 @@ impl Service {
     pub fn record(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<Written, Refusal> {
         let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
-            record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
+            record(investigation, rules, request.clone(), &author, self.world.id(now, RunId::new), now)
         })
     }
 
@@ -257,7 +260,7 @@ impl Service {
         let author = self.commenter(session, caller)?;
         let decide = |investigation: &Investigation, rules: &EffectiveRules, now| {
             let decision =
-                record(investigation, rules, request.clone(), &author, self.world.run_id(now), now);
+                record(investigation, rules, request.clone(), &author, self.world.id(now, RunId::new), now);
             decision.map(|decision| (decision, None))
         };
         let rehearsed = self.find(session, |path, is_it| {

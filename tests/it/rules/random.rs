@@ -16,7 +16,7 @@ use tree_of_thoughts::decide::next::{Next, outlook};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::start::{Start, start};
-use tree_of_thoughts::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Timestamp};
+use tree_of_thoughts::domain::{Caller, Code, Diagnostic, Investigation, NodeId, SessionId, Timestamp};
 use tree_of_thoughts::format::message;
 use tree_of_thoughts::graph;
 use tree_of_thoughts::ruleset::instructions::instructions;
@@ -71,7 +71,7 @@ struct Bench {
 
 impl Bench {
     fn begin(folder: &std::path::Path, ruleset: usize, mode: usize) -> Bench {
-        let library = Library::built_in();
+        let library = Library::default();
         let guide = super::super::rulesets::example();
         let library = if ruleset == library.all().count() {
             Library::with([("post-mortem.yaml", guide)]).unwrap()
@@ -92,7 +92,7 @@ impl Bench {
             ..Start::default()
         };
         let now = bench.service.now().map_err(|_| ()).unwrap();
-        let id = bench.service.world().session_id(now);
+        let id = bench.service.world().id(now, SessionId::new);
         let meta = start(request, &file.ruleset, None, id, now).unwrap();
         bench.id = meta.id.to_string();
         let text = message::started(&meta);
