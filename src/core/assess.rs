@@ -113,48 +113,36 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested`, `undermined` or
-    /// `refuted`.
-    pub fn class(self) -> &'static str {
+    /// Returns the CSS class, a sign to accompany the color, and the label shown to readers.
+    fn shown(self) -> [&'static str; 3] {
         match self {
-            Verdict::Refuted => "refuted",
-            Verdict::Undermined => "undermined",
-            Verdict::Contested => "contested",
-            Verdict::StoppedEarly | Verdict::RulesUnmet => "early",
-            Verdict::NotChecked => "unconfirmed",
-            Verdict::AuthorOnly => "self-checked",
-            Verdict::SecondAgent | Verdict::Corrected | Verdict::OtherSession | Verdict::Person => {
-                "confirmed"
-            }
+            Verdict::Refuted => ["refuted", "✗", "refuted"],
+            Verdict::Undermined => ["undermined", "✗", "resting on a refuted answer"],
+            Verdict::Contested => ["contested", "!", "contested"],
+            Verdict::StoppedEarly => ["early", "!", "stopped early"],
+            Verdict::RulesUnmet => ["early", "!", "rules not met"],
+            Verdict::NotChecked => ["unconfirmed", "?", Grade::None.label()],
+            Verdict::AuthorOnly => ["self-checked", "~", Grade::SelfChecked.label()],
+            Verdict::SecondAgent => ["confirmed", "✓", Grade::SecondAgent.label()],
+            Verdict::Corrected => ["confirmed", "✓", Grade::Corrected.label()],
+            Verdict::OtherSession => ["confirmed", "✓", Grade::Independent.label()],
+            Verdict::Person => ["confirmed", "✓", "confirmed by a person"],
         }
+    }
+
+    /// Returns the CSS class.
+    pub fn class(self) -> &'static str {
+        self.shown()[0]
     }
 
     /// Returns a sign to accompany the color.
     pub fn sign(self) -> &'static str {
-        match self {
-            Verdict::Refuted | Verdict::Undermined => "✗",
-            Verdict::Contested | Verdict::StoppedEarly | Verdict::RulesUnmet => "!",
-            Verdict::NotChecked => "?",
-            Verdict::AuthorOnly => "~",
-            Verdict::SecondAgent | Verdict::Corrected | Verdict::OtherSession | Verdict::Person => "✓",
-        }
+        self.shown()[1]
     }
 
     /// Returns the label shown to readers.
     pub fn label(self) -> &'static str {
-        match self {
-            Verdict::Refuted => "refuted",
-            Verdict::Undermined => "resting on a refuted answer",
-            Verdict::Contested => "contested",
-            Verdict::StoppedEarly => "stopped early",
-            Verdict::RulesUnmet => "rules not met",
-            Verdict::NotChecked => Grade::None.label(),
-            Verdict::AuthorOnly => Grade::SelfChecked.label(),
-            Verdict::SecondAgent => Grade::SecondAgent.label(),
-            Verdict::Corrected => Grade::Corrected.label(),
-            Verdict::OtherSession => Grade::Independent.label(),
-            Verdict::Person => "confirmed by a person",
-        }
+        self.shown()[2]
     }
 
     /// Returns a label of one or two words, which is `confirmed` for all confirmed verdicts.
@@ -382,15 +370,6 @@ impl fmt::Display for VerdictLimit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.label(), self.text)
     }
-}
-
-/// A node whose result was later reversed.
-#[derive(Clone, Debug)]
-pub struct Overturned<'a> {
-    /// The node.
-    pub node: &'a Arc<Node>,
-    /// The change that reversed the result.
-    pub change: &'a Reclassification,
 }
 
 /// The assessment of an investigation.
@@ -632,7 +611,7 @@ impl<'a> Assessment<'a> {
 
     /// Returns the nodes whose result was reversed by a later change. Nodes that awaited confirmation and received it
     /// are not included.
-    pub fn overturned(&self) -> impl Iterator<Item = Overturned<'a>> {
+    pub fn overturned(&self) -> impl Iterator<Item = (&'a Arc<Node>, &'a Reclassification)> {
         let rules = self.rules;
         self.investigation.committed().filter_map(move |(node, _)| {
             let (result, rules) = (node.classification.as_ref()?, rules?);
@@ -644,7 +623,7 @@ impl<'a> Assessment<'a> {
                 is_result && was != is
             };
             let change = result.reclassified.iter().rev().find(|it| is_lost(&it.from))?;
-            Some(Overturned { node, change })
+            Some((node, change))
         })
     }
 

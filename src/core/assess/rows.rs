@@ -60,7 +60,7 @@ pub struct TimeAxis {
 
 /// A group of rows.
 #[derive(Clone, Debug, Serialize)]
-pub struct RowGroup {
+pub struct RowGroup<R = Row> {
     /// The id of the group's place on a page.
     pub id: &'static str,
     /// The heading.
@@ -68,7 +68,7 @@ pub struct RowGroup {
     /// The number after the heading, if the rows are counted.
     pub count: Option<usize>,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<R>,
     /// The number of omitted rows.
     pub more: usize,
 }
@@ -544,9 +544,9 @@ impl<'a> RowReader<'_, 'a> {
             .max();
         let overturned: HashMap<&NodeId, String> = assessment
             .overturned()
-            .map(|it| {
-                let by = it.change.who().map(|by| format!(" by {}", one_line(&by)));
-                (&it.node.id, format!("overturned{}", by.unwrap_or_default()))
+            .map(|(node, change)| {
+                let by = change.who().map(|by| format!(" by {}", one_line(&by)));
+                (&node.id, format!("overturned{}", by.unwrap_or_default()))
             })
             .collect();
         let mut rows = Vec::new();

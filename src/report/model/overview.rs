@@ -113,7 +113,7 @@ pub(in crate::report) struct DoubtView {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct RowsView {
     pub axis: Option<TimeAxis>,
-    pub groups: Vec<RowGroupView>,
+    pub groups: Vec<RowGroup<RowView>>,
     /// The ids of the groups.
     pub ids: Vec<&'static str>,
 }
@@ -124,16 +124,6 @@ impl RowsView {
         let mut rows = self.groups.iter().flat_map(|group| &group.rows);
         rows.find(|view| view.row.node.as_ref() == Some(id) && !view.row.checks.is_empty())
     }
-}
-
-/// A group of rows, with links.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct RowGroupView {
-    pub id: &'static str,
-    pub heading: &'static str,
-    pub count: Option<usize>,
-    pub rows: Vec<RowView>,
-    pub more: usize,
 }
 
 /// A row, with links.
@@ -250,12 +240,9 @@ impl<'a> Cards<'a> {
             changed: history.changed(row.node.iter().chain(&row.others)),
             row,
         };
-        let group = |RowGroup { id, heading, count, rows, more }: RowGroup| RowGroupView {
-            id,
-            heading,
-            count,
-            rows: rows.into_iter().map(row).collect(),
-            more,
+        let group = |RowGroup { id, heading, count, rows, more }: RowGroup| {
+            let rows = rows.into_iter().map(row).collect();
+            RowGroup { id, heading, count, rows, more }
         };
         RowsView {
             axis: rows.axis,
