@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::text::first_bytes;
 use crate::yaml;
 
 /// A suspected credential.
@@ -176,7 +177,7 @@ fn is_random(body: &str, classes: usize) -> bool {
 /// Returns the positions of private key blocks that contain key material, not only the header line.
 fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("-----BEGIN ").map(|(at, _)| at).filter(|at| {
-        let rest = window(&text[*at + "-----BEGIN ".len()..]);
+        let rest = first_bytes(&text[*at + "-----BEGIN ".len()..], WINDOW);
         let Some((name, rest)) = rest.split_once("-----") else { return false };
         let is_key =
             name.len() <= 40 && (name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK"));
@@ -211,7 +212,7 @@ fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("://").filter_map(|(at, mark)| {
         let letters = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
         let scheme = text.as_bytes()[..at].iter().rev().take(MAX_SCHEME).take_while(|c| letters(c)).count();
-        let rest = window(&text[at + mark.len()..]);
+        let rest = first_bytes(&text[at + mark.len()..], WINDOW);
         // Characters that end an address or its host. A password can contain them only in percent-encoded form, such as
         // `%2F`.
         let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>()[]{}\\|,;".contains(c));
@@ -235,15 +236,6 @@ fn stands_for_a_password(text: &str) -> bool {
         || is_variable
         || names.contains(&lower.as_str())
         || words.iter().any(|word| lower.contains(word))
-}
-
-/// Returns the beginning of the text, to keep the running time linear for any input.
-fn window(text: &str) -> &str {
-    let mut end = text.len().min(WINDOW);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]

@@ -40,13 +40,6 @@ pub struct Say {
     pub agent_id: Option<String>,
 }
 
-/// Defaults to a plain comment.
-impl Default for CommentKind {
-    fn default() -> Self {
-        CommentKind::Comment
-    }
-}
-
 /// Error codes for rejected comments, besides those common to all calls.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];

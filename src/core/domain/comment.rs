@@ -37,10 +37,11 @@ pub struct Comment {
 }
 
 /// The kind of comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {
     /// A remark that requests nothing.
+    #[default]
     Comment,
     /// A claim that a node is wrong, with the reason. It stays open until it is resolved.
     Objection,
@@ -88,6 +89,18 @@ impl CommentKind {
     pub fn is_settled_later(self) -> bool {
         matches!(self, CommentKind::Objection | CommentKind::Correction)
     }
+
+    /// Returns the noun for display, as in "an _objection_ to `R2.A1`".
+    pub fn label(self) -> &'static str {
+        match self {
+            CommentKind::Comment => "comment",
+            CommentKind::Objection => "objection",
+            CommentKind::Correction => "correction",
+            CommentKind::Confirmation => "confirmation",
+            CommentKind::Answer => "answer",
+            CommentKind::Resolution => "resolution",
+        }
+    }
 }
 
 impl Commenter {
@@ -118,19 +131,5 @@ impl Commenter {
         let name = std::mem::replace(&mut self.name, "unknown author".to_owned());
         self.caller.person = None;
         self.caller.disowned = Some(Person { name, email: self.email.take() });
-    }
-}
-
-impl CommentKind {
-    /// Returns the noun for display, as in "an _objection_ to `R2.A1`".
-    pub fn label(self) -> &'static str {
-        match self {
-            CommentKind::Comment => "comment",
-            CommentKind::Objection => "objection",
-            CommentKind::Correction => "correction",
-            CommentKind::Confirmation => "confirmation",
-            CommentKind::Answer => "answer",
-            CommentKind::Resolution => "resolution",
-        }
     }
 }

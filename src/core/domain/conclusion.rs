@@ -70,7 +70,7 @@ pub struct Conclusion {
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
     /// True for a draft, which ends nothing. The time and the author are those of the draft.
-    #[serde(default, skip_serializing_if = "stored::is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draft: bool,
     /// The draft that the end accepted.
     pub drafted: Option<Drafted>,

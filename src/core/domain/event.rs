@@ -272,18 +272,7 @@ impl Happening {
             | Happening::Amended(node, _)
             | Happening::Edited(node)
             | Happening::Removed(node) => Some(node),
-            Happening::Started
-            | Happening::Ended(_)
-            | Happening::Reopened
-            | Happening::Commented(_)
-            | Happening::CommentEdited(_)
-            | Happening::CommentRemoved(_)
-            | Happening::Ran(_)
-            | Happening::RunEdited(_)
-            | Happening::RunRemoved(_)
-            | Happening::Attached(..)
-            | Happening::AttachmentChanged(..)
-            | Happening::AttachmentRemoved(..) => None,
+            _ => None,
         }
     }
 

@@ -67,12 +67,6 @@ pub fn other_conclusions<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Concl
     }
 }
 
-/// Returns whether a file omits the flag.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-pub(super) fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 /// Returns whether a file omits the number.
 pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0

@@ -65,10 +65,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
             withdrawn,
             classification,
         };
-        match node.is_pending() && !keys.is_empty() {
-            true => Err(A::Error::custom(lacking(&keys))),
-            false => Ok(node),
-        }
+        if node.is_pending() && !keys.is_empty() { Err(A::Error::custom(lacking(&keys))) } else { Ok(node) }
     }
 }
 

@@ -84,6 +84,7 @@ impl Parsed {
     }
 }
 
+#[derive(Default)]
 struct HtmlWriter {
     prefix: String,
     heading_level: u8,
@@ -169,17 +170,10 @@ impl HtmlWriter {
             prefix: if prefix.is_empty() { "md".to_owned() } else { prefix },
             heading_level: options.heading_level.clamp(2, 6),
             highest_heading: levels.min().unwrap_or(1),
-            out: String::new(),
-            outer: Vec::new(),
-            open: Vec::new(),
-            links: 0,
-            images: 0,
-            code: None,
-            table: None,
             known_slugs: slugs.iter().cloned().collect(),
             slugs,
-            next_slug: 0,
             footnotes,
+            ..Self::default()
         }
     }
 

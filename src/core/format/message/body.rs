@@ -38,7 +38,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
                 body.push_str(&stored_warnings(
                     node.classification.iter().flat_map(|it| &it.newest().warnings),
                 ));
-                body.push_str(&attachment_lines(attachments, &node.id));
+                body.push_str(&attachment_lines(attachments.iter().filter(|file| file.node == node.id)));
             }
             for transition in transitions {
                 body.push_str(&entry(&transition.node.id, &transition_note(transition)));
@@ -83,11 +83,7 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
             }
         }
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.shown()))),
-        Event::Attached { attachments } => {
-            if let Some(file) = attachments.first() {
-                body.push_str(&attachment_lines(attachments, &file.node));
-            }
-        }
+        Event::Attached { attachments } => body.push_str(&attachment_lines(attachments.iter())),
         Event::Ran { runs, attachments } => {
             if runs.len() > 1 {
                 runs.iter().for_each(|run| body.push_str(&format!("{}\n", run_subject(run))));
@@ -95,20 +91,18 @@ pub(super) fn body(before: &Investigation, rules: &EffectiveRules, event: &Event
             for note in runs.iter().filter_map(|run| run.note.as_deref()) {
                 body.push_str(&format!("{}\n", block(note)));
             }
-            if let Some(file) = attachments.first() {
-                body.push_str(&attachment_lines(attachments, &file.node));
-            }
+            body.push_str(&attachment_lines(attachments.iter()));
         }
     }
     body
 }
 
-/// Lists the attachments of a node, each on an indented line.
-fn attachment_lines(attachments: &[Arc<Attached>], node: &NodeId) -> String {
-    let of_node = attachments.iter().filter(|file| file.node == *node);
-    of_node
-        .map(|file| format!("    attached {} ({})\n", file.name, counted(file.content.len(), "byte")))
-        .collect()
+/// Lists attachments of one node, each on an indented line.
+fn attachment_lines<'a>(attachments: impl Iterator<Item = &'a Arc<Attached>>) -> String {
+    let line = |file: &Arc<Attached>| {
+        format!("    attached {} ({})\n", file.name, counted(file.content.len(), "byte"))
+    };
+    attachments.map(line).collect()
 }
 
 /// Lists the warnings of a node, each on an indented line.

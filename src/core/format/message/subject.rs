@@ -158,10 +158,7 @@ fn committed_state(node: &Node) -> String {
         None => newest.state.to_string(),
         Some(asked) => format!("{asked}→{}", newest.state),
     };
-    match classification.other_results.is_empty() {
-        true => state,
-        false => format!("{state} as another result"),
-    }
+    if classification.other_results.is_empty() { state } else { format!("{state} as another result") }
 }
 
 fn transition_list(transitions: &[Transition]) -> String {
