@@ -110,10 +110,7 @@ impl IssueUrl {
         let (mut fits, mut too_many) = (0, chars);
         while fits + 1 < too_many {
             let half = fits.midpoint(too_many);
-            match filled(&shorten(text, half)).len() <= LONGEST {
-                true => fits = half,
-                false => too_many = half,
-            }
+            if filled(&shorten(text, half)).len() <= LONGEST { fits = half } else { too_many = half }
         }
         filled(&shorten(text, fits))
     }

@@ -150,10 +150,10 @@ pub(super) fn data_url(media_type: &str, bytes: &[u8]) -> String {
 }
 
 /// Returns the media type for a picture's file extension. Other files never have these extensions.
-fn media_type(path: &str) -> Option<&'static str> {
+pub(super) fn media_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
-        "jpg" => Some("image/jpeg"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
         "gif" => Some("image/gif"),
         "webp" => Some("image/webp"),
         "svg" => Some("image/svg+xml"),

@@ -149,7 +149,7 @@ impl ReportInput {
 }
 
 /// The options of a site.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SiteOptions {
     /// A folder with files that replace or extend the built-in template.
     pub template: Option<PathBuf>,
@@ -159,20 +159,6 @@ pub struct SiteOptions {
     pub issue_url: Option<IssueUrl>,
     /// True if the pages are served. Served pages reload when the investigation changes.
     pub live: bool,
-    /// The name and version of the program, for the footer.
-    pub generator: String,
-}
-
-impl Default for SiteOptions {
-    fn default() -> Self {
-        SiteOptions {
-            template: None,
-            base_url: None,
-            issue_url: None,
-            live: false,
-            generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
-        }
-    }
 }
 
 /// An error while building a report.

@@ -177,10 +177,7 @@ impl Notes {
                 let by = by(change.who());
                 let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 // Settling differing results, or confirming the current state, reverses nothing.
-                let risk = match is_turn(&change.from, &change.to, rules) {
-                    true => Risk::Turned,
-                    false => Risk::Other,
-                };
+                let risk = if is_turn(&change.from, &change.to, rules) { Risk::Turned } else { Risk::Other };
                 (risk, format!("{} became {}{by}{reason}", change.from, change.to))
             }
             Happening::Amended(_, amendment) => {

@@ -28,6 +28,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use tokio::sync::watch;
 use url::Url;
 
+use super::attachments::media_type;
 use super::parts::{FileMark, FileMarks, Manifest, SitePart};
 use super::site::NOT_FOUND;
 use super::{Published, ReportError, SiteTarget};
@@ -265,15 +266,11 @@ fn content_type(path: &str) -> &'static str {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",
-        "svg" => "image/svg+xml",
         "json" => "application/json",
         "xml" => "application/atom+xml",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "webp" => "image/webp",
         "ico" => "image/x-icon",
         "woff2" => "font/woff2",
         "dot" | "mmd" | "yaml" | "txt" | "md" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
+        _ => media_type(path).unwrap_or("application/octet-stream"),
     }
 }

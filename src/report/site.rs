@@ -148,7 +148,7 @@ impl<'t> Builder<'t> {
     pub(super) fn site<'s>(&'s self, shown: &'s str) -> Site<'s> {
         let options = self.templates.options();
         Site {
-            generator: &options.generator,
+            generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")),
             several: self.several,
             tabs: TABS,
             compared: false,
@@ -179,6 +179,7 @@ const TABS: &[Tab] = &[
 /// The data about the site, for every page.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Site<'a> {
+    /// The name and version of the program, for the footer.
     pub(super) generator: &'a str,
     /// True if there is an index of several investigations.
     pub(super) several: bool,

@@ -361,9 +361,7 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
         return Err(ReportError::Foreign { out: dir.to_owned(), found: found.clone() });
     }
     for (path, bytes) in files {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed("create", parent))?;
-        }
+        create_folder(&path)?;
         fs::write(&path, bytes).map_err(failed("write", &path))?;
     }
     Ok(())
