@@ -79,10 +79,7 @@ fn indented(text: &str, indent: usize) -> String {
 
 /// Formats a heading with its text. Returns an empty string if the text is empty.
 pub(super) fn section(heading: &str, text: &str) -> String {
-    match text.trim().is_empty() {
-        true => String::new(),
-        false => format!("\n{}\n{text}", styled(BOLD, heading)),
-    }
+    if text.trim().is_empty() { String::new() } else { format!("\n{}\n{text}", styled(BOLD, heading)) }
 }
 
 /// Formats what to do about doubts, each with its command, and leaves out those that a command only shows. `named` is the id for the

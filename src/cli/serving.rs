@@ -149,10 +149,7 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
         None => service,
     };
     let service = Arc::new(service);
-    let background = match arguments.sync {
-        true => Some(background(&service, channel, &log)?),
-        false => None,
-    };
+    let background = if arguments.sync { Some(background(&service, channel, &log)?) } else { None };
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
         .serving(Arc::clone(&service))
         .with_log(log)

@@ -279,10 +279,7 @@ impl Project {
         let has = |id: &str| id_in(&repository, id).is_some_and(|id| repository.has_object(id));
         let is_of_it = |pin: &Pin| pin.commit.as_deref().is_none_or(has) || has(&pin.blob);
         let pins = || investigation.pins().map(|(_, pin)| pin);
-        match self.is_shallow() || pins().any(is_of_it) {
-            true => self.evidence(pins()),
-            false => self.evidence([]),
-        }
+        if self.is_shallow() || pins().any(is_of_it) { self.evidence(pins()) } else { self.evidence([]) }
     }
 
     /// Returns whether the repository lacks commits that others have.

@@ -124,10 +124,7 @@ impl Disk {
             for entry in std::fs::read_dir(&folder).map_err(io_error("list", &folder))? {
                 let entry = entry.map_err(io_error("list", &folder))?;
                 let kind = entry.file_type().map_err(io_error("list", &folder))?;
-                match kind.is_dir() {
-                    true => folders.push(entry.path()),
-                    false => files.push(entry.path()),
-                }
+                if kind.is_dir() { folders.push(entry.path()) } else { files.push(entry.path()) }
             }
         }
         self.sync(&files, &folders)
