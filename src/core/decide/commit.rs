@@ -18,7 +18,7 @@ use super::{
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, Node,
-    NodeId, StateName, Timestamp, Wording,
+    NodeId, Reclassification, StateName, Timestamp, Wording,
 };
 use crate::markdown::{self, Parsed};
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -107,6 +107,15 @@ impl NewVerification {
         let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
         let alternatives = self.alternatives_considered.iter();
         optional.chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+    }
+
+    /// Adds the fields to a state change.
+    pub(super) fn of_change(self, change: Reclassification) -> Reclassification {
+        Reclassification {
+            verification_method: not_blank(self.verification_method),
+            alternatives_considered: self.alternatives_considered,
+            ..change
+        }
     }
 }
 

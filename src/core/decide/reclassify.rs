@@ -105,18 +105,16 @@ pub fn reclassify(
     let mut after = Node::clone(node);
     let at = stamp(investigation, node, now);
     if let Some(classification) = &mut after.classification {
-        classification.reclassified.push(Reclassification {
+        classification.reclassified.push(request.verification.of_change(Reclassification {
             agent_id: trimmed(request.agent_id),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
-            verification_method: not_blank(request.verification.verification_method),
-            alternatives_considered: request.verification.alternatives_considered,
             warnings: warnings.iter().map(to_warning).collect(),
             saw: rules.seen(investigation, node, &to),
             links: classification.depends().map(|link| seen(investigation, &link.to, link.kind)).collect(),
             settles: classification.other_results.len(),
             ..Reclassification::new(from.clone(), to.clone(), at)
-        });
+        }));
     }
     let change = after.classification.as_ref().and_then(|it| it.reclassified.last());
     let reopened = change.and_then(|it| reopened(investigation, at, it.agent_id.clone(), it.reason.clone()));
