@@ -483,8 +483,9 @@ impl<'a> Again<'a> {
 
     /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted it.
     fn once(&self, captured: &CapturedRun<'_>) -> CommandResult<(Option<String>, Ran, bool)> {
-        let CapturedRun { ran: first, later, .. } = captured;
-        let differs = captured.counts().filter(|it| it.verdict == RunComparison::Differs);
+        let of = captured;
+        let CapturedRun { ran: first, later, .. } = of;
+        let differs = of.counts().filter(|it| it.verdict == RunComparison::Differs);
         let differs_at = differs.and_then(|it| it.at);
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
@@ -521,6 +522,10 @@ impl<'a> Again<'a> {
             // Where not all is known, the inputs stay those of the first run.
             again.traced = files.trace(&traced, &mut again).is_ok_and(|unknown| unknown.is_empty());
         }
+        if let Some((_, here)) = self.project.as_ref().filter(|_| !first.refs.is_empty()) {
+            again.refs = here.refs(&first.command);
+            again.refs.retain(|it| first.refs.iter().any(|other| other.name == it.name));
+        }
         let is_unset = |it: &&RunVariable| it.value.is_none() && std::env::var_os(&it.name).is_none();
         let unset = first.variables.iter().find(is_unset);
         let unset =
@@ -531,8 +536,10 @@ impl<'a> Again<'a> {
         let has_judged = again.ended == first.ended
             && !again.expectations.is_empty()
             && again.expectations.iter().all(|it| it.found.is_some());
-        if again.verdict(first, later) == RunComparison::Differs && !has_judged {
-            let lack = unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
+        if again.verdict(first, later) == RunComparison::Differs {
+            let lack = || unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
+            let asks_otherwise = of.asks_otherwise(&again.refs);
+            let lack = asks_otherwise.or_else(|| if has_judged { None } else { lack() });
             again.ended = lack.map_or(again.ended, Ended::NotRun);
         }
         Ok((at, again, captured.interrupted.is_some()))

@@ -380,6 +380,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         ..Ran::new(stored, started_at)
     };
     ran.folder = ran.folder.filter(|folder| !folder.is_empty());
+    ran.refs = project.as_ref().map(|project| project.refs(&ran.command)).unwrap_or_default();
     let outside = outside.iter().map(|path| {
         let (named, end) = (stored_project(path, &names), if path.ends_with('/') { "/" } else { "" });
         from_root(ran.folder.as_deref().unwrap_or_default(), &named).map_or(named, |seen| seen + end)

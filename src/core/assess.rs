@@ -27,6 +27,7 @@ pub mod inputs;
 pub mod lacking;
 mod mark;
 mod overturn;
+pub mod refs;
 mod report;
 mod rows;
 mod sources;

@@ -24,8 +24,8 @@ use self::pages::{SiteContents, site};
 use super::model::Time;
 use super::*;
 use crate::domain::run::{
-    Ended, Expectation, InputFile, Output, ProjectState, Ran, RunComparison, RunInput, RunVariable, Seconds,
-    System,
+    Ended, Expectation, InputFile, Output, ProjectState, Ran, RunComparison, RunInput, RunRef, RunVariable,
+    Seconds, System,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
@@ -651,6 +651,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             seen: false,
         }],
         input_folders: vec![text("folder of inputs")],
+        refs: vec![RunRef { name: text("ref"), commit: "0".repeat(40) }],
         traced: false,
         pinned: false,
         plain: true,

@@ -426,6 +426,7 @@ impl TextWithholder<'_> {
             variables,
             inputs,
             input_folders,
+            refs,
             traced: _,
             pinned: _,
             expected_exit: _,
@@ -447,6 +448,7 @@ impl TextWithholder<'_> {
         self.expectations(expectations);
         inputs.clear();
         input_folders.clear();
+        refs.clear();
         variables.clear();
         files.clear();
         attachments.clear();

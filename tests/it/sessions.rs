@@ -299,6 +299,7 @@ sessions! {
     mcp__at_a_terminal
     report__open_beside_a_server
     report__open_the_browser
+    rerun__a_branch_that_moved
     rerun__what_a_difference_means
     review__at_a_terminal
     review__what_is_new

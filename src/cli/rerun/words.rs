@@ -2,6 +2,7 @@
 
 use super::{RerunResult, Where};
 use crate::assess::CapturedRun;
+use crate::assess::refs::MovedRefs;
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Investigation;
@@ -86,12 +87,15 @@ pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     } else {
         reasons(repetition)
     };
+    // Of any other result, it is the reason.
+    let moved = MovedRefs::between(&first.refs, &first.refs, &again.refs).moved;
+    let moved = moved.into_iter().filter(|_| verdict == RunComparison::Same);
     let dirty = repetition.dirty().and_then(ProjectState::changed);
     let dirty = dirty.map(|files| format!("with {files}, so it settles nothing"));
     let behind = again.project.as_ref().filter(|state| state.behind && verdict == RunComparison::Same);
     let behind =
         behind.map(|_| "at a commit without that of an earlier difference, so it settles nothing".to_owned());
-    for reason in reasons.into_iter().chain(dirty).chain(behind) {
+    for reason in reasons.into_iter().chain(moved).chain(dirty).chain(behind) {
         text.push_str(&format!("    {}\n", made_visible(&reason)));
     }
     if let Some((judgement, _)) = repetition.judged() {

@@ -612,7 +612,7 @@ mod tests {
 
     use super::*;
     use crate::assess::{ProjectInputs, ProjectView};
-    use crate::domain::run::{Output, ProjectState, RunInput};
+    use crate::domain::run::{Output, ProjectState, RunInput, RunRef};
     use crate::domain::{Caller, Meta, Pin, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
@@ -830,6 +830,10 @@ mod tests {
 
         fn is_lost(&self, _: &Pin) -> bool {
             false
+        }
+
+        fn refs(&self, _: &[String]) -> Vec<RunRef> {
+            Vec::new()
         }
     }
 

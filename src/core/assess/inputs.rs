@@ -16,8 +16,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::{COMMIT, EvidenceRuns};
+use super::refs::MovedRefs;
 use super::{Answer, Assessment, CapturedRun, Repetition};
-use crate::domain::run::{PROJECT, ProjectState, Ran, RunComparison, RunInput, sha256};
+use crate::domain::run::{PROJECT, ProjectState, Ran, RunComparison, RunInput, RunRef, sha256};
 use crate::domain::{BoundAs, Investigation, Node, Pin, RunId};
 use crate::text::{counted, one_line, shorten};
 
@@ -38,7 +39,7 @@ const PATH: usize = 80;
 const INTERPRETERS: [&str; 11] =
     ["python", "sh", "bash", "zsh", "node", "deno", "bun", "ruby", "perl", "php", "Rscript"];
 /// The endings of scripts.
-const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
+pub(super) const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
 /// Folders that other machines have, too.
 const SYSTEM: [&str; 5] = ["/usr/", "/opt/", "/nix/", "/System/", "/Library/"];
 
@@ -75,6 +76,9 @@ pub trait ProjectView {
 
     /// Returns whether a cited passage is no longer there, or can't be read.
     fn is_lost(&self, pin: &Pin) -> bool;
+
+    /// Returns the branches and tags of the project that a command names.
+    fn refs(&self, command: &[String]) -> Vec<RunRef>;
 }
 
 /// What became of the files that a command reads.
@@ -83,7 +87,7 @@ pub trait ProjectView {
 pub enum InputState {
     /// Each declared input is as it was when the command was last run.
     Unchanged,
-    /// These files are not as they were.
+    /// These files are not as they were, or these branches and tags point elsewhere: `main was 3f2a91c, is 9b1d22e`.
     Changed(Vec<String>),
     /// No inputs were declared, or the command may read something else that has changed.
     NotRecorded,
@@ -595,9 +599,16 @@ impl CapturedRun<'_> {
         &self,
         cited: &[&Pin],
         (state, first, since): (&ProjectState, &str, &ChangedPaths),
+        refs: &[RunRef],
         view: &dyn ProjectView,
     ) -> Option<Vec<TouchedInputs>> {
         let ran = self.ran;
+        let with_refs = |mut touched: TouchedInputs, then: &[RunRef]| {
+            let became = MovedRefs::between(&ran.refs, then, refs);
+            touched.files.extend(became.moved);
+            touched.is_in_doubt |= !became.missing.is_empty();
+            touched
+        };
         // A later run of the command with the same result, or one that was judged to hold, at a commit alone, is as good as
         // the first.
         let is_alone = |it: &&Repetition<'_>| {
@@ -609,19 +620,21 @@ impl CapturedRun<'_> {
             it.verdict == RunComparison::Same || it.judged().is_some_and(|(_, holds)| holds)
         };
         let again = self.repetitions.iter().rev().filter(is_settled);
-        let mut seen = BTreeSet::from([first]);
+        let mut seen = BTreeSet::from([(first, &ran.refs)]);
         let again = again.filter(is_alone).filter(|it| it.ran.traced || !ran.traced);
-        let again = again.filter_map(|it| Some((it, it.at?))).filter(|(_, at)| seen.insert(at));
+        let again =
+            again.filter_map(|it| Some((it, it.at?))).filter(|(it, at)| seen.insert((at, &it.ran.refs)));
         let since_again = |(it, at): (&Repetition<'_>, &str)| {
             let since = view.since(at)?;
-            match it.ran.traced {
+            let touched = match it.ran.traced {
                 // It may read other files than the first run did.
                 true => touched_since_capture(it.ran, &ProjectState::default(), cited, &since, view),
                 false => Some(touched(ran, cited, &since, view)),
-            }
+            };
+            Some(with_refs(touched?, &it.ran.refs))
         };
         let mut changes: Vec<TouchedInputs> = again.filter_map(since_again).collect();
-        changes.push(touched_since_capture(ran, state, cited, since, view)?);
+        changes.push(with_refs(touched_since_capture(ran, state, cited, since, view)?, &ran.refs));
         Some(changes)
     }
 
@@ -635,10 +648,12 @@ impl CapturedRun<'_> {
             return if is_pinned { InputState::Pinned } else { InputState::NotRecorded };
         };
         let Some(since) = view.since(first) else { return InputState::NotChecked };
+        let refs = if ran.refs.is_empty() { Vec::new() } else { view.refs(&ran.command) };
         if is_pinned {
-            return InputState::Pinned;
+            let moved = self.moved_refs(&refs).moved;
+            return if moved.is_empty() { InputState::Pinned } else { InputState::Changed(moved) };
         }
-        let Some(mut changes) = self.changes(cited, (state, first, &since), view) else {
+        let Some(mut changes) = self.changes(cited, (state, first, &since), &refs, view) else {
             return InputState::NotChecked;
         };
         if let Some(base) = base.filter(|_| changes.iter().all(|it| !it.files.is_empty())) {

@@ -141,7 +141,7 @@ pub fn record(
 }
 
 /// Returns whether a repetition says anything new: another result than the last one in the same state of the project, or judged by
-/// other expectations, the first such result there by another person or machine, or the first *same* after a difference elsewhere.
+/// other expectations, another commit to which a name in the command points, the first such result there by another person or machine, or the first *same* after a difference elsewhere.
 fn is_news(
     investigation: &Investigation,
     first: RunId,
@@ -168,7 +168,7 @@ fn is_news(
             RunComparison::CouldNotRun => before.ended == ran.ended,
         };
     let [asked, asks] = [before, ran].map(|ran| ran.expectations.iter().map(Expectation::asked));
-    let is_judged_alike = asked.eq(asks);
+    let is_judged_alike = asked.eq(asks) && before.refs == ran.refs;
     if !is_as_before || !is_judged_alike || now.seconds_since(last.at) >= STALE_SECONDS {
         return true;
     }

@@ -113,6 +113,9 @@ pub struct Ran {
     /// root, which is `.`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_folders: Vec<String>,
+    /// The branches and tags that the command names. Of repetitions, only those of the captured run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<RunRef>,
     /// True if a trace found the inputs. They then include folders whose names the command read, and paths that it looked for in
     /// vain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -156,6 +159,16 @@ pub struct RunInput {
     /// True of a file that a traced command did not open, but only asked what it is, such as its size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub seen: bool,
+}
+
+/// A branch, remote branch or tag of the project that a command names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunRef {
+    /// The name, as the command has it.
+    pub name: String,
+    /// The commit to which it pointed.
+    pub commit: String,
 }
 
 /// The mode of a plain file in git's notation.

@@ -113,7 +113,7 @@ fn run(file: RunFile) -> Result<Run, &'static str> {
 mod tests {
     use super::*;
     use crate::domain::run::{
-        Ended, InputFile, Output, ProjectState, RunInput, RunVariable, Seconds, System,
+        Ended, InputFile, Output, ProjectState, RunInput, RunRef, RunVariable, Seconds, System,
     };
     use crate::domain::{Commenter, Person};
     use crate::format::StoredFile;
@@ -163,6 +163,7 @@ mod tests {
                 seen: true,
             }],
             input_folders: vec!["data".into()],
+            refs: vec![RunRef { name: "main".into(), commit: "3f2a91c".into() }],
             traced: true,
             plain: true,
             pinned: true,

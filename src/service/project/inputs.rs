@@ -12,8 +12,9 @@ use super::{
 use crate::assess::inputs::{
     ChangedPaths, Files, LINK, PathUse, covers, is_pattern, may_read, named_paths, path_from, traced_inputs,
 };
+use crate::assess::refs::ref_names;
 use crate::assess::{ProjectInputs, ProjectView};
-use crate::domain::run::{ProjectState, Ran, RunInput};
+use crate::domain::run::{ProjectState, Ran, RunInput, RunRef};
 use crate::domain::{Investigation, Pin};
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::service::runs::TracedPaths;
@@ -23,6 +24,8 @@ use crate::text::{causes, counted, one_line};
 const FILES_MAX: usize = 1_000;
 /// The maximum number of ignored files and folders that a run names.
 const IGNORED_MAX: usize = 100;
+/// The places of tags, branches and remote branches.
+const PLACES: [&str; 3] = ["refs/tags/", "refs/heads/", "refs/remotes/"];
 /// Why no inputs can be stored.
 const UNREAD: &str = "the project's files can't be read";
 /// The mode of a submodule, in git's notation.
@@ -211,6 +214,21 @@ impl Project {
         }
     }
 
+    /// Returns the branches, remote branches and tags that a command names, with the commits to which they point, by name.
+    pub fn refs(&self, command: &[String]) -> Vec<RunRef> {
+        let names = ref_names(command);
+        let Some(repository) = (!names.is_empty()).then(|| self.open().ok()).flatten() else {
+            return Vec::new();
+        };
+        let commit = |name: &str| {
+            // In the order in which git looks for them.
+            let places = if name.starts_with("refs/") { &[""][..] } else { &PLACES };
+            places.iter().find_map(|place| self.commit_of(&repository, &format!("{place}{name}")).flatten())
+        };
+        let found = |name: &str| Some(RunRef { name: name.to_owned(), commit: commit(name)?.to_string() });
+        names.into_iter().filter_map(found).collect()
+    }
+
     fn is_investigation(&self, path: &str) -> bool {
         let folder = self.root().join(path);
         folder.join(INVESTIGATION).is_file() && folder.join(".git").exists()
@@ -321,6 +339,10 @@ impl ProjectFiles {
 }
 
 impl ProjectView for ProjectFiles {
+    fn refs(&self, command: &[String]) -> Vec<RunRef> {
+        self.project.refs(command)
+    }
+
     fn since(&self, name: &str) -> Option<Arc<ChangedPaths>> {
         // The others wait for the thread that compares the trees, and then take its result.
         let mut known = self.since.lock().unwrap_or_else(PoisonError::into_inner);
