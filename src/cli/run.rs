@@ -30,7 +30,7 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
-    named_variables, own_names, plain_variables, project_state, stored_command, stored_project,
+    named_variables, own_names, plain_variables, project_state, stored_command, stored_project, took_a_part,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{counted, one_line, shell_line};
@@ -180,6 +180,12 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     if prepared.may_get_input && !is_input_open() {
         tell(&format!("tot run: {LOST_INPUT}"));
         prepared.lost_input = InputFile::lost_input();
+    }
+    // What a group takes of a number by mistake says nothing of the output.
+    for part in captured.expectations.extract_if(.., |it| took_a_part(it)) {
+        let (pattern, found) = (&part.pattern, one_line(part.found.as_deref().unwrap_or_default()));
+        let how = "nothing is expected of it: mend the pattern, and add it with --of";
+        tell(&format!("tot run: the group in `{pattern}` took {found}, so {how}"));
     }
     let status = status(&captured.ended);
     let traced = captured.traced.take();

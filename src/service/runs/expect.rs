@@ -12,6 +12,8 @@ use crate::text::{shorten, without_escapes};
 const EXPRESSION_MAX: usize = 256 << 10;
 /// The maximum number of characters stored from a matching line.
 const FOUND_MAX: usize = 500;
+/// What stands between what a group took and the whole number.
+const PART: &str = ", a part of ";
 
 /// An expectation, with the last match so far.
 #[derive(Debug)]
@@ -45,6 +47,9 @@ impl Expected {
             Some((_, range)) if range.contains("...") => {
                 Err(format!("`{range}` is not a range such as 0..50"))
             }
+            Some((pattern, _)) if touches_number(pattern) => Err(format!(
+                "the group in `{pattern}` takes only a part of a number: put the whole number in it"
+            )),
             Some((pattern, range)) => Expected::new(pattern, Some(range)),
             None => Expected::new(text, None),
         }
@@ -103,14 +108,14 @@ impl Expected {
 
     /// Returns the pattern, if its range is one of time or speed.
     pub(super) fn timed(&self) -> Option<&str> {
-        const UNIT: &str = r"[nuµm]?s|secs?|(nano|micro|milli)?seconds?|min|minutes?|h|hours?";
+        const UNIT: &str = r"[nuµm]?s|secs?|(nano|micro|milli)?seconds?|minutes?|hours?";
         let is = |expression: String, text: &str| Regex::new(&expression).is_ok_and(|it| it.is_match(text));
         // The `s` of `\s` is no unit.
         let plain = self.pattern.replace("\\s", " ").replace("\\d", " ");
         let before = plain.split_once('(').map_or("", |(before, _)| before);
         let after = plain.rsplit_once(')').map_or("", |(_, after)| after);
         let is_timed = || {
-            is(format!(r"(?i)^\W*(\w*(/|\s+per\s+))?({UNIT})(\W|$)"), after)
+            is(format!(r"(?i)^\W*(\w*(/|\s+per\s+))?({UNIT}|min|h)(\W|$)"), after)
                 || is(format!(r"(?i)(^|\W|_)({UNIT}|real|elapsed|took|time|duration|latency)\W*$"), before)
         };
         (self.range.is_some() && is_timed()).then_some(&self.pattern)
@@ -156,11 +161,7 @@ impl Expected {
         let number = shorten(number, FOUND_MAX);
         let is_whole =
             number == group || numbers::value(group).is_some_and(|it| numbers::value(&number) == Some(it));
-        Some(if is_whole {
-            group.to_owned()
-        } else {
-            format!("{}, a part of {number}", shorten(group, FOUND_MAX))
-        })
+        Some(if is_whole { group.to_owned() } else { format!("{}{PART}{number}", shorten(group, FOUND_MAX)) })
     }
 
     /// Returns the result.
@@ -175,6 +176,23 @@ impl Expected {
         let range = self.range.map(|(text, ..)| text);
         Expectation { pattern: self.pattern, range, found: self.found, held }
     }
+}
+
+/// Returns whether an expectation was not met because its group took only a part of a number, which says nothing of the output.
+pub fn took_a_part(expectation: &Expectation) -> bool {
+    let found = expectation.found.as_deref().filter(|_| expectation.range.is_some() && !expectation.held);
+    found.is_some_and(|found| found.contains(PART))
+}
+
+/// Returns whether a pattern has a digit, or a separator, a sign or an exponent of a number, beside its group. Pure.
+fn touches_number(pattern: &str) -> bool {
+    const DIGIT: &str = r"(\\d|[0-9]|\[[^\]^]*0-9[^\]]*\])([*+?]|\{[0-9,]*\})*";
+    const SEPARATOR: &str = r"(\\[.,']|[,']|\[[.,']+\])";
+    let is = |expression: String, text: &str| Regex::new(&expression).is_ok_and(|it| it.is_match(text));
+    let before = pattern.split_once('(').map_or("", |(before, _)| before);
+    let after = pattern.rsplit_once(')').map_or("", |(_, after)| after);
+    is(format!(r"{DIGIT}{SEPARATOR}?$|(^|\\s[*+]?|[\s:=])(-|\\[-+])$"), before)
+        || is(format!(r"^({SEPARATOR}|([eE]|\[[eE]+\])([-+]|\[[-+]+\]\??)?)?{DIGIT}"), after)
 }
 
 /// Replaces the path of a folder, where it is neither the beginning nor the end of another one's. Pure.
@@ -225,6 +243,7 @@ mod tests {
             ("error in line 3", "error in line 3", None),
             ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
             ("defined in a..b", "defined in a..b", None),
+            ("[^0-9] run-([0-9]+), in 1..2", "[^0-9] run-([0-9]+),", Some("1..2")),
             ("(x) in [0-9]", "(x) in [0-9]", None),
             // Bounds must be finite numbers.
             ("in inf..NaN", "in inf..NaN", None),
@@ -241,6 +260,10 @@ mod tests {
             ("(x) in [0, 50]", "is not a range"),
             ("(x) in 2..1", "put the lower end first"),
             ("(\\w{1000}){1000}", "is not a regular expression"),
+            (r"1([0-9]+) in 1..2", "a part of a number"),
+            (r"\d{1,3},(\d+) in 1..2", "a part of a number"),
+            (r"loss: -([0-9]+) in 1..2", "a part of a number"),
+            (r"([0-9]+)[eE][-+]?\d in 1..2", "a part of a number"),
         ] {
             let error = Expected::parse(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
@@ -250,8 +273,8 @@ mod tests {
     #[test]
     fn a_range_of_time_or_speed_is_known_by_the_words_beside_its_group() {
         for (timed, expectations) in [
-            (true, "p99_ms=(.*)|ms: (.*)|real\\s+(.*)|Elapsed (.*)|(.*) req/s|(.*) ops per second"),
-            (false, "count:\\s*(.*)|(.*)\\s*ops|items (.*)|(.*) passed|(.*) MB|n=(.*)"),
+            (true, "p99_ms=(.*)|(.*) min|ms: (.*)|real\\s+(.*)|Elapsed (.*)|(.*) req/s|(.*) ops per second"),
+            (false, "count:\\s*(.*)|min (.*)|h: (.*)|(.*)\\s*ops|items (.*)|(.*) passed|(.*) MB|n=(.*)"),
         ] {
             for expected in expectations.split('|') {
                 let parsed = Expected::parse(&format!("{expected} in 0..5")).unwrap();
