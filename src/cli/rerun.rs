@@ -46,6 +46,8 @@ use crate::text::{causes, counted, one_line, shorten, visible};
 const LEAST_LIMIT: u64 = 600;
 /// The time limit for a command captured without one, as a multiple of its first duration.
 const TIMES: u64 = 10;
+/// The maximum number of characters that a reason quotes of an output.
+const SAID: usize = 200;
 /// The exit status that shells report for a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -630,11 +632,56 @@ impl<'a> Again<'a> {
             }
         };
         let root = workspace.root();
+        let folder = first.folder.as_deref();
+        if let Some(interrupted) = self.set_up(&root, first, &workspace, limit)? {
+            return Ok((Some(state), interrupted, Some(workspace)));
+        }
         state.untracked = missing(&recorded.untracked, &root).collect();
         state.ignored = missing(&recorded.ignored, &root).collect();
-        let folder = first.folder.as_deref();
         let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
         Ok((Some(state), captured, Some(workspace)))
+    }
+
+    /// Prepares a work tree as the run says. Returns the outcome if the user interrupted it.
+    fn set_up(
+        &self,
+        root: &Path,
+        first: &Ran,
+        workspace: &Workspace<'_>,
+        limit: Duration,
+    ) -> Result<Option<Captured>, String> {
+        let (Some(line), Some(place)) = (&first.setup, folder_in(root, first.folder.as_deref())) else {
+            return Ok(None);
+        };
+        let command = workspace.command(&["sh".to_owned(), "-c".to_owned(), in_project(line, root)])?;
+        let starter = if self.arguments.sandbox { sandbox(root, &place, None) } else { Vec::new() };
+        let value = |it: &RunVariable| Some((it.name.clone(), in_project(it.value.as_ref()?, root)));
+        let request = CaptureRequest {
+            command: &command,
+            starter: &starter,
+            tracer: None,
+            folder: &place,
+            variables: plain_variables(&first.variables)
+                .chain(workspace.variables())
+                .chain(first.variables.iter().filter_map(value))
+                .collect(),
+            input: CommandInput::Nothing,
+            sinks: [None, None],
+            expected: Vec::new(),
+            timeout: Some(limit),
+            kills_background: true,
+        };
+        let done = capture(request, &mut || self.signals.take());
+        let said = done.output.end.as_ref().unwrap_or(&done.output.text);
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
+        match done.ended {
+            _ if done.interrupted.is_some() => Ok(Some(done)),
+            Ended::Exit(0) => Ok(None),
+            ref ended => {
+                let (line, last) = (one_line(line), shorten(&one_line(last), SAID));
+                Err(format!("its setup `{line}` failed, {ended}: {last}"))
+            }
+        }
     }
 
     fn run_in(

@@ -98,16 +98,20 @@ pub(super) struct RunArguments {
     /// Environment variable whose value to store with the run, and to set for each rerun
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
+    /// Line for a shell that prepares a work tree, such as 'npm ci'. It is stored with the run, and each rerun in a work tree runs
+    /// it first, in the same folder
+    #[arg(long, value_name = "LINE")]
+    setup: Option<String>,
     /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE", requires = "node")]
     attach: Vec<String>,
     /// Captured run, by the beginning or the end of its id, to judge on its stored output by --expect, as your own word: nothing
     /// runs, and each rerun is judged so, too
-    #[arg(long, value_name = "RUN", requires = "expect", conflicts_with_all = ["node", "command", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", requires = "expect", conflicts_with_all = ["node", "command", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "setup", "attach"])]
     of: Option<String>,
     /// Run, rerun or later expectation to take back, by the beginning or the end of its id: it stays in the history, and counts for nothing. Needs
     /// a reason (-m), unless it is your own
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["of", "node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "attach"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["of", "node", "command", "expect", "exit", "timeout", "include", "files", "inputs", "trace", "pinned", "variables", "setup", "attach"])]
     retract: Option<String>,
     /// Note on the run, or the reason for taking it back
     #[arg(short, long, value_name = "NOTE")]
@@ -131,6 +135,7 @@ Examples:
   tot run R2.A1 --with /tmp/load.py -- python3 /tmp/load.py
   tot run R2.A1 --input src --input 'data/*.csv' -- python3 src/plot.py
   tot run R2.A1 --trace -- python3 -m pytest tests/test_queue.py
+  tot run R2.A1 --setup 'npm ci' -- npm test
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'
   tot run --expect 'p99 [0-9]+ ms' --of 4c7d8f
   tot run --retract 4c7d8f -m 'It measured the wrong branch.'";
@@ -380,6 +385,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         expected_exit: arguments.exit,
         files,
         variables,
+        setup: arguments.setup.as_ref().map(|line| stored_project(line, &names)),
         pinned: arguments.pinned,
         system: system(),
         plain: true,

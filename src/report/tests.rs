@@ -643,6 +643,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
         }],
         attachments: Vec::new(),
         variables: vec![RunVariable { name: text("variable"), value: Some(text("value")) }],
+        setup: Some(text("setup")),
         files: vec![InputFile::new("script.sh".parse().unwrap(), text("script").into_bytes())],
         inputs: vec![RunInput {
             path: text("input"),

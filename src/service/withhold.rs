@@ -424,6 +424,7 @@ impl TextWithholder<'_> {
             attachments,
             files,
             variables,
+            setup,
             inputs,
             input_folders,
             refs,
@@ -435,6 +436,7 @@ impl TextWithholder<'_> {
         } = it;
         self.list(command);
         self.texts(folder);
+        self.texts(setup);
         if let Some(ProjectState { commit: _, changed, patch, untracked, ignored, behind: _ }) = project {
             changed.clear();
             untracked.clear();

@@ -8,7 +8,7 @@ use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Investigation;
 use crate::domain::run::{Output, ProjectState, Ran, RunComparison};
 use crate::report::difference::difference;
-use crate::text::{counted, made_visible, one_line, shorten};
+use crate::text::{counted, made_visible, one_line, shell_line, shorten};
 
 /// The maximum number of lines shown for a difference.
 const LINES_MAX: usize = 40;
@@ -38,7 +38,11 @@ pub(super) fn description(
     let values = ran.variables.iter().filter_map(|it| Some((&it.name, it.value.as_ref()?)));
     let values =
         values.map(|(name, value)| plain_lines(&format!("{name}={value}").replace('\r', "\u{240D}"), 4));
-    let command = values.collect::<String>() + &command + &files.collect::<String>();
+    let setup = ran.setup.as_ref().filter(|_| *place != Where::Here).map(|line| {
+        let line = shell_line(&["sh", "-c", line].map(str::to_owned));
+        plain_lines(&line.replace('\r', "\u{240D}"), 4)
+    });
+    let command = values.chain(setup).collect::<String>() + &command + &files.collect::<String>();
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
     format!(

@@ -105,6 +105,9 @@ pub struct Ran {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<RunVariable>,
+    /// The line for a shell that prepares a work tree for a rerun, such as `npm ci`. Only a captured run has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
     /// The project's files that the command reads, as its author declared them or as a trace found them. Of repetitions, only
     /// traced ones have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -466,13 +469,14 @@ impl Ran {
         self.inputs.iter().any(|it| it.path == path) || self.command.iter().any(|word| word.contains(path))
     }
 
-    /// Names what is stored with the command: files, and variables with their values.
+    /// Names what is stored with the command: files, variables with their values, and what prepares a work tree.
     pub fn stored_with(&self) -> Vec<String> {
         let stored = self.files.iter().filter(|file| !file.sha256.is_empty());
         let files = stored.map(|file| file.name.to_string());
         let value = |it: &RunVariable| Some(format!("{}={}", it.name, it.value.as_ref()?));
         let values = self.variables.iter().filter_map(value);
-        files.chain(values).collect()
+        let setup = self.setup.iter().map(|line| format!("setup: {line}"));
+        files.chain(values).chain(setup).collect()
     }
 
     /// Returns the command on one line, quoted for a shell.

@@ -155,6 +155,7 @@ mod tests {
             }],
             attachments: vec!["load.log".parse().unwrap()],
             variables: vec![RunVariable { name: "SEED".into(), value: Some("7".into()) }],
+            setup: Some("npm ci".into()),
             files: vec![InputFile::new("load.py".parse().unwrap(), b"print(41)\n".to_vec())],
             inputs: vec![RunInput {
                 path: "data/a.csv".into(),
