@@ -42,7 +42,7 @@ use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{Change, Comment, Conclusion, Event, Meta, Node, Run};
 use crate::yaml::{self, YamlError};
@@ -136,7 +136,7 @@ impl StoredFile for Conclusion {
 }
 
 fn write<T: Serialize>(value: &T) -> Result<String, YamlError> {
-    yaml::to_text(&Versioned { version: VERSION, value })
+    yaml::to_text(&Versioned { version: Version, value })
 }
 
 /// Parses a file. If that fails because of the version or an unknown key, the error says so.
@@ -170,7 +170,7 @@ fn unknown_version(version: u32) -> String {
 /// A file, which consists of the version and the fields of the value.
 #[derive(Serialize)]
 struct Versioned<T> {
-    version: u32,
+    version: Version,
     #[serde(flatten)]
     value: T,
 }
@@ -194,14 +194,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for VersionedVisitor<T> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Versioned<T>, A::Error> {
         let mut version = None;
         let take = |key: &str, map: &mut A| {
-            if key != "version" {
-                return Ok(false);
+            let is_version = key == "version";
+            if is_version {
+                version = Some(map.next_value()?);
             }
-            match map.next_value()? {
-                VERSION => version = Some(VERSION),
-                other => return Err(A::Error::custom(unknown_version(other))),
-            }
-            Ok(true)
+            Ok(is_version)
         };
         let value = T::deserialize(MapAccessDeserializer::new(OtherFields::of(map, take)))?;
         let version = version.ok_or_else(|| A::Error::missing_field("version"))?;
@@ -241,5 +238,24 @@ impl<'de, A: MapAccess<'de>, F: FnMut(&str, &mut A) -> Result<bool, A::Error>> M
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         self.map.next_value_seed(seed)
+    }
+}
+
+/// The version key, which every file contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            VERSION => Ok(Version),
+            other => Err(serde::de::Error::custom(unknown_version(other))),
+        }
     }
 }
