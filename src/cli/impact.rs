@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
     let (files, base) = change(arguments)?;
     let (folders, _) = place.folders()?;
     let look = |folder: &std::path::PathBuf| -> Result<Impact, StoreError> {
-        let snapshot = place.store.load(folder)?;
+        let snapshot = place.store.load_tip(folder)?;
         Ok(impact(&snapshot, &files, base.as_deref(), arguments.all))
     };
     let mut all = Impact::default();

@@ -29,6 +29,11 @@ pub(super) struct Past<'a> {
 }
 
 impl<'a> Past<'a> {
+    /// Returns a history of which nothing is known.
+    pub(super) fn unknown(git: &'a Git) -> Self {
+        Past { git, edits: Vec::new(), first: None }
+    }
+
     /// Walks the history of a commit, or of the two parents of a future merge. What `before` knows is not read again.
     ///
     /// # Errors

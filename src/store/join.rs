@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use super::edited::Past;
 pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
 use super::transact::ATTEMPTS;
@@ -436,7 +437,8 @@ fn render_page(
         kind: *kind,
     };
     let files = Tree { files: tree.iter().map(file).collect(), entries: tree.len(), bytes: 0 };
-    let after = read::of_tree(git, &before.path, heads, files, None, Some(before))?;
+    let past = Past::read(git, heads, Some(before))?;
+    let after = read::of_tree(git, &before.path, past, heads, files, None, Some(before))?;
     let Some(rules) = after.rules() else { return Ok(()) };
     let page = readme::readme(&after.investigation, &rules).into_bytes();
     let blob = git.blob_id(&page)?;

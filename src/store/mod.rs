@@ -227,6 +227,18 @@ impl Store {
         self.load_from(&git, path, git.head()?)
     }
 
+    /// Loads the committed state without looking at the history, which takes longest. So who changed what by hand is unknown, and
+    /// no verdict of this state counts.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Store::load`].
+    pub fn load_tip(&self, path: &Path) -> Result<Snapshot, StoreError> {
+        let git = self.open(path)?;
+        let unborn = || StoreError::not_an_investigation(path, "it has no commit yet");
+        read::tip(&git, path, git.head()?.commit.ok_or_else(unborn)?)
+    }
+
     fn load_from(&self, git: &Git, path: &Path, head: Head) -> Result<Snapshot, StoreError> {
         let unborn = || StoreError::not_an_investigation(path, "it has no commit yet");
         let commit = head.commit.ok_or_else(unborn)?;

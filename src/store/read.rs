@@ -42,13 +42,20 @@ pub(super) fn snapshot(
     branch: Option<String>,
     before: Option<&Snapshot>,
 ) -> Result<Snapshot, StoreError> {
-    of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
+    let past = Past::read(git, [commit, commit], before)?;
+    of_tree(git, path, past, [commit, commit], git.tree(commit)?, branch, before)
+}
+
+/// Reads the investigation at a commit without its history: what was changed by hand counts as if it was not.
+pub(super) fn tip(git: &Git, path: &Path, commit: CommitId) -> Result<Snapshot, StoreError> {
+    of_tree(git, path, Past::unknown(git), [commit, commit], git.tree(commit)?, None, None)
 }
 
 /// Reads a tree. For a future merge, `heads` contains the parents in order.
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,
+    past: Past<'_>,
     heads: [CommitId; 2],
     tree: Tree,
     branch: Option<String>,
@@ -64,7 +71,6 @@ pub(super) fn of_tree(
     let unchanged = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
-    let past = Past::read(git, heads, before)?;
     // A merge may show that what a person was disowned of is theirs.
     let holds = |by: &Caller| by.disowned.is_none();
     let mut faults = Vec::new();
