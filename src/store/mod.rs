@@ -227,8 +227,8 @@ impl Store {
         self.load_from(&git, path, git.head()?)
     }
 
-    /// Loads the committed state without looking at the history, which takes longest. So who changed what by hand is unknown, and
-    /// no verdict of this state counts.
+    /// Loads the committed state without reading the history. So who changed what by hand is unknown, and no verdict of this state
+    /// counts.
     ///
     /// # Errors
     ///
