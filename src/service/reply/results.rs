@@ -18,7 +18,7 @@ use crate::domain::{Caller, Code, Event, Meta, Node, NodeId, PersonsAnswer, Word
 use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
-use crate::ruleset::instructions::instructions;
+use crate::ruleset::instructions::instructions_after_general;
 use crate::service::{Loaded, Service, Written, signoff};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
@@ -44,7 +44,7 @@ pub struct StartBody {
     /// The earlier investigations that the question is related to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<RelatedEntry>,
-    /// The method's instructions, in Markdown.
+    /// The method's instructions, in Markdown, without what the server's own instructions say.
     pub instructions: String,
 }
 
@@ -100,7 +100,7 @@ impl StartBody {
             min_roots: meta.min_roots,
             repository: repository.display().to_string(),
             related: related(service, meta),
-            instructions: instructions(&service.rules(loaded)),
+            instructions: instructions_after_general(&service.rules(loaded)),
         }
     }
 }
