@@ -121,7 +121,7 @@ impl Service {
                 (first, second)
             } else {
                 let first = store(investigation)?;
-                let second = propose(&after(&first))?;
+                let second = propose(&after(&first)).map_err(|rejection| rejection.after_left_out(&first))?;
                 (first, second)
             };
             Ok((first, Some(second)))

@@ -65,6 +65,13 @@ impl Rejection {
     fn unless_empty(errors: Vec<Diagnostic>) -> Result<(), Rejection> {
         if errors.is_empty() { Ok(()) } else { Err(Rejection { errors }) }
     }
+
+    /// Prepends why a commit left out results: what was to be proposed below them can't be.
+    pub fn after_left_out(mut self, commit: &Decision) -> Rejection {
+        let left_out = commit.warnings.iter().filter(|warning| commit::is_left_out(warning));
+        self.errors.splice(0..0, left_out.cloned());
+        self
+    }
 }
 
 impl From<Diagnostic> for Rejection {

@@ -196,5 +196,11 @@ fn a_step_is_all_or_nothing() {
     assert!(reply["dot"].as_str().unwrap().contains("R2_A1"), "{reply:#}");
     let parent = session.git(&["rev-parse", "HEAD~1"]);
     assert_eq!(reply["commits"][0], parent.trim());
+    // A proposal below a result that is left out: why it is left out comes first.
+    session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    session.sandbox.sleep(60);
+    let results = json!([result("R2.A1", "EXPLORE"), result("R2.A2", "WRONG")]);
+    let call = json!({"results": results, "nodes": [node("R3.A2a", Some("R2.A2"))]});
+    assert_eq!(session.refused("tot_step", call), ["UNKNOWN_STATE", "PARENT_NOT_FOUND"]);
     session.assert_sound();
 }
