@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rmcp::model::{Prompt, PromptArgument};
 
-use crate::assess::{Answer, Assessment};
+use crate::assess::{Answer, Assessment, DoubtKind};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
 use crate::decide::sources::{places, warnings};
@@ -185,15 +185,20 @@ fn attack(service: &Service, session: &str) -> Result<String, Refusal> {
             unshown(service, &loaded, "", &report.report()).map(|it| format!("\n- {it}\n")).collect();
         text.push_str(&format!("\n## The report\n\n{}\n{unshown}", shorten(report.report().trim(), TEXT)));
     }
-    let not_covered = loaded.investigation().report().map(|it| it.not_covered.as_slice()).unwrap_or_default();
-    if !not_covered.is_empty() {
-        text.push_str(&format!("\n## Not covered\n\n- {}\n", not_covered.join("\n- ")));
-    }
+    text.push_str(&not_covered(&loaded));
     for answer in &assessment.answers {
         let targets = targets(service, &loaded, &assessment, answer);
         text.push_str(&format!("\n## {}\n\n{targets}\n", answer.node.id));
     }
     Ok(text)
+}
+
+/// Lists what the report does not cover.
+fn not_covered(loaded: &Loaded) -> String {
+    match loaded.investigation().report().map(|it| it.not_covered.join("\n- ")) {
+        Some(limits) if !limits.is_empty() => format!("\n## Not covered\n\n- {limits}\n"),
+        _ => String::new(),
+    }
 }
 
 /// Lists what an answer gives to attack: its claim, what it rests on, what would overturn it, which of its sources and
@@ -208,7 +213,12 @@ fn targets(service: &Service, loaded: &Loaded, assessment: &Assessment<'_>, answ
     }
     let findings = node.classification.as_ref().map_or("", |it| &it.findings);
     lines.extend(unshown(service, loaded, node.id.as_str(), findings));
-    lines.extend(assessment.doubts_of(answer, &|_| None).into_iter().map(|doubt| doubt.text));
+    let doubts = assessment.doubts_of(answer, &|_| None).into_iter();
+    lines.extend(doubts.filter(|doubt| doubt.kind != DoubtKind::NotCovered).map(|doubt| doubt.text));
+    let own = node.classification.iter().flat_map(|it| &it.caveats);
+    let own = own.map(|caveat| format!("Its caveat: {}", one_line(caveat)));
+    let others = assessment.caveats(answer).map(|limit| one_line(&limit.to_string()));
+    lines.extend(own.chain(others).take(NAMED));
     let runs = assessment.evidence(answer);
     let session = assessment.investigation.meta().id.to_string();
     lines.extend(runs.take(NAMED).map(|run| {
@@ -260,7 +270,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let assessment = loaded.assessment();
     if let Some(answer) = assessment.answer(&node.id) {
         let targets = targets(service, &loaded, &assessment, answer);
-        text.push_str(&format!("\n## What to attack\n\n{targets}\n"));
+        text.push_str(&format!("\n## What to attack\n\n{targets}\n{}", not_covered(&loaded)));
     }
     text.push_str("\n## The rules\n");
     if let Some(confirmation) = rules.confirmation(state) {

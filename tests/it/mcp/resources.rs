@@ -183,4 +183,15 @@ fn prompts_teach_the_method() {
         let answer = session.server.request("prompts/get", params).to_string();
         assert!(parts.iter().all(|part| answer.contains(part)), "{name}: {answer}");
     }
+    // The answer's own caveats are to be attacked, too.
+    session.ok(
+        "tot_amend",
+        json!({"nodeId": "R1.A", "caveats": ["One day only."], "reason": "It was.", "agentId": "a"}),
+    );
+    let params = json!({"name": "verify", "arguments": verify("R1.A")});
+    let answer = session.server.request("prompts/get", params).to_string();
+    assert!(
+        answer.contains("- Its caveat: One day only.") && answer.contains("Its caveats: One day only."),
+        "{answer}"
+    );
 }

@@ -24,6 +24,9 @@ const PROMPTS_MAX: usize = 6_500;
 /// Maximum number of characters copied from the parent's title.
 const BASE_MAX: usize = 80;
 
+/// Maximum number of characters of the answer's caveats, which a check is to try.
+const CAVEATS_MAX: usize = 240;
+
 /// Prefixes that turn a parent's title into a child's title. They apply, in this order, if the parent is an open node,
 /// an answer, or a seemingly exhausted node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
@@ -61,9 +64,13 @@ pub(super) fn title_and_action(
                 _ if number > 1 => (deeper, "Take a direction that its other children do not take."),
                 _ => (deeper, "Take the most promising direction from its findings."),
             };
+            let caveats = parent.classification.iter().filter(|_| task == check).flat_map(|it| &it.caveats);
+            let caveats = caveats.map(|it| one_line(it).trim_end_matches('.').to_owned()).collect::<Vec<_>>();
+            let caveats = Some(caveats.join("; ")).filter(|it| !it.is_empty());
+            let targets = caveats.map(|it| format!(" Its caveats: {}.", shorten(&it, CAVEATS_MAX)));
             (
                 format!("{task}: {} ({path})", shorten(base, BASE_MAX)),
-                format!("Continue {} ({state}{needed}). {todo}", parent.id),
+                format!("Continue {} ({state}{needed}). {todo}{}", parent.id, targets.unwrap_or_default()),
             )
         }
     };
