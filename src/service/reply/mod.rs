@@ -15,7 +15,8 @@ use crate::decide::blockers::{Weakened, first_blockers, weakened};
 use crate::decide::next::{NextStep, Outlook, Plan, outlook};
 use crate::decide::quality::Quality;
 use crate::domain::{
-    AttachmentName, Code, Diagnostic, Investigation, Node, NodeId, SessionId, Transition, Wording,
+    AttachmentName, Code, CommentKind, Diagnostic, Event, Investigation, Node, NodeId, SessionId, Transition,
+    Wording,
 };
 use crate::format::layout;
 use crate::json::present;
@@ -321,7 +322,26 @@ impl ReplyFields {
     /// Returns the fields for a successful write.
     pub fn written(written: &Written) -> ReplyFields {
         let shared = ReplyFields::done(&written.loaded, written.commit(), &written.decision.warnings);
-        shared.after_what_changed(&written.before, &written.loaded)
+        match &written.decision.event {
+            Some(Event::Commented { comment }) if comment.kind == CommentKind::Correction => {
+                shared.after_correction(&written.before, &written.loaded)
+            }
+            _ => shared.after_what_changed(&written.before, &written.loaded),
+        }
+    }
+
+    /// Prepends to the message what an open correction means for the answers that its author has confirmed.
+    fn after_correction(mut self, before: &Investigation, loaded: &Loaded) -> ReplyFields {
+        let Weakened { unconfirmed, .. } = weakened(before, loaded.investigation(), &loaded.rules());
+        if !unconfirmed.is_empty() {
+            let named = shortened(&unconfirmed, NAMED);
+            let note = format!(
+                "Your confirmation of {named} waits. If the correction is accepted, you are one of its authors, and somebody \
+                 else has to check it; if it is declined, your confirmation counts again."
+            );
+            self.message.notes.insert(0, note.into());
+        }
+        self
     }
 
     /// Prepends to the message a note on how the call affected answers that it did not name.

@@ -179,6 +179,17 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let renewed = session.ok("tot_step", json!({}));
     assert_eq!(renewed["approvedNodes"], json!(["R2.A2"]), "{renewed:#}");
     session.ok("tot_commit", json!({"results": [found("R2.A2", "CONFIRMED")]}));
+    // A wide correction says what it means once it is accepted.
+    let mut wide = json!({"nodeId": "R1.A", "kind": "correction", "text": "All of it.", "agentId": "agent-R2.A2",
+        "edits": [{"old": "so it is", "new": "not so. ".repeat(20)}]});
+    let reply = session.ok("tot_comment", wide.clone());
+    assert!(
+        message(&reply).starts_with("Your confirmation of R1.A waits. If the correction is accepted"),
+        "{reply:#}"
+    );
+    wide =
+        json!({"kind": "resolution", "replyTo": reply["commentId"], "text": "It is so.", "agentId": "judge"});
+    session.ok("tot_comment", wide);
     // A correction waits for somebody else, and ends no confirmation by its author.
     let correction = json!({"nodeId": "R1.A", "kind": "correction", "text": "It was.", "agentId": "agent-R2.A2",
         "edits": [{"old": "so it is", "new": "so it was"}]});
