@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use state::StateArguments;
 
+use super::caller::agent_name;
 use super::comment::{edits, find};
 use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
@@ -40,6 +41,9 @@ pub(super) struct AmendArguments {
     /// Reason: what was wrong. With --state, the default is standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
+    /// Name of the agent who makes the change, so that it is not taken for a person's
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    agent: Option<String>,
     #[command(flatten)]
     work: WorkArguments,
 }
@@ -72,17 +76,18 @@ Everything below this line is ignored. If unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     let subject = LocalTools::new("tot amend", &arguments.work)?.subject()?;
+    let agent = arguments.agent.as_deref();
     if let Some(state) = &arguments.state.state {
         let node = arguments.what.as_ref().ok_or_else(|| misused("with --state, name a node"))?;
         let changed = (&subject.node_id(node)?, state.as_str());
-        return state::change(&subject, &arguments.state, changed, arguments.message.as_deref());
+        return state::change(&subject, &arguments.state, changed, (arguments.message.as_deref(), agent));
     }
     let node = arguments.what.as_ref().and_then(|what| what.parse::<NodeId>().ok());
     if let Some(part) = &arguments.accept {
         let correction = find(subject.investigation(), CommentKind::Correction, part)?;
         let mut call = DraftFields::from_iter([("correction".to_owned(), json!(correction.id.to_string()))]);
         call.extend(node.map(|node| ("nodeId".to_owned(), json!(node.to_string()))));
-        return subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines);
+        return subject.tell(amended(&subject, call, arguments, &subject.caller_as(agent)?), lines);
     }
     if !arguments.edit.is_empty() {
         if node.is_some() == arguments.conclusion {
@@ -90,7 +95,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
         }
         let mut call = DraftFields::from_iter([("edits".to_owned(), json!(edits(&arguments.edit)))]);
         call.extend(node.map(|node| ("nodeId".to_owned(), json!(node.to_string()))));
-        return subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines);
+        return subject.tell(amended(&subject, call, arguments, &subject.caller_as(agent)?), lines);
     }
     let call = match (&arguments.what, node) {
         (None, _) if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
@@ -106,7 +111,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
         (Some(file), None) if arguments.conclusion => of_conclusion(&work::read(file)?)?,
         (Some(file), None) => of_text(&subject.read(file)?)?,
     };
-    subject.tell(amended(&subject, call, arguments, &subject.caller()?), lines)
+    subject.tell(amended(&subject, call, arguments, &subject.caller_as(agent)?), lines)
 }
 
 /// Makes the change in these fields and the options.
@@ -123,6 +128,7 @@ fn amended(
     call.entry("reason").or_insert_with(|| json!(""));
     let mut request: Amend = work::understood(call)?;
     let Binding { not_covered, .. } = &arguments.binding;
+    request.agent_id = arguments.agent.clone().or(request.agent_id);
     request.bottom_line = arguments.binding.bottom_line.clone().or(request.bottom_line);
     request.answers = Some(arguments.binding.answers()).filter(|it| !it.is_empty()).or(request.answers);
     request.not_covered = Some(not_covered.clone()).filter(|it| !it.is_empty()).or(request.not_covered);
@@ -189,7 +195,7 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
         Ok(call)
     };
     let edited = subject.edit(("tot amend", ""), "TOT_AMEND.md", &draft, HELP)?;
-    let caller = subject.caller()?;
+    let caller = subject.caller_as(arguments.agent.as_deref())?;
     let call = |text: &str| Ok::<_, draft::DraftError>(amended(subject, read(text)?, arguments, &caller));
     subject.call_edited(edited, call, lines)
 }

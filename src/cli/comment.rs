@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::caller::caller;
+use super::caller::{agent_name, caller_as};
 use super::editor::{self, Edited};
 use super::place::{Common, Location};
 use super::print::{say_fields, stored, warn};
@@ -81,6 +81,9 @@ struct CommentOptions {
     /// Comment in Markdown; default: standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
+    /// Name of the agent who says it, so that it is not taken for a person's words
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    agent: Option<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -120,8 +123,9 @@ fn talk(
     let place = how.common.place()?;
     let path = place.folder()?;
     let node = node.map(|word| place.node_id(&path, word)).transpose()?;
+    let message = how.message.as_deref();
     let words =
-        CommentRequest { kind, node: node.as_ref(), reply_to, edits, message: how.message.as_deref() };
+        CommentRequest { kind, node: node.as_ref(), reply_to, edits, message, agent: how.agent.as_deref() };
     let written = write(&place, &path, &words)?;
     let said = tell(&written, how);
     if written.decision.event.is_some() { stored(said) } else { said }
@@ -168,11 +172,13 @@ pub(super) struct CommentRequest<'a> {
     pub edits: Vec<TextEdit>,
     /// The comment's text. If absent, it is read from standard input, or from an editor at a terminal.
     pub message: Option<&'a str>,
+    /// The agent who says it, if it is not the caller.
+    pub agent: Option<&'a str>,
 }
 
 /// Writes the comment in one commit.
 pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -> CommandResult<Written> {
-    let CommentRequest { kind, node, reply_to, message, .. } = *words;
+    let CommentRequest { kind, node, reply_to, message, agent, .. } = *words;
     let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
     let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;
@@ -192,11 +198,12 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
         reply_to: reply_to.map(|it| it.id.to_string()),
         text,
         edits: words.edits.clone(),
-        agent_id: None,
+        agent_id: agent.map(str::to_owned),
     };
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let session = investigation.meta().id.to_string();
-    let written = service.comment(&session, request, &caller(&place.store, path)?).map_err(|refusal| {
+    let caller = caller_as(agent, &place.store, path)?;
+    let written = service.comment(&session, request, &caller).map_err(|refusal| {
         let error = CommandError::from(refusal);
         match &kept {
             Some(edited) => format!("{error}\n{}", edited.kept()).into(),

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use clap::Args;
 
+use super::caller::agent_name;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget};
 use super::{CommandResult, ExitResult, ValueTable, one_of};
 use crate::decide::end::{Bind, EarlyStop, End};
@@ -35,6 +36,9 @@ pub(super) struct EndArguments {
     /// Explanation of why it ends early
     #[arg(long, value_name = "TEXT", requires = "stopped")]
     note: Option<String>,
+    /// Name of the agent who ends it, so that it is not taken for a person's work
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    agent: Option<String>,
     #[command(flatten)]
     work: WorkArguments,
 }
@@ -93,7 +97,7 @@ const REASONS: ValueTable<StopReason> = &[
 pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     let subject = LocalTools::new("tot end", &arguments.work)?.subject()?;
     let stopped = arguments.stopped.map(|reason| EarlyStop { reason, note: arguments.note.clone() });
-    let caller = subject.caller()?;
+    let caller = subject.caller_as(arguments.agent.as_deref())?;
     let bottom_line = arguments.binding.bottom_line.as_ref();
     let call = |(line, text): (String, &str)| {
         let request = End {
@@ -101,7 +105,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
             conclusion: Some(text.trim().to_owned()),
             answers: arguments.binding.answers(),
             not_covered: arguments.binding.not_covered.clone(),
-            agent_id: None,
+            agent_id: arguments.agent.clone(),
             draft: arguments.draft,
             stopped: stopped.clone(),
             asked: None,

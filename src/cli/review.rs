@@ -173,8 +173,14 @@ impl Look<'_> {
                 'o' => page(&format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
-                    let words =
-                        CommentRequest { kind, node, reply_to: None, edits: Vec::new(), message: None };
+                    let words = CommentRequest {
+                        kind,
+                        node,
+                        reply_to: None,
+                        edits: Vec::new(),
+                        message: None,
+                        agent: None,
+                    };
                     match write(self.place, self.path, &words) {
                         Ok(_) => answer("Committed.")?,
                         Err(error) => answer(&error.to_string())?,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::caller::caller;
+use super::caller::caller_as;
 use super::draft::DraftFields;
 use super::editor::{self, Edited};
 use super::place::{Common, EVERYWHERE, Location, named_id, unnamed, with_words};
@@ -182,7 +182,12 @@ impl WorkTarget {
 
     /// Returns the person or agent who makes a call.
     pub(super) fn caller(&self) -> CommandResult<Caller> {
-        Ok(caller(&self.work.place.store, &self.path)?)
+        self.caller_as(None)
+    }
+
+    /// Returns the caller, who is no person if an agent is named.
+    pub(super) fn caller_as(&self, agent: Option<&str>) -> CommandResult<Caller> {
+        Ok(caller_as(agent, &self.work.place.store, &self.path)?)
     }
 
     /// Returns the id of the node that the call is about.

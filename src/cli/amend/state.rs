@@ -34,16 +34,16 @@ pub(super) fn change(
     subject: &WorkTarget,
     arguments: &StateArguments,
     (node, state): (&NodeId, &str),
-    reason: Option<&str>,
+    (reason, agent): (Option<&str>, Option<&str>),
 ) -> ExitResult {
-    let caller = subject.caller()?;
+    let caller = subject.caller_as(agent)?;
     let call = |reason: &str| {
         let verification = NewVerification::new(arguments.how.clone(), arguments.alternatives.clone());
         let request = Reclassify {
             node_id: node.to_string(),
             new_state: state.to_owned(),
             reason: Some(reason.trim().to_owned()),
-            agent_id: None,
+            agent_id: agent.map(str::to_owned),
             evidence: arguments.evidence.clone(),
             verification,
         };
