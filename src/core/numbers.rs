@@ -6,7 +6,7 @@ mod figures;
 
 use std::ops::Range;
 
-pub use figures::{Figures, has_number, says_about};
+pub use figures::{Figures, has_number, is_too_long, says_about};
 
 /// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
 /// no number. Where the match goes on beside the group, only digits go on the number: the pattern says what separates it.

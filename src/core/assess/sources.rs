@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
-use crate::decide::sources::{figures, found_run, was_taken_back, was_withdrawn};
+use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back, was_withdrawn};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Parsed, Source, SourceTarget};
@@ -132,11 +132,13 @@ impl<'a> Assessment<'a> {
                 Ok(run) => {
                     let id = run.id.to_string();
                     let mut shown = self.run_state(run);
-                    let missing = self.not_shown(run, source);
-                    if !missing.is_empty() {
-                        let are = if missing.len() == 1 { "is" } else { "are" };
-                        let words = format!("{}; {} {are} not in its output", shown.2, missing.join(", "));
-                        shown = ("!", "differs", words);
+                    if let Some((is_wrong, doubt)) = self.number_doubt(run, source) {
+                        shown.2 = format!("{}; {doubt}", shown.2);
+                        (shown.0, shown.1) = match shown.1 {
+                            _ if is_wrong => ("!", "differs"),
+                            "same" => ("·", "quiet"),
+                            _ => (shown.0, shown.1),
+                        };
                     }
                     state(shown, format!("run {}", last_bytes(&id, RUN)), SourceAt::Run(run))
                 }
@@ -197,20 +199,17 @@ impl<'a> Assessment<'a> {
         key.collect::<Vec<_>>().join(" · ")
     }
 
-    /// Returns the numbers of the passage that the run does not show.
-    fn not_shown(&self, run: &Run, source: &Source) -> Vec<String> {
+    /// Says what is wrong or unknown about the numbers of the passage, and whether they are wrong.
+    fn number_doubt(&self, run: &Run, source: &Source) -> Option<(bool, String)> {
         if !source.text.contains(|c: char| c.is_ascii_digit()) {
-            return Vec::new();
+            return None;
         }
-        let own;
-        let figures = match self.run(run.id) {
-            Some(captured) => captured.figures.get_or_init(|| figures(run)),
-            None => {
-                own = figures(run);
-                &own
+        match self.run(run.id) {
+            Some(captured) => {
+                number_doubt(run, captured.figures.get_or_init(|| figures(run)).as_ref(), source)
             }
-        };
-        figures.as_ref().map(|it| it.not_shown(&source.text, source.is_about)).unwrap_or_default()
+            None => number_doubt(run, figures(run).as_ref(), source),
+        }
     }
 
     fn run_state(&self, run: &Run) -> Shown {

@@ -1,6 +1,5 @@
 //! The sources of findings and of the conclusion: whether the runs, nodes and places that their links name are there.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use strsim::damerau_levenshtein;
@@ -11,14 +10,14 @@ use crate::domain::{
     CitedPath, Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, NotFound, Run, RunId, Wording,
 };
 use crate::markdown::{How, Parsed, Sentence, Source, SourceTarget, node_ids};
-use crate::numbers::{Figures, has_number};
+use crate::numbers::{Figures, has_number, is_too_long};
 use crate::ruleset::{EffectiveRules, Enforcement};
-use crate::text::{counted, one_line, shorten};
+use crate::text::{counted, one_line, shorten, without_escapes};
 
 /// Maximum number of different sources checked in one text.
 pub(super) const MOST: usize = 200;
 
-/// Maximum number of sources named in a message.
+/// Maximum number of sources, and of numbers of each, named in a message.
 const NAMED: usize = 5;
 
 /// Maximum length of a sentence in a message, in characters.
@@ -85,67 +84,100 @@ pub fn warnings(
     known: &LookedUpPaths,
 ) -> impl Iterator<Item = Diagnostic> + use<> {
     let sources = text.sources();
-    let missing = not_there(investigation, about, &sources, known);
-    missing.into_iter().chain(numbers_not_there(investigation, about, &sources))
+    let [missing, unchecked] = not_there(investigation, about, &sources, known);
+    missing.into_iter().chain(unchecked).chain(numbers_not_there(investigation, about, &sources))
 }
 
-/// Returns a warning about sources that are not there.
+/// Returns a warning about sources that are not there, and one about those that were not checked.
 fn not_there(
     investigation: &Investigation,
     about: &str,
     sources: &[Source],
     known: &LookedUpPaths,
-) -> Option<Diagnostic> {
+) -> [Option<Diagnostic>; 2] {
     let mut seen = HashSet::new();
-    let new = sources.iter().filter(|source| seen.insert(&source.written)).take(MOST);
-    let missing = new.filter_map(|source| {
+    let mut new = sources.iter().filter(|source| seen.insert(&source.written));
+    let missing = new.by_ref().take(MOST).filter_map(|source| {
         let why = fault(investigation, source, known)?;
         Some(format!("{} ({})", shorten(&one_line(&source.written), SHOWN), one_line(&why)))
     });
     let how = "names sources that are not there";
-    warning(Code::SourceNotThere, about, how, missing.collect())
+    let missing = warning(Code::SourceNotThere, about, how, missing.collect());
+    let unchecked = new.count();
+    let unchecked = (unchecked > 0).then(|| {
+        let message = format!("Of the sources of one text, {MOST} are looked up: {unchecked} more were not checked.");
+        Diagnostic::new(Code::SourceNotThere, message).about(about)
+    });
+    [missing, unchecked]
 }
 
 /// Returns a warning about the numbers in sources that the output of their runs does not show.
 fn numbers_not_there(investigation: &Investigation, about: &str, sources: &[Source]) -> Option<Diagnostic> {
-    let mut printed: HashMap<RunId, Figures> = HashMap::new();
-    let missing = sources.iter().take(MOST).filter_map(|source| {
+    let mut printed: HashMap<RunId, Option<Figures>> = HashMap::new();
+    let missing = sources.iter().filter_map(|source| {
         let SourceTarget::Run(named) = &source.target else { return None };
         let run = found_run(investigation, named).ok()?;
-        let figures = match printed.entry(run.id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(figures(run)?),
-        };
-        let missing = figures.not_shown(&source.text, source.is_about);
+        let figures = printed.entry(run.id).or_insert_with(|| figures(run)).as_ref()?;
         let name = shorten(&one_line(&source.written), SHOWN);
-        (!missing.is_empty()).then(|| format!("{} ({name})", missing.join(", ")))
+        let missing = not_shown(figures, source);
+        let part = if is_cut(run) { ", of whose output a part is stored" } else { "" };
+        match is_too_long(&source.text) {
+            _ if !missing.is_empty() => Some(format!("{} ({name}{part})", missing.join(", "))),
+            true => Some(format!("those at the end of a long passage were not looked for ({name})")),
+            false => None,
+        }
     });
-    warning(
-        Code::NumberNotThere,
-        about,
-        "has numbers that are not in the output of their runs",
-        missing.collect(),
-    )
+    let what = "has numbers that are not in the output of their runs";
+    warning(Code::NumberNotThere, about, what, missing.collect())
+}
+
+/// Returns the first few numbers of a passage that its run does not show.
+fn not_shown(figures: &Figures, source: &Source) -> Vec<String> {
+    named(figures.not_shown(&source.text, source.is_about))
+}
+
+/// Says what is wrong or unknown about the numbers of a passage, and whether they are wrong. `figures` are those of its run.
+pub fn number_doubt(run: &Run, figures: Option<&Figures>, source: &Source) -> Option<(bool, String)> {
+    let Some(figures) = figures else {
+        return Some((false, "output withheld, so its numbers are not checked here".to_owned()));
+    };
+    let missing = not_shown(figures, source);
+    if missing.is_empty() {
+        let words = "the numbers at its end were not looked for";
+        return is_too_long(&source.text).then(|| (false, words.to_owned()));
+    }
+    let are = if missing.len() == 1 { "is" } else { "are" };
+    let place = if is_cut(run) { "the stored part of its output" } else { "its output" };
+    Some((!is_cut(run), format!("{} {are} not in {place}", missing.join(", "))))
+}
+
+/// Returns whether only the two ends of a run's output are stored.
+fn is_cut(run: &Run) -> bool {
+    run.ran().is_some_and(|ran| ran.output.end.is_some())
 }
 
 /// Returns the numbers that a run shows. Returns `None` if its output is withheld.
 pub fn figures(run: &Run) -> Option<Figures> {
     let ran = run.ran().filter(|ran| !ran.output.sha256.is_empty())?;
     let end = ran.output.end.as_deref().unwrap_or_default();
-    Some(Figures::of(&format!("{}\n{end}\n{}", ran.output.text, ran.seconds)))
+    let printed = format!("{}\n{end}\n{}", ran.output.text, ran.seconds);
+    Some(Figures::of(&printed.lines().map(without_escapes).collect::<Vec<_>>().join("\n")))
+}
+
+/// Shortens a list to what a message names.
+fn named(mut all: Vec<String>) -> Vec<String> {
+    let more = all.len().saturating_sub(NAMED);
+    all.truncate(NAMED);
+    all.extend((more > 0).then(|| format!("{more} more")));
+    all
 }
 
 fn warning(code: Code, about: &str, what: &str, mut missing: Vec<String>) -> Option<Diagnostic> {
     let mut seen = HashSet::new();
     missing.retain(|one| seen.insert(one.clone()));
     missing.first()?;
-    let more = missing.len().saturating_sub(NAMED);
-    missing.truncate(NAMED);
-    if more > 0 {
-        missing.push(format!("{more} more"));
-    }
     let who = if about.is_empty() { "The report" } else { about };
-    let message = format!("{who} {what}: {}.", missing.join("; "));
+    let message = format!("{who} {what}: {}.", named(missing).join("; "));
     let how = Wording::both("tot_amend", "`tot amend`").map(|call| format!("Correct them with {call}."));
     Some(Diagnostic::new(code, message).about(about).suggest(how))
 }

@@ -8,7 +8,7 @@ use super::parse::{Located, Parsed, is_inline};
 use super::reference::{Mention, own_path};
 use super::text::node_ids;
 use crate::numbers::says_about;
-use crate::text::{first_sentence, is_hidden, one_line};
+use crate::text::{first_sentence, is_hidden, made_visible, one_line};
 
 /// The maximum length of a target, in bytes.
 const MAX_TARGET_BYTES: usize = 1024;
@@ -162,7 +162,9 @@ impl Parsed {
                     });
                 }
                 Event::End(TagEnd::Link) => {
-                    sources.extend(open.take().map(|it| Source { text: one_line(&it.text), ..it }));
+                    // Narrow and hard spaces stay: they are inside of numbers.
+                    let words = |text: &str| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+                    sources.extend(open.take().map(|it| Source { text: made_visible(&words(&it.text)), ..it }));
                 }
                 Event::Text(text) | Event::Code(text) => {
                     before = text;

@@ -1,7 +1,8 @@
 //! Looks for the numbers of a passage in a program's output.
 //!
 //! A number is there if the output has its value, however it is written, or a value that rounds to it. Units of time and size
-//! are converted, and `12 %` is also 0.12. What is no number is looked for as text: dates, versions, hashes.
+//! are converted, and `12 %` is also 0.12. `20 174` and `20.174` may be thousands, and `1.2 million` is also 1.2. What is no
+//! number is looked for as text: dates, versions, hashes.
 //!
 //! A number of one or two digits is somewhere in nearly every output. So it also has to be where the passage says: on a line
 //! with one of its words, if such lines have numbers, and beside the number that a list or a share names with it. One that
@@ -10,7 +11,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::{around, value_and_place};
+use super::{around, is_group, is_separator, value_and_place};
 use crate::text::{first_bytes, last_bytes, shorten};
 
 /// How far apart two numbers of a line may be to stand beside each other.
@@ -53,6 +54,13 @@ const UNITS: [(char, f64, &[&str]); 13] = [
     ('%', 1.0, &["%"]),
 ];
 
+/// Words and signs after a number that multiply it.
+const SCALES: [(f64, &[&str]); 3] =
+    [(1e3, &["k", "K", "thousand"]), (1e6, &["M", "million"]), (1e9, &["billion"])];
+
+/// What was read at a place of a text: a number, or `None` for what is looked for as text.
+type Reading = (Range<usize>, Option<Figure>);
+
 /// A number in a text, without its sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Figure {
@@ -89,51 +97,87 @@ struct Place {
 impl Figures {
     /// Reads an output.
     pub fn of(output: &str) -> Figures {
-        let text = output.to_lowercase();
-        let places = text.lines().enumerate().flat_map(|(line, text)| {
-            let placed = move |(at, (range, figure)): (usize, (Range<usize>, Option<Figure>))| {
+        let (text, plain) = (output.to_lowercase(), powers(output));
+        let lowercase = plain.to_lowercase();
+        let places = lowercase.lines().enumerate().flat_map(|(line, text)| {
+            let placed = move |(at, (range, figure)): (usize, Reading)| {
                 Some(Place { figure: figure?, line, at, label: last_word(&text[..range.start]) })
             };
             read(text).into_iter().enumerate().filter_map(placed)
         });
         let places = places.collect();
-        let mut all: Vec<Figure> = read(output).into_iter().filter_map(|(_, figure)| figure).collect();
+        let readings = read(&plain).into_iter().chain(read(&joined(&plain)));
+        let mut all: Vec<Figure> = readings.filter_map(|(_, figure)| figure).collect();
         all.sort_by(|one, other| one.value.total_cmp(&other.value).then(one.step.total_cmp(&other.step)));
         all.dedup();
         Figures { all, places, text }
     }
 
-    /// Returns the numbers of a passage that the output does not show, as written. `is_about` is true if the text before the
-    /// passage says that it is not exact.
+    /// Returns the numbers of a passage that the output does not show, as written, each once. `is_about` is true if the text
+    /// before the passage says that it is not exact.
     pub fn not_shown(&self, passage: &str, is_about: bool) -> Vec<String> {
-        let passage = &powers(first_bytes(passage, PASSAGE));
-        let read = read(passage);
-        let mut missing: Vec<Range<usize>> = Vec::new();
-        for (at, (range, figure)) in read.iter().enumerate() {
-            let written = &passage[range.clone()];
-            let is_shown = match figure {
-                // No number, but a name with digits in it.
-                None => self.text.contains(&written.to_lowercase()),
-                // Nobody writes a plain number so.
-                Some(_) if has_leading_zero(written) => self.has_word(written),
-                Some(figure) => {
-                    let is_about = (is_about && at == 0) || says_about(&passage[..range.start]);
-                    let zeros = written.bytes().rev().take_while(|byte| *byte == b'0').count();
-                    let zeros = if is_about && figure.step >= 1.0 { zeros as i32 } else { 0 };
-                    self.shows(&Figure { step: figure.step * 10_f64.powi(zeros), is_about, ..*figure })
-                }
-            };
-            if !is_shown {
+        let passage = looked_at(passage);
+        let plain = powers(passage);
+        let joined = joined(&plain);
+        let parts = read(&plain);
+        let (mut seen, mut missing): (Vec<Reading>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+        for (range, figure) in read(&joined) {
+            let is_about = is_about && seen.is_empty();
+            if let Some(shown) = self.shown(&joined, &(range.clone(), figure), is_about) {
+                seen.push(shown);
+                continue;
+            }
+            // Numbers with a blank between them, of which some are there, are several.
+            let inside = |part: &&Reading| range.start <= part.0.start && part.0.end <= range.end;
+            let parts: Vec<&Reading> = parts.iter().filter(inside).collect();
+            let (there, not_there): (Vec<&Reading>, Vec<&Reading>) =
+                parts.iter().partition(|part| self.shown(&plain, part, is_about).is_some());
+            if plain[range.clone()].contains(' ') && !there.is_empty() {
+                missing.extend(not_there.into_iter().map(|part| part.0.clone()));
+                seen.extend(parts.into_iter().cloned());
+            } else {
                 missing.push(range.clone());
+                seen.push((range, figure));
             }
         }
         if missing.is_empty() {
-            missing = self.apart(passage, &read).collect();
-            missing.extend(self.is_away_from_words(passage, &read).then_some(0..passage.len()));
+            missing = self.apart(&plain, &seen).collect();
+            missing.extend(self.is_away_from_words(&plain, &seen).then_some(0..passage.len()));
         }
         missing.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
         missing.dedup_by(|later, earlier| later.end <= earlier.end);
-        missing.into_iter().map(|range| shorten(&passage[range], SHOWN)).collect()
+        let mut said = HashSet::new();
+        let new = missing.into_iter().map(|range| &passage[range]).filter(|written| said.insert(*written));
+        new.map(|written| shorten(written, SHOWN)).collect()
+    }
+
+    /// Returns the number of a passage as the output shows it, in one of the ways in which it can be read. Returns `None` if the
+    /// output does not show it.
+    fn shown(&self, passage: &str, (range, figure): &Reading, is_about: bool) -> Option<Reading> {
+        let written = &passage[range.clone()];
+        let as_written = || (range.clone(), *figure);
+        let Some(figure) = figure else {
+            // No number, but a name with digits in it.
+            return self.text.contains(&written.to_lowercase()).then(as_written);
+        };
+        if has_leading_zero(written) {
+            // Nobody writes a plain number so.
+            return self.has_word(written).then(as_written);
+        }
+        let is_about = is_about || says_about(&passage[..range.start]);
+        let digits = written.chars().rev().filter(|c| !is_separator(*c));
+        let zeros = digits.take_while(|digit| *digit == '0').count() as i32;
+        let after = passage[range.end..].strip_prefix(char::is_whitespace).unwrap_or_default();
+        let after = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        let scale = SCALES.iter().find(|(_, names)| names.contains(&after)).map(|(by, _)| figure.times(*by));
+        let is_thousands = |(whole, part): &(&str, &str)| part.len() == 3 && is_group(whole);
+        let thousands = written.split_once('.').filter(is_thousands).map(|_| figure.times(1e3));
+        let rounded = |it: Figure| {
+            let zeros = if is_about && it.step >= 1.0 { zeros } else { 0 };
+            Figure { step: it.step * 10_f64.powi(zeros), is_about, ..it }
+        };
+        let mut ways = [Some(*figure), scale, thousands].into_iter().flatten();
+        ways.find(|it| self.shows(&rounded(*it))).map(|it| (range.clone(), Some(it)))
     }
 
     /// Returns the pairs of a list, or of a part and its whole, that the output has, but not together: neither on a line nor,
@@ -141,7 +185,7 @@ impl Figures {
     fn apart(
         &self,
         passage: &str,
-        read: &[(Range<usize>, Option<Figure>)],
+        read: &[Reading],
     ) -> impl Iterator<Item = Range<usize>> {
         read.windows(2).take(PAIRS).filter_map(|two| {
             let [(one, Some(first)), (other, Some(second))] = two else { return None };
@@ -175,7 +219,7 @@ impl Figures {
 
     /// Returns whether the output has a small number of the passage only on lines without its words, although other lines
     /// with numbers have them. A single such line may be a heading.
-    fn is_away_from_words(&self, passage: &str, read: &[(Range<usize>, Option<Figure>)]) -> bool {
+    fn is_away_from_words(&self, passage: &str, read: &[Reading]) -> bool {
         let mut small = read.iter().filter_map(|(_, it)| it.as_ref()).filter(|it| it.is_small()).peekable();
         if small.peek().is_none() {
             return false;
@@ -217,8 +261,7 @@ impl Figures {
         let is_of = |unit: Option<(char, f64)>| {
             move |shown: &Figure| shown.unit.is_none() || unit.is_none() || shown.unit == unit
         };
-        let times =
-            |by: f64, unit| Figure { value: wanted.value * by, step: wanted.step * by, unit, ..*wanted };
+        let times = |by: f64, unit| Figure { unit, ..wanted.times(by) };
         let percent = Some(('%', 1.0));
         let other_units = UNITS.iter().filter_map(|(kind, size, _)| {
             let (_, own) = wanted.unit.filter(|unit| unit.0 == *kind && unit.1 != *size)?;
@@ -243,6 +286,10 @@ impl Figures {
 }
 
 impl Figure {
+    fn times(&self, by: f64) -> Figure {
+        Figure { value: self.value * by, step: self.step * by, ..*self }
+    }
+
     /// Returns whether it has at most two digits.
     fn is_small(&self) -> bool {
         self.value < self.step * 99.5
@@ -268,7 +315,7 @@ fn last_word(text: &str) -> String {
 /// Returns whether a number begins with a zero and another digit.
 fn has_leading_zero(number: &str) -> bool {
     let digits = number.trim_start_matches(|c: char| !c.is_ascii_digit());
-    digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit())
+    !number.starts_with('.') && digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns whether a text says that the number after it is not exact.
@@ -283,8 +330,8 @@ pub fn has_number(text: &str) -> bool {
 }
 
 /// Returns the numbers of a text in order with their places, and as `None` what is looked for as text.
-fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
-    let mut found: Vec<(Range<usize>, Option<Figure>)> = Vec::new();
+fn read(text: &str) -> Vec<Reading> {
+    let mut found: Vec<Reading> = Vec::new();
     let mut words = words(text).peekable();
     while let Some(word) = words.next() {
         let shown = &text[word.clone()];
@@ -295,8 +342,12 @@ fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
         let mut at = 0;
         while let Some(digit) = shown[at..].find(|c: char| c.is_ascii_digit()).map(|found| at + found) {
             let whole = around(shown, digit..digit + 1, digit..digit + 1);
-            let start = whole.as_ptr() as usize - shown.as_ptr() as usize;
+            let mut start = whole.as_ptr() as usize - shown.as_ptr() as usize;
             let end = start + whole.len();
+            let is_after = |c: char| c.is_alphanumeric() || "._)]".contains(c);
+            // `.5` is 0.5, but `1..5` is not.
+            start -= usize::from(shown[..start].strip_suffix('.').is_some_and(|it| !it.ends_with(is_after)));
+            let whole = &shown[start..end];
             let is_name = shown[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             let letters: &str = {
                 let after = &shown[end..];
@@ -322,11 +373,7 @@ fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
             let next = words.peek().map(|next| &text[next.clone()]);
             let unit = if letters.is_empty() && after == shown.len() { next } else { Some(letters) };
             let unit = UNITS.iter().find(|(.., names)| unit.is_some_and(|unit| names.contains(&unit)));
-            let scale = match letters {
-                "k" | "K" => 1e3,
-                "M" => 1e6,
-                _ => 1.0,
-            };
+            let scale = SCALES.iter().find(|(_, names)| names.contains(&letters)).map_or(1.0, |(by, _)| *by);
             let range = word.start + start..word.start + end;
             let figure = Figure {
                 value: value.abs() * scale,
@@ -341,14 +388,54 @@ fn read(text: &str) -> Vec<(Range<usize>, Option<Figure>)> {
     found
 }
 
-/// Returns the words of a text without the marks around them. A narrow or hard space does not end a word.
+/// Returns the words of a text without the marks around them. A narrow or hard space in a number does not end a word.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let words = text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty());
-    words.filter_map(|word| {
+    let is_end = move |(at, c): &(usize, char)| c.is_whitespace() && (c.is_ascii() || !is_in_number(text, *at, *c));
+    let mut start = 0;
+    text.char_indices().filter(is_end).chain([(text.len(), ' ')]).filter_map(move |(end, c)| {
+        let word = &text[std::mem::replace(&mut start, end + c.len_utf8())..end];
         let word = word.trim_end_matches(is_mark).trim_start_matches(|c| is_mark(c) && c != '.');
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
         (!word.is_empty()).then(|| start..start + word.len())
     })
+}
+
+/// Returns whether the blank at a position may separate thousands: a digit is before it, and three after it.
+fn is_in_number(text: &str, at: usize, blank: char) -> bool {
+    let after = &text[at + blank.len_utf8()..];
+    text[..at].ends_with(|c: char| c.is_ascii_digit())
+        && after.bytes().take_while(u8::is_ascii_digit).count() == 3
+}
+
+/// Returns the text with apostrophes for the blanks that may separate thousands, at the same places: `20'174` for `20 174`.
+fn joined(text: &str) -> String {
+    let is_first = |before: &str| {
+        let rest = before.trim_end_matches(|c: char| c.is_ascii_digit());
+        before.len() - rest.len() <= 3 && !rest.ends_with(|c: char| c.is_alphanumeric() || ".,:_/'".contains(c))
+    };
+    let mut joined = String::with_capacity(text.len());
+    let mut last = 0;
+    for (at, c) in text.char_indices() {
+        let is_next = last > 0 && at == last + 4;
+        let is_inside = c == ' ' && is_in_number(text, at, c) && (is_next || is_first(&text[..at]));
+        last = if is_inside { at } else { last };
+        joined.push(if is_inside { '\'' } else { c });
+    }
+    joined
+}
+
+/// Returns the beginning of a passage that is looked at: at most [`PASSAGE`] bytes, in whole words.
+fn looked_at(passage: &str) -> &str {
+    let first = first_bytes(passage, PASSAGE);
+    match first.len() < passage.len() {
+        true => first.rsplit_once(char::is_whitespace).map_or("", |(first, _)| first),
+        false => first,
+    }
+}
+
+/// Returns whether a passage has numbers beyond what [`Figures::not_shown`] looks at.
+pub fn is_too_long(passage: &str) -> bool {
+    passage[looked_at(passage).len()..].contains(|c: char| c.is_ascii_digit())
 }
 
 fn is_mark(c: char) -> bool {
@@ -372,13 +459,14 @@ fn is_text(word: &str) -> bool {
     is_date || is_hash || is_version || is_made_of(':', 1)
 }
 
-/// Writes powers of ten as exponents: `3×10⁵` as `3e5`.
+/// Writes powers of ten as exponents at the same places: `3×10⁵` as `3e000005`.
 fn powers(text: &str) -> String {
     const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     let mut written = String::with_capacity(text.len());
+    let without_blanks = |text: &str| text.trim_end_matches([' ', '\u{a0}', '\u{202f}', '\u{2009}']).len();
     let mut rest = text;
     while let Some(at) = rest.find("10") {
-        let before = rest[..at].trim_end();
+        let before = &rest[..without_blanks(&rest[..at])];
         let power = rest[at + 2..].strip_prefix('^').unwrap_or(&rest[at + 2..]);
         let length =
             power.find(|c: char| !(c == '⁻' || c == '-' || RAISED.contains(c) || c.is_ascii_digit()));
@@ -386,16 +474,18 @@ fn powers(text: &str) -> String {
 
         let is_power = !power.is_empty()
             && (power.starts_with(|c| c == '⁻' || RAISED.contains(c)) || rest[at + 2..].starts_with('^'));
-        let factor = before.strip_suffix(['×', '·', '*', 'x']).map(str::trim_end);
+        let factor = before.strip_suffix(['×', '·', '*', 'x']).map(|it| &it[..without_blanks(it)]);
+        let end = power.as_ptr() as usize - rest.as_ptr() as usize + power.len();
         match factor.filter(|it| is_power && it.ends_with(|c: char| c.is_ascii_digit())) {
             Some(factor) => {
-                written.push_str(factor);
-                written.push('e');
-                written.extend(power.chars().map(|c| match RAISED.chars().position(|it| it == c) {
+                let digit = |c| match RAISED.chars().position(|it| it == c) {
                     Some(digit) => char::from(b'0' + digit as u8),
-                    None if c == '⁻' => '-',
                     None => c,
-                }));
+                };
+                let digits: String = power.trim_start_matches(['⁻', '-']).chars().map(digit).collect();
+                let sign = if power.starts_with(['⁻', '-']) { "e-" } else { "e" };
+                let width = end - factor.len() - sign.len();
+                written = format!("{written}{factor}{sign}{digits:0>width$}");
             }
             None => {
                 written.push_str(&rest[..at + 2]);
@@ -403,7 +493,6 @@ fn powers(text: &str) -> String {
                 continue;
             }
         }
-        let end = power.as_ptr() as usize - rest.as_ptr() as usize + power.len();
         rest = &rest[end..];
     }
     written + rest
@@ -417,8 +506,10 @@ mod tests {
     fn a_number_is_there_however_it_is_written() {
         let output = "p99 1,234.5 ms over 48 windows; worst=4012 ms\nshare 0.1234, 12.34 %; 19 of 29, 7/60\n\
             3.05e5 reads at 2026-11-27 09:15:02, commit 3f2a91c4, version 1.6.2 of x86_64, R3.A1\n\
-            n=20174; delta -3.25; 1'000'000 keys; t=[2.0, 3.5]";
+            n=20174; delta -3.25; 1'000'000 keys; t=[2.0, 3.5] .5, 2.5×10⁴";
         let figures = Figures::of(output);
+        let long = format!("47 {}47{}", "x".repeat(1_995), "8".repeat(50));
+        assert!(is_too_long(&long) && !is_too_long("47"));
         for passage in [
             "48 windows",
             "1234.5 ms",
@@ -439,6 +530,16 @@ mod tests {
             "305,000",
             "3.05×10⁵",
             "3.1 x 10^5",
+            "≈ 300,000",
+            "20 174 jobs",
+            "20\u{a0}174\u{2009}jobs",
+            "20.174",
+            "1 000 000 keys",
+            "48 19",
+            "20.2 thousand",
+            "1.0 million keys",
+            "0.5",
+            "25,000",
             "20,174",
             "20.2k",
             "2026-11-27",
@@ -470,7 +571,13 @@ mod tests {
             ("47 to 48 windows", "47"),
             ("2 to 48", "2 to 48"),
             ("048 windows", "048"),
-            ("3.06×10⁵", "3.06e5"),
+            ("3.06×10⁵", "3.06×10⁵"),
+            ("20 175 jobs, 20 175 jobs", "20 175"),
+            ("48 175 windows", "175"),
+            ("4.1×10⁴ keys", "4.1×10⁴"),
+            ("1.7 million", "1.7"),
+            ("≈ 400,000", "400,000"),
+            (long.as_str(), "47"),
             ("4000 ms", "4000"),
             ("2026-11-28", "2026-11-28"),
             ("3f2a91c5", "3f2a91c5"),
