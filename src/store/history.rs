@@ -213,16 +213,23 @@ fn size_of_happening(happening: &Happening) -> usize {
     size_of::<Happening>() + texts
 }
 
-/// Returns the most recent commit along first parents that changed the path, or the oldest commit if none did. Returns
-/// `None` if a commit along the way cannot be read.
+/// Returns the most recent commit that changed the path, or the oldest commit if none did. Merges are passed over: to the side
+/// that they took the path from, or to their first parent. Returns `None` if a commit along the way cannot be read.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Option<CommitId>, StoreError> {
     let mut last = head;
-    for commit in git.log(head)? {
+    let mut log = git.log(head)?;
+    while let Some(commit) = log.next() {
         let Ok(commit) = commit else { return Ok(None) };
         last = commit.id;
-        let Ok(changes) = git.diff(commit.parents.first().copied(), commit.id) else { return Ok(None) };
-        if changes.iter().any(|change| change.path == path) {
-            break;
+        let is_same = |parent: Option<CommitId>| {
+            git.diff(parent, commit.id).map(|changes| changes.iter().all(|change| change.path != path))
+        };
+        let Ok(is_unchanged) = is_same(commit.parents.first().copied()) else { return Ok(None) };
+        let from = commit.parents.iter().skip(1).find(|it| matches!(is_same(Some(**it)), Ok(true)));
+        match from.filter(|_| !is_unchanged) {
+            Some(side) => log = git.log(*side)?,
+            None if is_unchanged || commit.parents.len() > 1 => {}
+            None => break,
         }
     }
     Ok(Some(last))

@@ -84,8 +84,10 @@ fn edits(subject: &Subject) -> impl Iterator<Item = Finding> {
 
 /// Checks the tags on conclusions. The next `tot_end` call writes a missing tag.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
+    // A merge only takes over an end.
     let is_end = |entry: &HistoryEntry| {
-        entry.happenings.iter().any(|it| matches!(it, Happening::Ended(end) if !end.draft))
+        entry.parents.len() < 2
+            && entry.happenings.iter().any(|it| matches!(it, Happening::Ended(end) if !end.draft))
     };
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());
     if subject.snapshot.investigation.end().is_some()
