@@ -238,7 +238,8 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
     }
 }
 
-/// Formats each investigation in a row: its id, sign and title, the verdict with what else is to be known, and its age.
+/// Formats each investigation in a row: its id, sign and title, the verdict with what else is to be known, and its age. The
+/// bottom line is below it.
 fn shown(entries: &[ListedInvestigation], now: Option<Timestamp>, screen: Screen) -> String {
     /// The columns of the title and what precedes it, if there is more than fits.
     const LEFT: usize = 44;
@@ -259,15 +260,18 @@ fn shown(entries: &[ListedInvestigation], now: Option<Timestamp>, screen: Screen
         let room =
             screen.columns.map_or(0, |all| all.saturating_sub(taken + 2 + width(&notes) + width(&age)));
         let gap = " ".repeat(room.saturating_sub(width(&title)) + 2);
+        let line =
+            entry.bottom_line.as_ref().map(|line| format!("    {}\n", screen.rest(&one_line(line), 4)));
         let fault =
             entry.fault.as_ref().map(|fault| format!("    {}\n", styled(BAD, &screen.rest(fault, 4))));
         format!(
-            "{}  {} {}{gap}{}{}\n{}",
+            "{}  {} {}{gap}{}{}\n{}{}",
             styled(QUIET, &format!("{id:<length$}")),
             styled(style, sign),
             styled(BOLD, &title),
             styled(style, &notes),
             styled(QUIET, &age),
+            line.unwrap_or_default(),
             fault.unwrap_or_default()
         )
     };

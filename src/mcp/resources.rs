@@ -10,7 +10,7 @@ use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
-use super::tools::list::verdict;
+use super::tools::list::judged;
 use crate::assess::Assessment;
 use crate::domain::{Code, Diagnostic};
 use crate::graph::{self, DrawnTree, SvgOptions};
@@ -228,8 +228,9 @@ fn entry_line(service: &Service, entry: &ListEntry) -> String {
             facts.started_at
         );
     }
-    if let Some(verdict) = verdict(service, entry) {
+    if let Some((verdict, bottom_line)) = judged(service, entry) {
         let _ = write!(text, ". {verdict}");
+        text.extend(bottom_line.map(|line| format!(": {}", literal(&line))));
     }
     if let Some(fault) = &entry.fault {
         let _ = write!(text, " (error: {})", literal(fault));

@@ -12,7 +12,7 @@ use crate::fields::{
     REFERENCES,
 };
 use crate::format::layout;
-use crate::markdown::{self, Reader, code_span};
+use crate::markdown::{self, Reader, ShownSource, Source, code_span};
 use crate::ruleset::rules::objections;
 use crate::service::Loaded;
 use crate::service::address::ResourceAddress;
@@ -73,13 +73,15 @@ pub fn overview(snapshot: &Snapshot, loaded: Option<&Loaded>, links: Links) -> S
     if let Some(context) = &meta.context {
         section(&mut text, "Context", context);
     }
+    let assessment = Assessment::new(investigation, snapshot.rules());
     if let Some(end) = investigation.conclusion() {
-        ended(&mut text, end);
+        ended(&mut text, &assessment, end);
     }
     if let Some(draft) = investigation.draft() {
         let by = by(draft.agent_id.as_deref(), &draft.caller);
-        let _ =
-            write!(text, "\n## {DRAFT}\n\nWritten {}{by}.\n\n{}", draft.ended_at, quoted(&draft.report()));
+        let state = assessment.report().map(|report| literal(&report.words)).unwrap_or_default();
+        let report = known(&assessment, None, &draft.report());
+        let _ = write!(text, "\n## {DRAFT}\n\nWritten {}{by}. {state}.\n\n{report}", draft.ended_at);
     }
     match (loaded, &snapshot.ruleset) {
         (Some(loaded), _) => write_judgments(&mut text, loaded, links),
@@ -98,7 +100,7 @@ pub fn overview(snapshot: &Snapshot, loaded: Option<&Loaded>, links: Links) -> S
 }
 
 /// Writes the conclusion and how the investigation ended.
-fn ended(text: &mut String, end: &Conclusion) {
+fn ended(text: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let ended_by = by(end.agent_id.as_deref(), &end.caller);
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
     if let Some(stopped) = &end.stopped {
@@ -111,16 +113,17 @@ fn ended(text: &mut String, end: &Conclusion) {
     if let Some(asked) = &end.asked {
         let _ = write!(text, "\n{}\n", literal(&asked.line()));
     }
-    if !end.bottom_line.is_empty() {
-        let _ = write!(text, "\n**{}**\n", literal(&end.bottom_line));
+    if let Some(line) = assessment.known_bottom_line() {
+        let _ = write!(text, "\n**{}**\n", literal(&line));
     }
     match (&end.conclusion, end.concluded_at) {
         (None, _) => text.push_str("\nEnded without a conclusion.\n"),
         (Some(conclusion), None) => {
-            let _ = write!(text, "\n{}", quoted(conclusion));
+            let _ = write!(text, "\n{}", known(assessment, None, conclusion));
         }
         (Some(conclusion), Some(at)) => {
-            let _ = write!(text, "\nConcluded after ending, {at}:\n\n{}", quoted(conclusion));
+            let conclusion = known(assessment, None, conclusion);
+            let _ = write!(text, "\nConcluded after ending, {at}:\n\n{conclusion}");
         }
     }
     for amended in &end.amended {
@@ -244,8 +247,10 @@ pub fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     section(&mut text, PLANNED, &node.planned_action);
     let fields = node.result_fields();
     let field = |name: &str| fields.iter().find(|field| field.name == name).map_or("", |field| &*field.value);
-    for name in [HEADLINE, FINDINGS] {
-        section(&mut text, name, field(name));
+    section(&mut text, HEADLINE, field(HEADLINE));
+    if let Some(findings) = Some(field(FINDINGS)).filter(|findings| !findings.trim().is_empty()) {
+        let findings = known(assessment, Some(&node.id), findings);
+        let _ = write!(text, "\n## {FINDINGS}\n\n{findings}");
     }
     for backing in result.into_iter().flat_map(Classification::backing) {
         match backing.is_list {
@@ -386,6 +391,15 @@ fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
 /// Puts untrusted text on one line, as text without Markdown.
 pub fn literal(text: &str) -> String {
     markdown::literal(text, usize::MAX, Reader::Page)
+}
+
+/// Quotes text with how each passage with a source is known. `own` is the node whose findings it is.
+fn known(assessment: &Assessment<'_>, own: Option<&NodeId>, text: &str) -> String {
+    let shown = |source: &Source| ShownSource {
+        file: None,
+        state: Some(assessment.source(source, own, &|_| None).known()),
+    };
+    markdown::quoted_with(text, usize::MAX, Reader::Page, &shown)
 }
 
 fn quoted(text: &str) -> String {

@@ -20,7 +20,7 @@ pub(super) fn pasted(
 ) -> String {
     let plain = |text: &str| literal(text, SENTENCE, Reader::Comment);
     let meta = assessment.investigation.meta();
-    let line = assessment.bottom_line().unwrap_or_else(|| meta.title.clone());
+    let line = assessment.known_bottom_line().unwrap_or_else(|| meta.title.clone());
     let since = since.map(|since| format!(" {}", plain(&sentence(&since.text)))).unwrap_or_default();
     let mut text = format!("**{}**\n\n{}{since}\n\n", plain(&line), plain(&assessment.sentence(signed)));
     let session = meta.id.to_string();

@@ -10,7 +10,7 @@ use crate::decide::citing::lines_of;
 use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back, was_withdrawn};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
-use crate::markdown::{How, Mention, Parsed, Source, SourceTarget};
+use crate::markdown::{How, Mention, Parsed, Source, SourceTarget, with_known};
 use crate::text::{last_bytes, one_line, shorten};
 
 /// The number of characters of a run's id that are shown.
@@ -44,6 +44,13 @@ pub enum SourceAt<'a> {
     Place(&'a Pin),
     /// Nothing that can be shown.
     Nowhere,
+}
+
+impl SourceState<'_> {
+    /// Returns the sign and the words: `✓ ran as expected`.
+    pub fn known(&self) -> String {
+        format!("{} {}", self.sign, self.words)
+    }
 }
 
 /// The text that a source is in.
@@ -160,7 +167,8 @@ impl<'a> Assessment<'a> {
             SourceTarget::Place(place) => {
                 let pin = self.pin_of(place, own);
                 let lines = lines_of(place).map(|lines| format!(":{lines}")).unwrap_or_default();
-                let file = place.target.rsplit(['/', '\\']).next().unwrap_or_default();
+                let file =
+                    place.target.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
                 let shown = match pin.and_then(drift) {
                     Some("unchanged") => ("✓", "same", "read and still there"),
                     Some("moved") => ("✓", "same", "read, and moved since"),
@@ -182,6 +190,13 @@ impl<'a> Assessment<'a> {
             }
             SourceTarget::How(None) => not_there("says nothing"),
         }
+    }
+
+    /// Returns the bottom line without links, with how each passage is known. `None` if there is none.
+    pub fn known_bottom_line(&self) -> Option<String> {
+        let line = self.end().map_or("", |end| &end.bottom_line);
+        let known = |source: &Source| Some(self.source(source, None, &|_| None).known());
+        Some(with_known(line, &known)).filter(|line| !line.is_empty())
     }
 
     /// Returns what the signs in the bottom line mean: `✓ ran as expected · ∅ not recorded`.

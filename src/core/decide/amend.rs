@@ -13,7 +13,7 @@ use super::edits::edited;
 use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, pin_changed, source_warnings};
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
-    refuse_if_ended, sources, trimmed,
+    refuse_if_ended, sources, title, trimmed,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
@@ -317,8 +317,8 @@ fn of_node(
     let references = request.references.map(|given| backing::references(&about, given, &mut diagnostics));
     let mut amendment = Amendment {
         agent_id: trimmed(request.agent_id),
-        title: trimmed(request.title),
-        headline: trimmed(request.headline),
+        title: title(request.title),
+        headline: title(request.headline),
         findings: not_blank(request.findings),
         evidence: not_blank(request.evidence),
         alternatives_considered: ClearedList::AlternativesConsidered.list(alternatives, clear),

@@ -13,7 +13,7 @@ use super::claim;
 use super::propose::{NewNode, Propose, pending_list, propose};
 use super::{
     Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, refuse_if_ended,
-    sources, to_warning, trimmed,
+    sources, title, to_warning, trimmed,
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -395,7 +395,7 @@ fn classify(
         saw: rules.seen(investigation, node, &state),
         agent_id,
         started_at,
-        headline: trimmed(result.headline),
+        headline: title(result.headline),
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification.verification_method),
         alternatives_considered: result.verification.alternatives_considered,

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use crate::domain::{
     Caller, Code, Conclusion, Diagnostic, Event, Investigation, Reopening, Timestamp, Warning, Wording,
 };
+use crate::markdown::without_sources;
 use crate::ruleset::EffectiveRules;
 pub use crate::ruleset::rules::quality;
 use crate::ruleset::rules::{CallDiagnostics, secrets};
@@ -174,6 +175,11 @@ fn not_blank(text: Option<String>) -> Option<String> {
 /// Trims text of one line, such as a name. Treats blank text as absent.
 fn trimmed(text: Option<String>) -> Option<String> {
     not_blank(text).map(|text| text.trim().to_owned())
+}
+
+/// Returns a title or a headline. It is shown as it is, so its sources become their words.
+fn title(text: Option<String>) -> Option<String> {
+    trimmed(text).map(|text| without_sources(&text))
 }
 
 fn to_warning(warning: &Diagnostic) -> Warning {

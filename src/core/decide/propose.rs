@@ -15,6 +15,7 @@ use crate::domain::{
     Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, NotFound, ShortId, Timestamp, Withdrawal,
     Wording,
 };
+use crate::markdown::without_sources;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallDiagnostics, KINDS, ProposalCheck, shortened};
 
@@ -228,6 +229,8 @@ fn check_node(
     diagnostics: &mut CallDiagnostics,
 ) -> Option<Node> {
     let errors = diagnostics.errors.len();
+    // It is shown as it is, so its sources become their words.
+    let new = NewNode { title: without_sources(new.title.trim()), ..new };
     let about = new.id.clone();
     let rest = Wording::both("plannedAction", "the task below it");
     check_line(&about, "title", Some(&new.title), TITLE_MAX, rest, diagnostics);
@@ -265,7 +268,7 @@ fn check_node(
     let node = Node {
         planned_action: new.planned_action,
         covers: new.covers,
-        ..Node::new(id.clone().into(), parent.map(|parent| parent.id.clone()), new.title.trim(), now)
+        ..Node::new(id.clone().into(), parent.map(|parent| parent.id.clone()), new.title, now)
     };
     let claim = investigation.find(id.as_str()).ok().and_then(|before| before.claim.clone());
     let id = id_of(investigation, &node, caller);

@@ -105,7 +105,8 @@ fn not_there(
     let missing = warning(Code::SourceNotThere, about, how, missing.collect());
     let unchecked = new.count();
     let unchecked = (unchecked > 0).then(|| {
-        let message = format!("Of the sources of one text, {MOST} are looked up: {unchecked} more were not checked.");
+        let message =
+            format!("Of the sources of one text, {MOST} are looked up: {unchecked} more were not checked.");
         Diagnostic::new(Code::SourceNotThere, message).about(about)
     });
     [missing, unchecked]

@@ -12,7 +12,7 @@ use crate::assess::{Answer, Assessment, differs};
 use crate::decide::sources::found_run;
 use crate::domain::{Classification, Conclusion, DRAFT, Investigation, Node, NodeId};
 use crate::graph;
-use crate::markdown::{Reader, SourceTarget, literal, quoted, quoted_with};
+use crate::markdown::{Reader, ShownSource, Source, SourceTarget, literal, quoted, quoted_with};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Confirming;
@@ -64,8 +64,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
         Some(end) => ended(&mut page, &assessment, end),
     }
     if let Some(draft) = investigation.draft() {
-        let text =
-            quoted_with(&draft.report(), ANSWER, Reader::Page, &|source| file_of(investigation, source));
+        let text = quoted_with(&draft.report(), ANSWER, Reader::Page, &|source| shown(investigation, source));
         let _ = write!(page, "## {DRAFT}\n\n{text}\n");
     }
     if let Some(report) = assessment.report() {
@@ -99,7 +98,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {}", inline(&words, 300))).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
-    let text = quoted_with(text, ANSWER, Reader::Page, &|source| file_of(investigation, source));
+    let text = quoted_with(text, ANSWER, Reader::Page, &|source| shown(investigation, source));
     let _ = write!(page, "## Conclusion{verdict}\n\n{text}\n");
     let limits = assessment.limits();
     for limit in &limits {
@@ -239,12 +238,13 @@ fn map(assessment: &Assessment<'_>) -> String {
 }
 
 /// Returns the file of the run or node that a source names.
-fn file_of(investigation: &Investigation, source: &SourceTarget) -> Option<String> {
-    match source {
+fn shown(investigation: &Investigation, source: &Source) -> ShownSource {
+    let file = match &source.target {
         SourceTarget::Run(named) => found_run(investigation, named).ok().map(|run| layout::run(run.id)),
         SourceTarget::Node(named) => investigation.find(named).ok().map(|node| layout::node(&node.id)),
         _ => None,
-    }
+    };
+    ShownSource { file, state: None }
 }
 
 /// Returns a link to a node's file.

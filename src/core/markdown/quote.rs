@@ -5,12 +5,12 @@
 //! text. What a forge would turn into a notification or a reference, such as `@name` or `#12`, becomes code, which no forge
 //! links. (A backslash or an entity is not enough: GitHub and GitLab look for names in the rendered text.)
 
-use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Tag, TagEnd};
 
 use super::lines::LineWriter;
 use super::parse::Parsed;
 use super::sanitize::is_language;
-use super::source::SourceTarget;
+use super::source::{Source, SourceTarget};
 use super::text::{bare_urls, safe_url};
 use crate::text::{made_visible, one_line, percent_encoded, shorten, visible};
 
@@ -31,15 +31,24 @@ pub enum Reader {
 /// Quotes Markdown, at most the first `most` characters, so that it has no effect outside the quotation. Each line ends
 /// with a newline.
 pub fn quoted(markdown: &str, most: usize, reader: Reader) -> String {
-    quoted_with(markdown, most, reader, &|_| None)
+    quoted_with(markdown, most, reader, &|_| ShownSource::default())
 }
 
-/// Quotes Markdown like [`quoted`]. `file_of` returns the file that a source links to.
+/// What a quotation shows of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShownSource {
+    /// The file that its passage links to.
+    pub file: Option<String>,
+    /// How the passage is known, in a sign and words.
+    pub state: Option<String>,
+}
+
+/// Quotes Markdown like [`quoted`]. `shown` says what is shown of a source.
 pub fn quoted_with(
     markdown: &str,
     most: usize,
     reader: Reader,
-    file_of: &dyn Fn(&SourceTarget) -> Option<String>,
+    shown: &dyn Fn(&Source) -> ShownSource,
 ) -> String {
     let markdown = markdown.trim_end();
     let cut = markdown.char_indices().nth(most).map(|(at, _)| at);
@@ -48,8 +57,16 @@ pub fn quoted_with(
         Event::Start(Tag::Heading { level, .. }) => Some(*level as u8),
         _ => None,
     });
-    let mut writer = QuoteWriter::new(reader, levels.min().unwrap_or(1), file_of);
-    parsed.events.iter().for_each(|(event, _)| writer.take(event));
+    let mut writer = QuoteWriter::new(reader, levels.min().unwrap_or(1));
+    let mut sources = parsed.sources().into_iter();
+    for (event, _) in &parsed.events {
+        if let Event::Start(Tag::Link { link_type, dest_url, .. }) = event {
+            let is_source = *link_type != LinkType::Email && SourceTarget::parse(dest_url).is_some();
+            let source = if is_source { sources.next() } else { None };
+            writer.source = source.as_ref().map(shown).unwrap_or_default();
+        }
+        writer.take(event);
+    }
     writer.end_block();
     if cut.is_some() {
         writer.write_line("…");
@@ -203,9 +220,9 @@ fn destination(address: &str) -> String {
     percent_encoded(address, |c| !" <>()\\`|\"'".contains(c)).replace('&', "&amp;")
 }
 
-struct QuoteWriter<'a> {
+struct QuoteWriter {
     reader: Reader,
-    file_of: &'a dyn Fn(&SourceTarget) -> Option<String>,
+    source: ShownSource,
     /// The level of the text's highest heading.
     highest: u8,
     lines: LineWriter,
@@ -225,13 +242,13 @@ struct QuoteWriter<'a> {
     cells: usize,
 }
 
-impl<'a> QuoteWriter<'a> {
-    fn new(reader: Reader, highest: u8, file_of: &'a dyn Fn(&SourceTarget) -> Option<String>) -> Self {
+impl QuoteWriter {
+    fn new(reader: Reader, highest: u8) -> Self {
         let mut lines = LineWriter::default();
         lines.indent(true, None, "> ");
         QuoteWriter {
             reader,
-            file_of,
+            source: ShownSource::default(),
             highest,
             lines,
             emphasis: 0,
@@ -411,13 +428,22 @@ impl<'a> QuoteWriter<'a> {
     fn end_link(&mut self, address: &str, from: usize) {
         let label = self.line.split_off(from);
         let is_bare = label.is_empty() || label == code_span(address);
-        if let Some(source) = SourceTarget::parse(address).filter(|_| !is_bare) {
-            if let SourceTarget::How(Some(how)) = source {
-                return self.line.push_str(&format!("{label} ({})", how.label()));
+        let ShownSource { file, state } = std::mem::take(&mut self.source);
+        let mut known = String::new();
+        escape_into(&mut known, &state.unwrap_or_default(), Reader::Comment);
+        match SourceTarget::parse(address).filter(|_| !is_bare) {
+            Some(SourceTarget::How(Some(how))) => {
+                let known = if known.is_empty() { how.label() } else { &known };
+                return self.line.push_str(&format!("{label} ({known})"));
             }
-            if let Some(file) = (self.file_of)(&source) {
-                return self.line.push_str(&link(&label, &file));
+            Some(_) if file.is_some() => {
+                self.line.push_str(&link(&label, &file.unwrap_or_default()));
+                if !known.is_empty() {
+                    self.line.push_str(&format!(" ({known})"));
+                }
+                return;
             }
+            _ => {}
         }
         match safe_url(address).filter(|_| self.reader == Reader::Page) {
             Some(url) if is_bare => self.line.push_str(&link(&escaped(&url), &url)),
@@ -428,6 +454,9 @@ impl<'a> QuoteWriter<'a> {
                 self.line.push_str(&label);
                 self.line.push_str(" (");
                 self.say_code(address);
+                if !known.is_empty() {
+                    self.line.push_str(&format!(", {known}"));
+                }
                 self.line.push(')');
             }
         }

@@ -92,9 +92,13 @@ impl SourceTarget {
             return Some(SourceTarget::Address(target.to_owned()));
         }
         match target.split_once(':') {
-            Some(("run", run)) => return Some(SourceTarget::Run(named(run))),
-            Some(("node", node)) => return Some(SourceTarget::Node(named(node))),
-            Some(("how", how)) => {
+            Some((scheme, run)) if scheme.eq_ignore_ascii_case("run") => {
+                return Some(SourceTarget::Run(named(run)));
+            }
+            Some((scheme, node)) if scheme.eq_ignore_ascii_case("node") => {
+                return Some(SourceTarget::Node(named(node)));
+            }
+            Some((scheme, how)) if scheme.eq_ignore_ascii_case("how") => {
                 let way = How::ALL.into_iter().find(|(word, _)| *word == how.trim());
                 return Some(SourceTarget::How(way.map(|(_, way)| way)));
             }
@@ -109,11 +113,28 @@ impl SourceTarget {
 
 /// Returns a line of Markdown with its links replaced by their texts, for titles.
 pub fn without_links(line: &str) -> String {
+    replaced(line, false, &|_| None)
+}
+
+/// Returns a line of Markdown with its sources replaced by their passages. Other links stay as they are.
+pub fn without_sources(line: &str) -> String {
+    replaced(line, true, &|_| None)
+}
+
+/// Returns a line of Markdown like [`without_links`]. `known` says how a passage with a source is known, which follows it.
+pub fn with_known(line: &str, known: &dyn Fn(&Source) -> Option<String>) -> String {
+    replaced(line, false, known)
+}
+
+fn replaced(line: &str, only_sources: bool, known: &dyn Fn(&Source) -> Option<String>) -> String {
     let parsed = Parsed::new(line);
+    let mut sources = parsed.sources().into_iter();
     let (mut shown, mut seen, mut links) = (String::new(), 0, parsed.events.iter());
     while let Some((event, range)) = links.next() {
-        let Event::Start(Tag::Link { link_type, .. }) = event else { continue };
-        if matches!(link_type, LinkType::Autolink | LinkType::Email) {
+        let Event::Start(Tag::Link { link_type, dest_url, .. }) = event else { continue };
+        let is_source = *link_type != LinkType::Email && SourceTarget::parse(dest_url).is_some();
+        let source = if is_source { sources.next() } else { None };
+        if matches!(link_type, LinkType::Autolink | LinkType::Email) || only_sources && !is_source {
             continue;
         }
         let inside = links.by_ref().take_while(|(event, _)| *event != Event::End(TagEnd::Link));
@@ -121,6 +142,7 @@ pub fn without_links(line: &str) -> String {
             inside.map(|(_, range)| range.clone()).reduce(|all, next| all.start..all.end.max(next.end));
         shown.push_str(&parsed.source[seen..range.start]);
         shown.push_str(text.map_or("", |text| &parsed.source[text]));
+        shown.extend(source.as_ref().and_then(known).map(|known| format!(" ({known})")));
         seen = range.end;
     }
     shown + &parsed.source[seen..]
@@ -164,7 +186,8 @@ impl Parsed {
                 Event::End(TagEnd::Link) => {
                     // Narrow and hard spaces stay: they are inside of numbers.
                     let words = |text: &str| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-                    sources.extend(open.take().map(|it| Source { text: made_visible(&words(&it.text)), ..it }));
+                    sources
+                        .extend(open.take().map(|it| Source { text: made_visible(&words(&it.text)), ..it }));
                 }
                 Event::Text(text) | Event::Code(text) => {
                     before = text;

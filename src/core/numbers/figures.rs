@@ -182,11 +182,7 @@ impl Figures {
 
     /// Returns the pairs of a list, or of a part and its whole, that the output has, but not together: neither on a line nor,
     /// in a list, after the same word or with the same unit.
-    fn apart(
-        &self,
-        passage: &str,
-        read: &[Reading],
-    ) -> impl Iterator<Item = Range<usize>> {
+    fn apart(&self, passage: &str, read: &[Reading]) -> impl Iterator<Item = Range<usize>> {
         read.windows(2).take(PAIRS).filter_map(|two| {
             let [(one, Some(first)), (other, Some(second))] = two else { return None };
             let between = passage.get(one.end..other.start)?.trim();
@@ -315,7 +311,9 @@ fn last_word(text: &str) -> String {
 /// Returns whether a number begins with a zero and another digit.
 fn has_leading_zero(number: &str) -> bool {
     let digits = number.trim_start_matches(|c: char| !c.is_ascii_digit());
-    !number.starts_with('.') && digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit())
+    !number.starts_with('.')
+        && digits.starts_with('0')
+        && digits[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns whether a text says that the number after it is not exact.
@@ -390,7 +388,8 @@ fn read(text: &str) -> Vec<Reading> {
 
 /// Returns the words of a text without the marks around them. A narrow or hard space in a number does not end a word.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_end = move |(at, c): &(usize, char)| c.is_whitespace() && (c.is_ascii() || !is_in_number(text, *at, *c));
+    let is_end =
+        move |(at, c): &(usize, char)| c.is_whitespace() && (c.is_ascii() || !is_in_number(text, *at, *c));
     let mut start = 0;
     text.char_indices().filter(is_end).chain([(text.len(), ' ')]).filter_map(move |(end, c)| {
         let word = &text[std::mem::replace(&mut start, end + c.len_utf8())..end];
@@ -411,7 +410,8 @@ fn is_in_number(text: &str, at: usize, blank: char) -> bool {
 fn joined(text: &str) -> String {
     let is_first = |before: &str| {
         let rest = before.trim_end_matches(|c: char| c.is_ascii_digit());
-        before.len() - rest.len() <= 3 && !rest.ends_with(|c: char| c.is_alphanumeric() || ".,:_/'".contains(c))
+        before.len() - rest.len() <= 3
+            && !rest.ends_with(|c: char| c.is_alphanumeric() || ".,:_/'".contains(c))
     };
     let mut joined = String::with_capacity(text.len());
     let mut last = 0;

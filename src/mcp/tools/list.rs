@@ -75,6 +75,8 @@ struct InvestigationEntry {
     started_at: Option<String>,
     /// The beginning of the verdict's sentence, such as `Stopped early` or `Best answer so far: not checked`.
     verdict: Option<String>,
+    /// What to do, or what is so, by the conclusion.
+    bottom_line: Option<String>,
     /// The error, if the investigation cannot be read.
     fault: Option<String>,
 }
@@ -116,8 +118,10 @@ impl InvestigationEntry {
         // An unreadable investigation is identified only by its folder name.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
+        let (verdict, bottom_line) = judged(service, &entry).unzip();
         InvestigationEntry {
-            verdict: verdict(service, &entry),
+            verdict,
+            bottom_line: bottom_line.flatten().map(|line| shorten(&line, TEXT)),
             session_id: entry.id.map(|id| id.to_string()),
             title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),
             ruleset: facts.map(|facts| shorten(&facts.ruleset, TEXT)),
@@ -130,10 +134,11 @@ impl InvestigationEntry {
     }
 }
 
-/// Returns the verdict on the conclusion or on the best answer so far.
-pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
+/// Returns the verdict on the conclusion or on the best answer so far, and the bottom line.
+pub(in crate::mcp) fn judged(service: &Service, entry: &ListEntry) -> Option<(String, Option<String>)> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
     let inputs = service.inputs(&snapshot.investigation);
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
-    Some(assessment.with_inputs(inputs.as_ref()).in_short_now())
+    let assessment = assessment.with_inputs(inputs.as_ref());
+    Some((assessment.in_short_now(), assessment.bottom_line()))
 }

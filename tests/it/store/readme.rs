@@ -93,6 +93,10 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
         assert!(page.contains("The earlier answer.") && !page.contains("<<<<<<<"), "{page}");
         assert!(here.text("conclusion.yaml").contains("The later answer."));
         assert_eq!(checked(&here), "");
+        // The next call took the merge for an end without a tag.
+        assert!(!here.check().contains("ENDED_TAG"), "{}", here.check());
+        here.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "comment", "text": "Both ended."}));
+        assert_eq!(here.git(&["tag"]), "ended/1\n");
     }
 }
 
