@@ -541,7 +541,7 @@ impl<'a> Assessment<'a> {
         let Some(words) = self.reruns_in_words(&runs) else {
             let premises = answers.iter().flat_map(|answer| &answer.premises);
             return match premises.filter_map(|it| it.node.classification.as_ref()).any(is_pinned) {
-                true => "cites files, and no command was run".to_owned(),
+                true => "cites files, and no command was captured".to_owned(),
                 false => "only the agent's word".to_owned(),
             };
         };

@@ -444,7 +444,7 @@ impl<'a> RowReader<'_, 'a> {
         let differing = runs.iter().filter(|run| run.is_contesting()).count();
         let of_all = format!("of {}", counted(runs.len(), "command"));
         checks.push(match (runs.len(), differing) {
-            (0, _) => RowCheck::new(false, "no command was run for it"),
+            (0, _) => RowCheck::new(false, "no command was captured for it"),
             (_, 1) => RowCheck::failed(format!("1 {of_all} differs when rerun")),
             (_, 2..) => RowCheck::failed(format!("{differing} {of_all} differ when rerun")),
             (all, 0) => RowCheck::new(by_other == all, format!("{by_other} {of_all} rerun by another")),

@@ -171,7 +171,7 @@ impl<'a> Assessment<'a> {
         let words = match (self.outcome, self.owed.len()) {
             _ if top.verdict.is_some() && top.what == "Conclusion" => top.words.into_owned(),
             (Outcome::Running, _) if self.answers.len() > 1 => {
-                format!("{}, of {}: {}", top.what, self.answers.len(), top.words)
+                format!("Best of {} answers so far: {}", self.answers.len(), top.words)
             }
             _ if top.verdict.is_some() => format!("{}: {}", top.what, top.words),
             _ if self.rules.is_none() => "Unknown: the ruleset can't be read".to_owned(),
@@ -199,7 +199,7 @@ impl<'a> Assessment<'a> {
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let is_same = !standings.is_empty() && standings.iter().all(|it| *it == RunStanding::Same);
         let what = match standings.as_slice() {
-            [] => "no command was run for it",
+            [] => "no command was captured for it",
             _ if is_same => "its evidence was run again",
             all if all.contains(&RunStanding::NotMet) => "its evidence did not show what it was expected to",
             all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
@@ -370,7 +370,7 @@ impl<'a> Assessment<'a> {
                 _ => !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some()),
             };
             let why =
-                if has_sources { "is not checked here" } else { "can't be told: nothing was run or cited" };
+                if has_sources { "is not checked here" } else { "can't be told: nothing was captured or cited" };
             return line(Sign::Note, &format!("Whether the code changed since {why}"));
         }
         let has_changed =

@@ -118,7 +118,7 @@ codes! {
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
     MissingAgent "MISSING_AGENT" "no agent is named"
     ReusedAgent "REUSED_AGENT" "the same agent is on two nodes"
-    NotRun "NOT_RUN" "the evidence is text only: no command was run, no file cited"
+    NotRun "NOT_RUN" "the evidence is text only: no command was captured, no file cited"
     EmptyFindings "EMPTY_FINDINGS" "the findings are empty or say nothing"
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References can't be read as a source"
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"

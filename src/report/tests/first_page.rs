@@ -8,7 +8,7 @@ fn the_first_page_answers_the_questions() {
     let (first, _) = page.split_once("<section class=\"report\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\" aria-labelledby=\"found\">\n<h1 id=\"found\" class=\"finding\"><span class=\"sure confirmed\">✓ Confirmed<",
-        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. The report is by the agent lead; nobody else has checked the report or signed it off.</h2>",
+        "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was captured for it. The report is by the agent lead; nobody else has checked the report or signed it off.</h2>",
         "found by researcher-r4.a1a1",
         "Another agent in the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
@@ -25,7 +25,7 @@ fn the_first_page_answers_the_questions() {
         "Ruled out <span class=\"count\">9</span>",
         "<li class=\"missing\"><span aria-hidden=\"true\">○</span> <span class=\"hidden\">missing: </span>nobody has signed it off</li>",
         "<h2 id=\"check\">Check it yourself</h2>",
-        "Run a command that would show R4.A1a1 to be wrong: none was run.",
+        "Run a command that would show R4.A1a1 to be wrong: none was captured.",
         "<code class=\"break\">tot run -i 010101010101 R4.A1a1 -- COMMAND</code>",
         "<p class=\"small quiet\">Ended <time",
     ] {

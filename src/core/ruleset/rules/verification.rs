@@ -468,9 +468,9 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 
 /// Returns a diagnostic for each answer that lacks a confirmation required at this enforcement level.
 fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
-    let lacking = investigation.committed().filter_map(|(node, state)| {
+    let lacking = investigation.committed().filter_map(|(node, _)| {
         let (code, grade, by) = rules.missing_confirmation(asked, investigation, node)?;
-        let message = format!("{} is {state} and {}.", node.id, grade.label());
+        let message = format!("The answer {} is {}.", node.id, grade.label());
         let how = format!("Let {by} try to refute it, and commit a child with the result.");
         Some(Diagnostic::new(code, message).about(&node.id).suggest(how))
     });
