@@ -6,7 +6,8 @@
 //!    tool could also use belongs in [`crate::service`].
 //! 2. `src/cli/mod.rs`: declare the module, and add the variant and its call.
 //! 3. `src/cli/help.rs`: the group in which `tot help` lists it.
-//! 4. `tests/it/sessions/all__each_command.md`: a call in the session that runs every command.
+//! 4. `tests/it/sessions/all__each_command.md`: a call in the session that runs every command. What a command prints is in the
+//!    sessions that begin with its name.
 
 mod amend;
 mod approve;

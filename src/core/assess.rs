@@ -2,7 +2,8 @@
 //! trusted.
 //!
 //! All surfaces (pages, replies, the terminal, files shown by git) take their grades, order, counts, words and classes
-//! from this module, so they cannot disagree. `evidence` says what reruns show, and `summary` has the lines of the verdict.
+//! from this module, so they cannot disagree. `evidence` has the runs and their reruns in words, `inputs` says what became
+//! of the files that commands read and counts the commands concerned, and `summary` has the lines of the verdict.
 //!
 //! Two rules are defined elsewhere: [`verification`](crate::ruleset::rules::verification) determines who confirms an
 //! answer, and [`objections`] determines what an open objection contests. This module combines them.

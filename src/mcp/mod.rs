@@ -8,7 +8,8 @@
 //! 3. [`arguments`](crate::service::arguments) coerces the arguments to the tool's schema and types. [`ask`] asks a
 //!    person first if required.
 //! 4. The tool's function in `tools` answers: reading tools with types of their own, others with those of
-//!    [`reply`](crate::service::reply). [`bounded`] cuts advice that is too long. The reply is sent as text; [`tool`] explains why.
+//!    [`reply`](crate::service::reply). [`bounded`] cuts advice that is too long; `tools::read` and
+//!    [`resources`] give long texts in pieces. `reply::plan` words the next step. The reply is sent as text; [`tool`] explains why.
 //!
 //! The service reports every write to its listeners through its [`changes`](crate::service::changes). [`log`] tells
 //! the operator what the server does.

@@ -6,15 +6,16 @@
 //!    `history` collects commits, and `json` and `search` build the data files.
 //! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
 //!    can replace some of its files.
-//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. All steps up to this
-//!    point are pure. `sites` builds the index of several investigations. `page_head` uses the base URL, if
+//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. Apart from `templates`, which reads that
+//!    folder, all steps up to this point are pure. `sites` builds the index of several investigations. `page_head` uses the base URL, if
 //!    there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
-//!    for consecutive `ends`. `challenge` prepares objections for the reader.
+//!    for consecutive ends, which `ends` reads from the tags. `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output from an
 //!    earlier run (`parts`). [`Writing`] writes the site to a temporary folder inside the output folder, and then puts its
 //!    files into place. [`mod@serve`] keeps the site in memory and serves it from there.
 //!
-//! [`export`] returns single files of the site, or the whole investigation as one page.
+//! [`export`] returns single files of the site, or the whole investigation as one page. `document` writes it and its nodes as
+//! Markdown, for `tot export` and for resources.
 //!
 //! # Guarantees
 //!
@@ -31,6 +32,9 @@
 //! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.
 //! 3. `site-template/references.html`: the template. It begins with a comment that says which page it makes.
 //! 4. `src/report/site.rs`: the tab, the context of the template, and the page with its path and title.
+//!
+//! A [`ReportInput`] already has the judged sign-offs and the history, so a new line on a page reads nothing more. The print page
+//! repeats much of the others in `print.html`.
 //!
 //! The tests that read all pages of a site also read the new one. They fail if it shows a verdict and has no reader:
 //! [`crate::assess`] says how to add one.

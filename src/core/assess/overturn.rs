@@ -369,7 +369,8 @@ impl<'a> Assessment<'a> {
                 let ids: Vec<_> = answers.iter().map(|answer| &answer.node.id).collect();
                 let text = format!("No command was captured for {}.", shortened(&ids, NAMED));
                 let doubt = self.doubt(DoubtKind::NotRun, ids.first().copied(), text);
-                let todo = format!("Run a command that would show {} to be wrong: none was captured.", ids[0]);
+                let todo =
+                    format!("Run a command that would show {} to be wrong: none was captured.", ids[0]);
                 return doubts.push(doubt.settled_by(
                     &todo,
                     "tot run",

@@ -369,8 +369,11 @@ impl<'a> Assessment<'a> {
                 [] => self.runs().next().is_some() || self.investigation.pins().next().is_some(),
                 _ => !runs.is_empty() || self.whole_nodes().iter().any(|node| node.pins().next().is_some()),
             };
-            let why =
-                if has_sources { "is not checked here" } else { "can't be told: nothing was captured or cited" };
+            let why = if has_sources {
+                "is not checked here"
+            } else {
+                "can't be told: nothing was captured or cited"
+            };
             return line(Sign::Note, &format!("Whether the code changed since {why}"));
         }
         let has_changed =

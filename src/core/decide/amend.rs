@@ -17,7 +17,7 @@ use super::{
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
-    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, Node, TextEdit, Timestamp, Wording,
+    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, TextEdit, Timestamp, Wording,
 };
 use crate::markdown::Parsed;
 use crate::ruleset::EffectiveRules;
@@ -381,7 +381,11 @@ fn pin(
     let evidence = is_new(result.evidence.as_deref(), &amendment.evidence);
     let evidence = amendment.evidence.as_deref().filter(|_| evidence).map(Parsed::new);
     for (named_in, text) in citing::named([findings, evidence.as_ref()]) {
-        missing.extend(citing::pin_named(&mut references, named_in, text, known));
+        let earlier = match named_in {
+            NamedIn::Evidence => result.evidence.as_deref().unwrap_or_default(),
+            NamedIn::Findings | NamedIn::Source => &result.findings,
+        };
+        missing.extend(citing::pin_named(&mut references, named_in, (text, earlier), known));
     }
     amendment.references = Some(references).filter(|references| *references != result.references);
     missing

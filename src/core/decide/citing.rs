@@ -124,11 +124,12 @@ pub(super) fn named([findings, evidence]: [Option<&Parsed>; 2]) -> impl Iterator
 }
 
 /// Adds the files cited in `text` to the sources, except those that already have a structured source. Removes files
-/// cited only in an earlier version of the text. Returns the lookups to warn about.
+/// cited only in the `earlier` version of the text. Where a line is as it was, nobody has read its files again, so what was
+/// recorded stays. Returns the lookups to warn about.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,
-    text: &Parsed,
+    (text, earlier): (&Parsed, &str),
     known: &LookedUpPaths,
 ) -> Vec<LookedUp> {
     let before =
@@ -144,12 +145,13 @@ pub(super) fn pin_named(
         let is_known =
             |it: &&Citation| (&it.target, &it.lines, &it.quote) == (&path.path, &lines, &path.quote);
         let found = known.get(&path);
-        if found.is_none_or(|it| matches!(it, LookedUp::Missing(_))) {
-            // An earlier author read what is not here, or no longer.
-            let kept = before.iter().find(is_known).filter(|it| !references.contains(it)).cloned();
-            references.extend(kept);
+        let was = before.iter().find(is_known);
+        let stays = was.is_some() && text.has_lines_of(earlier, &path.path);
+        // An earlier author read what is not here, or no longer.
+        if stays || found.is_none_or(|it| matches!(it, LookedUp::Missing(_))) {
+            references.extend(was.filter(|it| !references.contains(it)).cloned());
         }
-        let Some(found) = found else { continue };
+        let Some(found) = found.filter(|it| !stays || matches!(it, LookedUp::Missing(_))) else { continue };
         match found {
             LookedUp::Found(_) => {}
             // Authors who kept a quote after a warning are not warned again.
@@ -176,17 +178,10 @@ pub(super) fn pin_named(
     missing
 }
 
-/// Pins the places that are sources of a report. Where its text did not change, what was recorded stays.
-pub(super) fn pin_report(report: &mut Conclusion, is_new: bool, known: &LookedUpPaths) {
-    let before = if is_new { Vec::new() } else { report.references.clone() };
+/// Pins the places that are sources of a report, which was `earlier`.
+pub(super) fn pin_report(report: &mut Conclusion, earlier: &str, known: &LookedUpPaths) {
     let text = Parsed::new(&report.report());
-    pin_named(&mut report.references, NamedIn::Source, &text, known);
-    for it in &mut report.references {
-        let was = before.iter().find(|was| (&was.target, &was.lines) == (&it.target, &it.lines));
-        if let Some(was) = was {
-            it.clone_from(was);
-        }
-    }
+    pin_named(&mut report.references, NamedIn::Source, (&text, earlier), known);
 }
 
 /// Returns warnings about missing sources, misquoted files, and files ignored by git.

@@ -352,7 +352,7 @@ fn classify(
     let mut missing = citing::pin_given(&mut references, known);
     let (findings, evidence) = (Parsed::new(&result.findings), result.evidence.as_deref().map(Parsed::new));
     for (named_in, text) in citing::named([Some(&findings), evidence.as_ref()]) {
-        missing.extend(citing::pin_named(&mut references, named_in, text, known));
+        missing.extend(citing::pin_named(&mut references, named_in, (text, ""), known));
     }
     own.warnings.extend(citing::not_found(&about, missing));
     own.warnings.extend(sources::warnings(investigation, &about, &findings, known));

@@ -249,7 +249,7 @@ pub fn end(
     } else {
         report.conclusion = change.conclusion.take();
         change.exchange(&mut report);
-        pin_report(&mut report, true, known);
+        pin_report(&mut report, "", known);
     }
     if request.draft {
         if draft == Some(&report) {
@@ -334,8 +334,8 @@ fn end_again(
             not_covered,
             ..ended.clone()
         };
-        pin_report(&mut conclusion, true, known);
         let replaced = std::mem::replace(&mut conclusion.bottom_line, bottom_line);
+        pin_report(&mut conclusion, &replaced, known);
         if !replaced.is_empty() && replaced != conclusion.bottom_line {
             conclusion.amended.push(AmendedConclusion {
                 at: conclusion.last_change().next(),
@@ -370,8 +370,11 @@ fn end_again(
 /// Pins the places that are sources of a report after a change, which keeps the earlier ones if it changed the text.
 pub(super) fn pin_changed(report: &mut Conclusion, change: &mut AmendedConclusion, known: &LookedUpPaths) {
     let is_new = change.conclusion.is_some() || change.bottom_line.is_some();
+    let bottom_line = change.bottom_line.as_ref().unwrap_or(&report.bottom_line);
+    let conclusion = change.conclusion.as_ref().or(report.conclusion.as_ref());
+    let earlier = format!("{bottom_line}\n{}", conclusion.map(String::as_str).unwrap_or_default());
     let before = report.references.clone();
-    pin_report(report, is_new, known);
+    pin_report(report, &earlier, known);
     change.references = Some(before).filter(|it| is_new && *it != report.references);
 }
 

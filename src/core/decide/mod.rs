@@ -2,9 +2,9 @@
 //! rejection, without access to git, the clock or files.
 //!
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
-//! [`comment`], [`run`] and [`end`]. Each module checks the conditions common to all rulesets, then calls the
-//! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
-//! (what prevents ending), [`references`] (sources) and [`next`] (the next legal call, and tasks). [`backing`], [`citing`]
+//! [`comment`], [`run`] and [`end`]. Each checks the conditions common to all rulesets. `propose`, `commit`, `reclassify`,
+//! `amend` and `end` then call all [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
+//! (what prevents ending, and results that contradict each other), [`references`] (sources) and [`next`] (the next legal call, and tasks). [`backing`], [`citing`]
 //! and [`sources`] check what a result rests on. `edits` changes passages of a text for amendments and corrections.
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Each check names its

@@ -4,16 +4,17 @@
 //! - [`fresh`]: allocation of unused ids.
 //! - [`time`]: timestamps in UTC with milliseconds.
 //! - [`claim_hash`]: the hash of what a node claims.
-//! - [`citation`]: the sources that results cite, and the recorded state of cited files.
+//! - [`citation`]: the sources that results cite, and the recorded state of cited files with the project's commit.
 //! - [`caller`]: who made a call.
-//! - [`conclusion`]: the end of an investigation.
+//! - [`conclusion`]: the end of an investigation, and which of several counts.
 //! - [`node`]: a node, from its proposal to its last state change. `stored` contains the types that have a different
 //!   form in files.
 //! - [`investigation`]: the tree of nodes. Children, rounds and open questions are computed here, never stored.
 //! - [`attachment`]: files attached to a node.
 //! - [`comment`]: comments by people and agents.
 //! - [`edit`]: changes of passages in a longer text.
-//! - [`run`]: recorded command runs, and when two outputs count as the same.
+//! - [`run`]: recorded command runs with their durations and the project's commit, when two outputs count as the same, and
+//!   the words for what a rerun showed.
 //! - [`event`]: the effect of a call, and the events between two trees.
 //! - [`code`]: the codes for errors, warnings and blockers, with their meanings.
 //! - [`diagnostic`]: errors, warnings and blockers, as shown to agents and people.

@@ -1,5 +1,5 @@
 //! Commit messages for readers of `git log`. The subject names the event. The body contains titles, reasons and
-//! warnings. Trailers follow in git's own format.
+//! warnings. Trailers follow in git's own format. `subject`, `body` and `trailers` write them for each event, also for reruns.
 //!
 //! Text from callers can't pass for a trailer: it is indented or follows a node id, and the trailers are the last
 //! paragraph.

@@ -1,5 +1,6 @@
 //! Parses Markdown into the events that the other files use.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
@@ -47,6 +48,13 @@ impl Parsed {
         let events = parser.map(|(event, range)| mistaken.undo(&source, event, range));
         let events = TextMergeWithOffset::new(events).map(|(event, range)| (event.into_static(), range));
         Parsed { events: events.collect(), definitions, source }
+    }
+
+    /// Returns whether each line that has these words is also a line of the `earlier` text, if any has them.
+    pub fn has_lines_of(&self, earlier: &str, words: &str) -> bool {
+        let earlier: HashSet<&str> = earlier.lines().collect();
+        let mut lines = self.source.lines().filter(|line| line.contains(words)).peekable();
+        lines.peek().is_some() && lines.all(|line| earlier.contains(line))
     }
 
     /// Returns the part of the text that these events cover.

@@ -1,11 +1,13 @@
 //! Merges the additions from two clones into one tree. This is a pure three-way merge by node.
 //!
 //! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
-//! 2. `node` joins both sides' work on a node, and `end` joins both conclusions. A node has the same id, and therefore the
+//! 2. `node` joins both sides' work on a node, and `end` joins both conclusions, of which
+//!    [`Conclusion::ranked`](crate::domain::Conclusion) later finds the one that counts. A node has the same id, and therefore the
 //!    same file, in all trees.
 //! 3. Comments, runs and attachments of both sides are kept. Two attachments with the same name but different contents get
 //!    different names.
 //! 4. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.
+//! 5. [`MergeDecision`] words each decision, for the merge commit's message and for all who tell of a merge.
 //!
 //! # Guarantees
 //!
@@ -98,7 +100,7 @@ pub enum MergeDecision {
         /// The id of the agent whose claim is in force.
         agent_id: String,
     },
-    /// Both sides ended the investigation. The earlier conclusion is in force, and the others are kept.
+    /// Both sides ended the investigation. All conclusions are kept.
     OtherEnds {
         /// The number of other conclusions.
         others: usize,
@@ -130,9 +132,11 @@ impl fmt::Display for MergeDecision {
             MergeDecision::BothClaimed { node, agent_id } => {
                 write!(f, "{node} was claimed twice; the claim of {} stands", one_line(agent_id))
             }
-            MergeDecision::OtherEnds { others: 1 } => write!(f, "it was ended twice; the earlier end stands"),
+            MergeDecision::OtherEnds { others: 1 } => {
+                write!(f, "it was ended twice; both conclusions are kept")
+            }
             MergeDecision::OtherEnds { others } => {
-                write!(f, "it was ended {} times; the earliest end stands", others + 1)
+                write!(f, "it was ended {} times; all conclusions are kept", others + 1)
             }
             MergeDecision::EndedThenContinued => write!(f, "it ended on one side and continued on the other"),
         }

@@ -776,7 +776,7 @@ fn the_earlier_of_two_ends_stands_and_the_other_is_kept() {
     let end = tree.end.clone().unwrap();
     assert_eq!(end.conclusion.as_deref(), Some("theirs"));
     assert_eq!(end.other_conclusions[0].conclusion.as_deref(), Some("ours"));
-    assert_eq!(said(&decisions), ["it was ended twice; the earlier end stands"]);
+    assert_eq!(said(&decisions), ["it was ended twice; both conclusions are kept"]);
     let (again, decisions) = merged(&ours, &tree, &ours).unwrap();
     assert_eq!((again, decisions), (tree, Vec::new()));
 }

@@ -5,7 +5,8 @@
 //!
 //! Most pages have a module here with their data and the code that computes it; `super::history` and `super::compare` have
 //! their own. `cards` contains the shared parts: display forms of
-//! nodes and states, and lookups.
+//! nodes and states, and lookups. `header` has the other conclusions that a merge brought, which the history shows. What
+//! several pages show, such as a run, is a macro in `site-template/macros.html`.
 
 mod cards;
 mod comments;

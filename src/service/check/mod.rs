@@ -3,7 +3,7 @@
 //! 1. [`read`] loads the committed state, its history and its files.
 //! 2. [`check`] examines them. It is pure: identical inputs produce identical findings.
 //!    - `files`: unreadable files, and files that differ from this program's format.
-//!    - `tree`: checks states, ids, parents, times, roots and the conclusion against the investigation's own ruleset.
+//!    - `tree`: checks states, ids, parents, times, roots and the conclusions against the investigation's own ruleset.
 //!      `joined` recognizes the problems that a merge has caused.
 //!    - `story`: checks that each commit is as a call made it, and lists the files that others changed.
 //!    - `removed`: checks that no commit removed data stored by an earlier call.

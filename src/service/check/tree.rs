@@ -315,7 +315,9 @@ impl TreeCheck<'_> {
         let others = conclusion.other_conclusions.iter().filter(|other| !other.draft).count();
         if others > 0 {
             let number = others + 1;
-            let message = format!("It was ended {number} times before a merge. The earliest end counts.");
+            let message = format!(
+                "It was ended {number} times before a merge. The first that no research followed counts."
+            );
             warn(Code::OtherEnds, "otherConclusions", &message, None);
         }
     }

@@ -199,8 +199,10 @@ fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
     );
     assert_eq!(reply["amended"], json!(["findings", "references"]));
     assert_eq!(codes(&reply["warnings"]), [MISSING]);
-    assert_eq!(texts(&mut session), ["line 1\n", "other 2\n"]);
+    assert_eq!(texts(&mut session), ["line 1\n", "line 2\n"], "that line of the findings is as it was");
     amend_root(&mut session, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
+    assert_eq!(texts(&mut session), ["other 3\n", "line 2\n"]);
+    amend_root(&mut session, json!({"findings": "It sleeps.\n\n## References\n- src/db.py:2 again"}));
     assert_eq!(texts(&mut session), ["other 3\n", "other 2\n"]);
     session.refused("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]}));
 }

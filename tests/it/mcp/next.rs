@@ -37,6 +37,7 @@ fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
     }
     if matches!(planned.outlook.next_step.call(), Some(LegalCall::End(_))) {
         arguments["conclusion"] = json!("It is so.");
+        arguments["bottomLine"] = json!("It is so.");
     }
     arguments
 }
@@ -49,9 +50,10 @@ fn whoever_does_what_tot_next_says_comes_to_the_end_for_few_bytes() {
         ("multi-gate", 128_000),
         ("found-verify", 21_000),
         ("exhaust", 47_500),
+        ("review", 60_000),
     ]) {
         let mut session = Session::start(&Sandbox::new(), json!({"ruleset": ruleset}));
-        let (mut calls, mut bytes) = (0, 0);
+        let (mut calls, mut ends, mut bytes) = (0, 0, 0);
         loop {
             let before = session.head();
             let plan = session.ok("tot_next", json!({}));
@@ -67,10 +69,12 @@ fn whoever_does_what_tot_next_says_comes_to_the_end_for_few_bytes() {
                 .collect();
             assert!(doubts.is_empty(), "{ruleset}: {doubts:?} after {call}");
             calls += 1;
+            ends += u32::from(tool == "tot_end");
             assert!(calls < 100, "{ruleset}: {reply}");
             bytes += plan.to_string().len() + reply.to_string().len();
         }
         assert!(bytes <= most, "{ruleset}: {bytes} bytes of replies to {calls} turns");
+        assert_eq!(ends, 1, "{ruleset}: a report costs no call beyond the one that ends it");
         assert!(!session.ok("tot_status", json!({}))["endedAt"].is_null());
         session.assert_sound();
     }

@@ -1,4 +1,4 @@
-//! Rule kinds. Each file defines one kind: its keys in the ruleset file and their possible contradictions, its errors,
+//! Rule kinds. Each file but `kind` defines one kind: its keys in the ruleset file and their possible contradictions, its errors,
 //! warnings and conversions, the conditions under which it prevents ending, its description, and its checks of stored
 //! facts. It begins with the docs for the authors of rulesets.
 //!
@@ -14,6 +14,7 @@
 //! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
 //!
 //! A kind that needs a new fact about a call adds it to the verb's check in `kind`, and the verb's module in `decide` fills it.
+//! One that prevents ending may need a step of the planner, `src/core/decide/next/planner.rs`.
 //!
 //! Then run `TOT_WRITE_GUIDE=1 cargo test --test it guide`, which copies the docs to the guide for authors.
 
