@@ -28,6 +28,7 @@ pub const NEWEST_RUNS: usize = 20;
 /// The length of an abbreviated commit id.
 pub(super) const COMMIT: usize = 7;
 const BY_ANOTHER: &str = "gave the same when rerun by another";
+const ON_SAME_MACHINE: &str = "gave the same when rerun on the same machine";
 
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
@@ -196,7 +197,7 @@ impl Repetition<'_> {
     /// run, and uncommitted changes.
     fn by(&self) -> String {
         let by = name(&self.run.author);
-        let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
+        let by = if self.is_own { format!("{by}, who captured it,") } else { by };
         format!("{by}{}", self.when())
     }
 
@@ -255,6 +256,11 @@ impl CapturedRun<'_> {
             repetition.judgements.extend(alike);
             repetition.judgements.sort_by_key(|run| run.id);
         }
+    }
+
+    /// Returns whether the rerun that counts is by whoever captured the command.
+    pub fn is_repeated_by_author(&self) -> bool {
+        self.counts().is_some_and(|it| it.is_own)
     }
 
     /// Returns true if the command contests the answers that rest on it.
@@ -566,29 +572,32 @@ impl<'a> Assessment<'a> {
             ));
         };
         let became = |run: &&CapturedRun<'_>| match run.standing() {
-            RunStanding::Same if !run.ran.is_met() => (RunStanding::NotMet, true),
-            standing => (standing, run.is_reproduced()),
+            RunStanding::Same if !run.ran.is_met() => (RunStanding::NotMet, "met"),
+            RunStanding::Same if run.is_reproduced() => (RunStanding::Same, "another"),
+            RunStanding::Same if run.is_repeated_by_author() => (RunStanding::Same, "author"),
+            standing => (standing, ""),
         };
         let all: Vec<_> = runs.iter().map(became).collect();
         let mut pairs = all.iter().zip(runs);
-        let is_tried = |((standing, _), run): (&(RunStanding, bool), &&CapturedRun<'_>)| {
+        let is_tried = |((standing, _), run): (&(RunStanding, &str), &&CapturedRun<'_>)| {
             *standing == RunStanding::NeverRepeated && !run.repetitions.is_empty()
         };
         let never = if pairs.any(is_tried) { "not rerun without changes" } else { "not rerun yet" };
         let became = [
-            ((RunStanding::Same, true), BY_ANOTHER, BY_ANOTHER),
+            ((RunStanding::Same, "another"), BY_ANOTHER, BY_ANOTHER),
             (
-                (RunStanding::Same, false),
+                (RunStanding::Same, "author"),
                 "gave the same when rerun by its author",
                 "gave the same when rerun by their author",
             ),
-            ((RunStanding::Differs, false), "differs", "differ"),
-            ((RunStanding::Fails, false), "differs (judged to fail)", "differ (judged to fail)"),
-            ((RunStanding::Holds, false), "differs (judged to hold)", "differ (judged to hold)"),
-            ((RunStanding::NotMet, true), "met now, and not met before", "met now, and not met before"),
-            ((RunStanding::NotMet, false), "not met", "not met"),
-            ((RunStanding::CouldNotRun, false), "could not run", "could not run"),
-            ((RunStanding::NeverRepeated, false), never, never),
+            ((RunStanding::Same, ""), ON_SAME_MACHINE, ON_SAME_MACHINE),
+            ((RunStanding::Differs, ""), "differs", "differ"),
+            ((RunStanding::Fails, ""), "differs (judged to fail)", "differ (judged to fail)"),
+            ((RunStanding::Holds, ""), "differs (judged to hold)", "differ (judged to hold)"),
+            ((RunStanding::NotMet, "met"), "met now, and not met before", "met now, and not met before"),
+            ((RunStanding::NotMet, ""), "not met", "not met"),
+            ((RunStanding::CouldNotRun, ""), "could not run", "could not run"),
+            ((RunStanding::NeverRepeated, ""), never, never),
         ];
         let count = |of| all.iter().filter(|it| **it == of).count();
         let parts = became.map(|(of, one, many)| (count(of), one, many));

@@ -17,6 +17,7 @@ use crate::domain::run::Seconds;
 use crate::domain::wording::command;
 use crate::domain::{CommentId, Conclusion, Node, NodeId, Pin, SessionId};
 use crate::ruleset::effective::joined;
+use crate::ruleset::rules::objections::Objection;
 use crate::ruleset::rules::shortened;
 use crate::text::{counted, one_line, shorten};
 
@@ -174,6 +175,7 @@ impl<'a> Assessment<'a> {
             answers = self.bound().filter_map(|bound| bound.answer).collect();
         }
         self.doubts_about(&answers, lost, &mut doubts);
+        doubts.extend(self.corrections_of_report().map(|it| self.open_objection(it)));
         let pins = self.investigation.report().into_iter().flat_map(Conclusion::pins);
         doubts.extend(self.lost_citation(None, pins, lost));
         if !doubts.is_empty() || !answers.is_empty() {
@@ -208,6 +210,13 @@ impl<'a> Assessment<'a> {
         }
     }
 
+    fn open_objection(&self, objection: &Objection) -> Doubt {
+        let comment = &objection.comment;
+        let text = format!("{}.", objection.message());
+        let doubt = self.doubt(DoubtKind::Objection, comment.node.as_ref(), text);
+        Doubt { comment: Some(comment.id), ..doubt }
+    }
+
     fn not_covered(&self, limit: VerdictLimit<'_>) -> Doubt {
         self.doubt(DoubtKind::NotCovered, limit.node, limit.to_string())
     }
@@ -230,12 +239,9 @@ impl<'a> Assessment<'a> {
             }
             let is_open = |id: &CommentId| answer.against.contains(id) || answer.corrections.contains(id);
             for objection in self.open.iter().filter(|it| is_open(&it.comment.id)) {
-                let comment = &objection.comment;
-                let text = format!("{}.", objection.message());
-                let doubt = self.doubt(DoubtKind::Objection, comment.node.as_ref(), text);
                 // An objection may concern several answers.
-                if doubts.iter().all(|it| it.comment != Some(comment.id)) {
-                    doubts.push(Doubt { comment: Some(comment.id), ..doubt });
+                if doubts.iter().all(|it| it.comment != Some(objection.comment.id)) {
+                    doubts.push(self.open_objection(objection));
                 }
             }
             for premise in answer.premises.iter().filter(|it| seen.insert(&it.node.id)) {

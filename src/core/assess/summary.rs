@@ -161,6 +161,10 @@ impl<'a> Assessment<'a> {
             (None, Some(ReportStanding::NotAttacked)) => more[0].push_str(" or signed it off"),
             (None, _) => more.push("Nobody has signed it off".to_owned()),
         }
+        more.extend(self.corrections_of_report().map(|it| {
+            let by = shorten(&one_line(&it.comment.author.label()), TITLE);
+            format!("A correction of the report by {by} is open")
+        }));
         let verdict = sentence(&format!("{}{evidence}", self.in_short()));
         more.into_iter().fold(verdict, |text, more| format!("{text} {more}."))
     }
@@ -171,7 +175,7 @@ impl<'a> Assessment<'a> {
         let words = match (self.outcome, self.owed.len()) {
             _ if top.verdict.is_some() && top.what == "Conclusion" => top.words.into_owned(),
             (Outcome::Running, _) if self.answers.len() > 1 => {
-                format!("Best of {} answers so far: {}", self.answers.len(), top.words)
+                format!("{}, of {} answers: {}", top.what, self.answers.len(), top.words)
             }
             _ if top.verdict.is_some() => format!("{}: {}", top.what, top.words),
             _ if self.rules.is_none() => "Unknown: the ruleset can't be read".to_owned(),

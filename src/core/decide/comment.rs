@@ -199,6 +199,15 @@ fn check_edits(
             let how = Wording::both("Name a node in `nodeId`.", "Name a node.");
             refuse("There is no conclusion to correct.", how);
         }
+        (CommentKind::Correction, edits, Some(text))
+            if is_in_bottom_line(investigation, node, text, edits) =>
+        {
+            let how = Wording::both(
+                "Correct a passage of the conclusion, or change the bottom line with tot_amend.",
+                "Correct a passage of the conclusion, or change the bottom line with `tot amend --bottom-line`.",
+            );
+            refuse("A correction is of the conclusion's text, and this passage is in the bottom line.", how);
+        }
         (CommentKind::Correction, edits, Some(text)) => match edited(about, text, edits) {
             Ok(made) if made == text => {
                 refuse("The correction changes nothing.", "Say what to change.".into())
@@ -211,6 +220,19 @@ fn check_edits(
             refuse("Only a correction has edits.", "Give the kind `correction`, or leave them out.".into())
         }
     }
+}
+
+/// Returns whether a correction of the report is of a passage that only the bottom line has.
+fn is_in_bottom_line(
+    investigation: &Investigation,
+    node: Option<&NodeId>,
+    text: &str,
+    edits: &[TextEdit],
+) -> bool {
+    let report = investigation.report().filter(|_| node.is_none());
+    report.is_some_and(|it| {
+        edits.iter().any(|edit| !text.contains(&edit.old) && it.bottom_line.contains(&edit.old))
+    })
 }
 
 /// Returns whether two commenters are the same author, even in different sessions.

@@ -177,6 +177,16 @@ pub fn end(
         );
         diagnostics.refuse(Code::InvalidArgument, gone.id.as_str(), message, how);
     }
+    // A merge keeps both drafts, and only whoever ends it can say which text stands.
+    let others = draft.into_iter().flat_map(|draft| std::iter::once(draft).chain(&draft.other_conclusions));
+    let others: Vec<_> = others.filter(|it| it.draft).collect();
+    if others.len() > 1 && !is_new {
+        let by = |it: &&Conclusion| format!("{} (“{}”)", it.who().unwrap_or_default(), it.bottom_line);
+        let by = others.iter().map(by).collect::<Vec<_>>().join(" and ");
+        let message = format!("There is more than one draft of the report: by {by}.");
+        let how = Wording::both("Give the `conclusion` that stands.", "Give the text that stands with -m.");
+        diagnostics.refuse(Code::InvalidArgument, "", message, how);
+    }
     let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
     let texts = [
         ("conclusion", request.conclusion.as_ref()),

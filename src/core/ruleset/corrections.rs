@@ -97,6 +97,11 @@ impl<'i> Corrections<'i> {
         corrections
     }
 
+    /// Returns whether somebody accepted the correction.
+    pub(crate) fn is_accepted(&self, comment: &Comment) -> bool {
+        self.all.iter().any(|it| it.comment.id == comment.id && it.amendment.is_some())
+    }
+
     /// Returns the edits of an author in short, and the best grade that a confirmation by the author can have. `None` if the
     /// author corrected nothing.
     pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
@@ -212,6 +217,7 @@ pub(crate) fn author_of(commenter: &Commenter) -> ClaimedAuthor<'_> {
     ClaimedAuthor::of(commenter.agent_id.as_deref(), &commenter.caller)
 }
 
-fn accepter(amendment: &Amendment) -> ClaimedAuthor<'_> {
+/// Returns the author of an amendment.
+pub(crate) fn accepter(amendment: &Amendment) -> ClaimedAuthor<'_> {
     ClaimedAuthor::of(amendment.agent_id.as_deref(), &amendment.caller)
 }

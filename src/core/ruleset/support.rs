@@ -98,7 +98,8 @@ impl EffectiveRules<'_> {
         })
     }
 
-    /// Returns the first finding that a node says it depends on, is no answer and changed since, and what happened to it.
+    /// Returns the first finding that a node says it depends on, is no answer and changed since, and what happened to it. One
+    /// that was withdrawn, or has no result yet, shows nothing.
     pub fn changed_link<'i>(
         &self,
         investigation: &'i Investigation,
@@ -106,7 +107,16 @@ impl EffectiveRules<'_> {
     ) -> Option<(&'i NodeId, &'static str)> {
         let result = node.classification.as_ref()?;
         result.depends().find_map(|link| {
-            let target = investigation.committed_node(&link.to)?;
+            let withdrawn = investigation.withdrawn().find(|target| target.id == link.to);
+            if let Some(target) = withdrawn {
+                let is_said_again =
+                    target.withdrawn.as_ref().is_some_and(|it| it.at < result.current_since());
+                return (!is_said_again).then_some((&target.id, "was withdrawn since"));
+            }
+            let target = investigation.node(&link.to)?;
+            if target.is_pending() {
+                return Some((&target.id, "has no result yet"));
+            }
             let what = self.changed_since(link, result, target)?;
             let is_answer = target.state().is_some_and(|state| self.role(state) == Role::Solution)
                 || !self.refuted_by(investigation, target).is_empty();

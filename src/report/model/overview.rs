@@ -11,7 +11,8 @@ use super::comments::{CommentThreads, Thread};
 use super::node::client;
 use super::runs::{RunView, RunViews};
 use crate::assess::{
-    Doubt, Row, RowGroup, Rows, TimeAxis, Verdict, VerdictLine, VerdictSubject, newest_runs, reactions,
+    Doubt, Outcome, Row, RowGroup, Rows, TimeAxis, Verdict, VerdictLine, VerdictSubject, newest_runs,
+    reactions,
 };
 use crate::domain::{CommentId, NodeId};
 use crate::markdown;
@@ -355,7 +356,11 @@ impl<'a> Cards<'a> {
         Overview {
             found: assessment.found(),
             top: self.top(),
-            label: assessment.top().verdict.map_or("", Verdict::short_label),
+            // The bottom line of a reopened conclusion has no verdict.
+            label: match assessment.outcome {
+                Outcome::Reopened => "",
+                _ => assessment.top().verdict.map_or("", Verdict::short_label),
+            },
             key: assessment.key(&|pin| input.evidence.drift.get(pin).map(Drift::as_str)),
             sentence: assessment.sentence(&signed),
             verdict: lines,
