@@ -73,7 +73,8 @@ impl Assessment<'_> {
             Some(more @ 1..) => format!("{} and {more} more", attacked_by[..NAMED].join(", ")),
             _ => attacked_by.join(", "),
         };
-        if attacks().filter(covers).all(|attack| grade(attack) == Grade::SecondAgent) {
+        let is_attacked = standing == ReportStanding::Attacked;
+        if is_attacked && attacks().filter(covers).all(|attack| grade(attack) == Grade::SecondAgent) {
             by.push_str(" in the same session");
         }
         // A reopened conclusion has a verdict of its own.

@@ -197,7 +197,7 @@ fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
         &mut session,
         json!({"findings": "It sleeps.\n\n## References\n- src/db.py:2\n- src/x.py"}),
     );
-    assert_eq!(reply["amended"], json!(["findings", "references"]));
+    assert_eq!(reply["amended"], json!(["findings"]));
     assert_eq!(codes(&reply["warnings"]), [MISSING]);
     assert_eq!(texts(&mut session), ["line 1\n", "line 2\n"], "that line of the findings is as it was");
     amend_root(&mut session, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
