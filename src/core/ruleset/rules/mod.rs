@@ -14,7 +14,7 @@
 //! 4. `tests/it/rules/kinds.yaml`: add a ruleset in which it fires. The tests on all kinds then cover it too.
 //!
 //! A kind that needs a new fact about a call adds it to the verb's check in `kind`, and the verb's module in `decide` fills it.
-//! One that prevents ending may need a step of the planner, `src/core/decide/next/planner.rs`.
+//! One that prevents ending may need a step of the planner in `decide::next`.
 //!
 //! Then run `TOT_WRITE_GUIDE=1 cargo test --test it guide`, which copies the docs to the guide for authors.
 
