@@ -24,13 +24,13 @@
 //! `git rebase` and `git cherry-pick` keep a checksum valid unless another commit changed one of its files. `--amend`,
 //! a squash and an edit of the message break it. A commit without a valid checksum was edited by hand ([`edits`]). A merge
 //! commit by git has none, so its files are compared with those of its parents ([`merged_by_hand`]). What a squash took over
-//! from calls is known once both are merged ([`is_taken_over`]).
+//! from calls is known once both are merged (`edited::find_taken_over`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::git::{BlobId, CommitId, Descent, EntryChange, Git, Leaf, RawCommit, TreeFile};
+use super::git::{BlobId, CommitId, EntryChange, Git, Leaf, RawCommit, TreeFile};
 use super::join::{self, merge_commits};
 use super::{StoreError, snapshot::trailers};
 use crate::domain::{Caller, Comment, Conclusion, Node, Person, Run};
@@ -128,32 +128,6 @@ pub(super) fn all_edits(git: &Git, commit: CommitId, head: CommitId) -> Vec<Manu
         ManualEdit { commit, author: None, path, before: Vec::new(), after: Some(blob) }
     };
     files.map(edit).collect()
-}
-
-/// Returns whether a merge shows that an edit took over what calls on the other side had made, as a squash does: it
-/// changed the file from the version that both sides had in common to the version of the other side.
-pub(super) fn is_taken_over(
-    git: &Git,
-    edit: &ManualEdit,
-    merge: CommitId,
-    sides: &[CommitId],
-) -> Result<bool, StoreError> {
-    let ([one, other], [before]) = (sides, edit.before.as_slice()) else { return Ok(false) };
-    for side in [one, other] {
-        if *before == edit.after || git.blob_at(*side, &edit.path)? != edit.after {
-            continue;
-        }
-        let bases = git.merge_bases(*one, &[*other])?;
-        let is_before = |base: &CommitId| git.blob_at(*base, &edit.path).is_ok_and(|blob| blob == *before);
-        if !bases.is_empty()
-            && bases.iter().all(is_before)
-            && git.descent(edit.commit, *side)? == Descent::No
-            && git.descent(edit.commit, merge)? == Descent::Yes
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns the message of a new commit with its checksum as the last trailer.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::checksum::{self, ManualEdit};
-use super::git::{BlobId, CommitId, Git};
+use super::git::{BlobId, CommitId, Git, Lineage};
 use super::{Fault, Snapshot, StoreError, StoreErrorKind, read};
 use crate::domain::{
     ByHand, Caller, Code, Comment, CommentKind, Conclusion, Investigation, Node, NodeId, Person, Run,
@@ -24,6 +24,8 @@ use crate::format::record::Record;
 pub(super) struct Past<'a> {
     git: &'a Git,
     pub(super) edits: Vec<ManualEdit>,
+    /// The edits that took over what calls had made.
+    pub(super) taken_over: Vec<ManualEdit>,
     /// The first commit, or `None` if the clone is shallow or a commit along the way is unreadable.
     pub(super) first: Option<CommitId>,
 }
@@ -31,7 +33,7 @@ pub(super) struct Past<'a> {
 impl<'a> Past<'a> {
     /// Returns a history of which nothing is known.
     pub(super) fn unknown(git: &'a Git) -> Self {
-        Past { git, edits: Vec::new(), first: None }
+        Past { git, edits: Vec::new(), taken_over: Vec::new(), first: None }
     }
 
     /// Walks the history of a commit, or of the two parents of a future merge. What `before` knows is not read again.
@@ -78,12 +80,16 @@ impl<'a> Past<'a> {
             let mut covered = HashSet::new();
             while let Some(id) = next.pop() {
                 if covered.insert(id) {
-                    next.extend(git.commit_info(id).into_iter().flat_map(|commit| commit.parents));
+                    let parents = git.commit_info(id).map(|commit| commit.parents).unwrap_or_default();
+                    next.extend(&parents);
+                    parents_of.insert(id, parents);
                 }
             }
             commits.retain(|id| !covered.contains(id));
         }
-        let mut edits = known.map(|known| known.edits.to_vec()).unwrap_or_default();
+        let mut edits = known.map(|known| known.taken_over.to_vec()).unwrap_or_default();
+        let mut are_taken_over = vec![true; edits.len()];
+        edits.extend(known.into_iter().flat_map(|known| known.edits.iter().cloned()));
         for id in &commits {
             edits.extend(match checksum::edits(git, *id, !ends.is_empty()) {
                 // Nobody knows what it changed.
@@ -93,12 +99,15 @@ impl<'a> Past<'a> {
                 edits => edits.unwrap_or_default(),
             });
         }
-        for merge in commits {
-            let sides = &parents_of[&merge];
-            edits.retain(|edit| !checksum::is_taken_over(git, edit, merge, sides).unwrap_or_default());
+        are_taken_over.resize(edits.len(), false);
+        if ends.is_empty() {
+            find_taken_over(git, &parents_of, &commits, &edits, &mut are_taken_over);
         }
+        let mut are_taken_over = are_taken_over.into_iter();
+        let (taken_over, mut edits): (_, Vec<_>) =
+            edits.into_iter().partition(|_| are_taken_over.next() == Some(true));
         edits.sort_by(|one, other| (&one.path, one.commit).cmp(&(&other.path, other.commit)));
-        Ok(Past { git, edits, first })
+        Ok(Past { git, edits, taken_over, first })
     }
 
     /// Returns the people whom edits have named as authors, although git has another author.
@@ -207,6 +216,52 @@ impl<'a> Past<'a> {
             let then = read::node(self.git, &path, blob, &node.id);
             then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
         })
+    }
+}
+
+/// Finds the edits of which a merge shows that they took over what calls on the other side had made, as a squash does: they
+/// changed the file from the version that both sides had in common to the version of the other side, and no edit there
+/// made that version.
+fn find_taken_over(
+    git: &Git,
+    parents_of: &HashMap<CommitId, Vec<CommitId>>,
+    commits: &[CommitId],
+    edits: &[ManualEdit],
+    are_taken_over: &mut [bool],
+) {
+    let merges: Vec<[CommitId; 2]> =
+        commits.iter().filter_map(|id| parents_of.get(id)?.as_slice().try_into().ok()).collect();
+    if merges.is_empty() || edits.is_empty() {
+        return;
+    }
+    let mut made_by: HashMap<CommitId, Vec<usize>> = HashMap::new();
+    for (number, edit) in edits.iter().enumerate() {
+        made_by.entry(edit.commit).or_default().push(number);
+    }
+    let lineage = Lineage::new(parents_of);
+    for sides in merges {
+        let on_side = |commits: HashSet<CommitId>| -> Vec<usize> {
+            commits.iter().filter_map(|id| made_by.get(id)).flatten().copied().collect()
+        };
+        let [on_one, on_other] = lineage.apart(sides).map(on_side);
+        let mut bases = None;
+        for (own, others, other) in [(&on_one, &on_other, sides[1]), (&on_other, &on_one, sides[0])] {
+            let by_hand: HashSet<_> = others.iter().map(|at| (&edits[*at].path, edits[*at].after)).collect();
+            for at in own {
+                let edit = &edits[*at];
+                let [before] = edit.before[..] else { continue };
+                let is = |commit: CommitId, blob| git.blob_at(commit, &edit.path).is_ok_and(|it| it == blob);
+                if before == edit.after
+                    || by_hand.contains(&(&edit.path, edit.after))
+                    || !is(other, edit.after)
+                {
+                    continue;
+                }
+                let bases =
+                    bases.get_or_insert_with(|| git.merge_bases(sides[0], &[sides[1]]).unwrap_or_default());
+                are_taken_over[*at] |= !bases.is_empty() && bases.iter().all(|base| is(*base, before));
+            }
+        }
     }
 }
 

@@ -182,6 +182,7 @@ pub(super) fn of_tree(
         first: past.first,
         false_names: Arc::new(false_names),
         edits: Arc::new(past.edits),
+        taken_over: Arc::new(past.taken_over),
     })
 }
 

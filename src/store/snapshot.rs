@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub first: Option<CommitId>,
     /// The changes by commits that are not as this program made them.
     pub edits: Arc<Vec<ManualEdit>>,
+    /// Changes by such commits that turned out to be those of calls.
+    pub taken_over: Arc<Vec<ManualEdit>>,
     /// The people whom these commits name although git has another author.
     pub false_names: Arc<FalseNames>,
 }
@@ -48,6 +50,7 @@ impl Snapshot {
             size: Size::default(),
             first: None,
             edits: Arc::default(),
+            taken_over: Arc::default(),
             false_names: Arc::default(),
         }
     }

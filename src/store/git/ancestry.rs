@@ -1,6 +1,6 @@
 //! Commit ancestry. The readable history may be incomplete if a clone is shallow or damaged.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 
@@ -57,6 +57,52 @@ impl Git {
             }
         }
         Ok(count)
+    }
+}
+
+/// Commits with their parents, in an order that lists parents first.
+pub(in crate::store) struct Lineage<'a> {
+    parents: &'a HashMap<CommitId, Vec<CommitId>>,
+    order: HashMap<CommitId, usize>,
+}
+
+impl<'a> Lineage<'a> {
+    pub(in crate::store) fn new(parents: &'a HashMap<CommitId, Vec<CommitId>>) -> Self {
+        let (mut seen, mut order) = (HashSet::new(), HashMap::new());
+        let mut next: Vec<(CommitId, bool)> = parents.keys().map(|id| (*id, false)).collect();
+        while let Some((id, are_parents_listed)) = next.pop() {
+            if are_parents_listed {
+                order.insert(id, order.len());
+            } else if seen.insert(id) {
+                next.push((id, true));
+                next.extend(parents.get(&id).into_iter().flatten().map(|parent| (*parent, false)));
+            }
+        }
+        Lineage { parents, order }
+    }
+
+    /// Returns the commits that only the first side has, and those that only the second side has. Visits few others.
+    pub(in crate::store) fn apart(&self, sides: [CommitId; 2]) -> [HashSet<CommitId>; 2] {
+        const BOTH: [bool; 2] = [true, true];
+        let mut on: HashMap<CommitId, [bool; 2]> = HashMap::new();
+        let mut next = BTreeSet::new();
+        for (side, id) in sides.into_iter().enumerate() {
+            on.entry(id).or_default()[side] = true;
+            next.insert((self.order.get(&id), id));
+        }
+        while next.iter().any(|(_, id)| on.get(id) != Some(&BOTH)) {
+            let Some((at, id)) = next.pop_last() else { break };
+            let [one, other] = on.get(&id).copied().unwrap_or_default();
+            for parent in self.parents.get(&id).into_iter().flatten() {
+                let before = on.entry(*parent).or_default();
+                *before = [before[0] || one, before[1] || other];
+                // Replaced commits may form a circle.
+                let order = self.order.get(parent);
+                next.extend((order < at).then_some((order, *parent)));
+            }
+        }
+        let only = |side| on.iter().filter(move |(_, on)| **on == side).map(|(id, _)| *id).collect();
+        [only([true, false]), only([false, true])]
     }
 }
 

@@ -92,6 +92,7 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 
+pub(super) use ancestry::Lineage;
 pub use ancestry::{Descent, Left, LostChain};
 pub use commit::{CommitText, Confirmation, GitWriter, TagText};
 use durability::Disk;
