@@ -21,6 +21,8 @@
 //! Tot-Checksum: 1-38683bc93f5c1f4ed48caf68285f7f8a
 //! ```
 //!
+//! The checksum of a merge is valid only with the two parents whose ids its message begins with.
+//!
 //! `git rebase` and `git cherry-pick` keep a checksum valid unless another commit changed one of its files. `--amend`,
 //! a squash and an edit of the message break it. A commit without a valid checksum was edited by hand ([`edits`]). A merge
 //! commit by git has none, so its files are compared with those of its parents ([`merged_by_hand`]). What a squash took over
@@ -34,8 +36,8 @@ use super::git::{BlobId, CommitId, EntryChange, Git, Leaf, RawCommit, TreeFile};
 use super::join::{self, merge_commits};
 use super::{StoreError, snapshot::trailers};
 use crate::domain::{Caller, Comment, Conclusion, Node, Person, Run};
-use crate::format::StoredFile;
 use crate::format::layout::{self, FileRole};
+use crate::format::{StoredFile, message};
 use crate::yaml::YamlError;
 
 /// The key of the trailer.
@@ -142,7 +144,8 @@ pub(super) fn sealed(commit: &RawCommit) -> Vec<u8> {
     message
 }
 
-/// Checks the checksum of a commit.
+/// Checks the checksum of a commit. It covers the files of the first parent, and the message names both parents of a merge,
+/// so with others, or with fewer, it is wrong.
 pub(super) fn checksum(commit: &RawCommit) -> Checksum {
     let lines = commit.message.split_inclusive(|byte| *byte == b'\n');
     let (mut at, mut last) = (0, None);
@@ -155,7 +158,16 @@ pub(super) fn checksum(commit: &RawCommit) -> Checksum {
     }
     let Some((at, len, value)) = last else { return Checksum::Missing };
     let message = [&commit.message[..at], &commit.message[at + len..]].concat();
-    if value == digest(commit, &message).as_bytes() { Checksum::Valid } else { Checksum::Wrong }
+    let named = message::merged_ids(&String::from_utf8_lossy(&message));
+    let are_parents_as_named = match commit.parents[..] {
+        [] | [_] => named.is_none(),
+        [one, other] => named == Some(join::ids(one, other)),
+        _ => false,
+    };
+    match are_parents_as_named && value == digest(commit, &message).as_bytes() {
+        true => Checksum::Valid,
+        false => Checksum::Wrong,
+    }
 }
 
 fn digest(commit: &RawCommit, message: &[u8]) -> String {
@@ -276,5 +288,27 @@ mod tests {
         let documentation = include_str!("checksum.rs");
         assert!(documentation.contains(&format!("//! {line}")), "{line}");
         assert_eq!(checksum(&RawCommit { message, ..commit }), Checksum::Valid);
+    }
+
+    #[test]
+    fn the_checksum_of_a_merge_covers_its_parents() {
+        let [one, other, third] = ["1", "2", "3"].map(|digit| digit.repeat(40).parse().unwrap());
+        let commit = |message, parents| RawCommit {
+            author: Default::default(),
+            message,
+            parents,
+            changes: Vec::new(),
+        };
+        let merged = message::merged(&join::ids(one, other), &[]);
+        let merged = sealed(&commit(merged.into_bytes(), vec![one, other]));
+        for (parents, expected) in [
+            (vec![one, other], Checksum::Valid),
+            (vec![one, third], Checksum::Wrong),
+            (vec![one, other, third], Checksum::Wrong),
+            // `git cherry-pick -m 1`
+            (vec![one], Checksum::Wrong),
+        ] {
+            assert_eq!(checksum(&commit(merged.clone(), parents.clone())), expected, "{parents:?}");
+        }
     }
 }

@@ -273,7 +273,7 @@ struct MergePlan {
 type Unfit = (String, Option<(BlobId, FileKind)>);
 
 /// Returns both parent ids, shortened and sorted.
-fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
+pub(super) fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     let mut ids = [ours.to_string(), theirs.to_string()];
     ids.sort();
     ids.map(|id| id.chars().take(10).collect())

@@ -85,6 +85,13 @@ pub fn ended(meta: &Meta, end: &Conclusion) -> String {
     message
 }
 
+/// Returns the short ids of the commits merged by a commit with this message.
+pub fn merged_ids(message: &str) -> Option<[String; 2]> {
+    let is_id = |id: &str| id.len() == 10 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (one, other) = message.lines().next()?.strip_prefix("Merge ")?.split_once(" and ")?;
+    (is_id(one) && is_id(other)).then(|| [one, other].map(str::to_owned))
+}
+
 /// Returns the message for an event. `before` is the state on which the event was decided, and `warnings` contains the
 /// warnings in the reply.
 pub fn message(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use tree_of_thoughts::format::layout::{self, FileRole};
 
-use super::load;
+use super::{fed, load};
 use crate::support::{Sandbox, Session, node, result, there};
 
 /// For each case, the nodes changed by hand, and the commands: of git, or `EDIT` for a node's findings; `_` is a space. The last commits are: propose R2.A1 and R2.A2, a result for each, and R2.A1 is given
@@ -25,6 +25,13 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "It does not hold."}));
     session.git(&["branch", "all"]);
+    // A result left out, and its commit as one more parent.
+    session.git(&["reset", "-q", "--hard", "all~2"]);
+    session.git(&["cherry-pick", "all"]);
+    let left_out = format!("\nparent {}author", session.git(&["rev-parse", "all~1"]));
+    let commit = session.git(&["cat-file", "commit", "HEAD"]).replacen("\nauthor", &left_out, 1);
+    let id = fed(&session, &["hash-object", "-t", "commit", "-w", "--stdin"], commit);
+    session.git(&["branch", "grafted", &id]);
     // The merge driver would not follow `-X`.
     session.git(&["config", "--remove-section", "merge.tot"]);
     for case in CASES.lines() {
