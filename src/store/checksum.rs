@@ -100,26 +100,26 @@ pub(super) fn edits(git: &Git, commit: CommitId, is_shallow: bool) -> Result<Vec
     if checksum(&raw) == Checksum::Valid {
         return Ok(Vec::new());
     }
-    let paths = match raw.parents.as_slice() {
-        [] | [_] => {
-            let paths = raw.changes.iter().map(|change| change.path.to_string());
-            paths.filter(|path| is_judged(path)).collect()
+    let is_ours = |change: &&EntryChange| is_judged(&change.path.to_string());
+    let mut files = Vec::new();
+    match raw.parents.as_slice() {
+        [] | [_] => files.extend(raw.changes.iter().filter(is_ours).map(|change| {
+            let [before, after] = change.blobs();
+            (change.path.to_string(), vec![before], after)
+        })),
+        parents => {
+            for path in merged_by_hand(git, commit, parents, is_shallow)? {
+                let before = parents.iter().map(|it| git.blob_at(*it, &path)).collect::<Result<_, _>>()?;
+                let after = git.blob_at(commit, &path)?;
+                files.push((path, before, after));
+            }
         }
-        parents => merged_by_hand(git, commit, parents, is_shallow)?,
-    };
+    }
     let info = git.commit_info(commit)?;
     let email = Some(info.author_email.clone()).filter(|email| !email.is_empty());
     let author = (!info.has_no_author()).then_some(Person { name: info.author_name, email });
-    let mut edits = Vec::new();
-    for path in paths {
-        let before = match raw.parents.as_slice() {
-            [] => vec![None],
-            parents => parents.iter().map(|it| git.blob_at(*it, &path)).collect::<Result<_, _>>()?,
-        };
-        let after = git.blob_at(commit, &path)?;
-        edits.push(ManualEdit { commit, author: author.clone(), path, before, after });
-    }
-    Ok(edits)
+    let edit = |(path, before, after)| ManualEdit { commit, author: author.clone(), path, before, after };
+    Ok(files.into_iter().map(edit).collect())
 }
 
 /// Returns an edit of each file at `head`, for a commit with too many changes to check.
@@ -228,22 +228,20 @@ fn merged_by_hand(
     if unlike.is_empty() {
         return Ok(Vec::new());
     }
+    // A merge that can't be done again, because a file is missing for example, may have been made by hand.
     let merged = match others {
-        [other] => merge_commits(git, [*first, *other], is_judged)?.ok(),
+        [other] => merge_commits(git, [*first, *other], is_judged).ok().and_then(Result::ok),
         _ => None,
     };
     let Some((files, contents, _)) = merged else { return Ok(unlike.into_keys().collect()) };
-    let text = |content: Vec<u8>| String::from_utf8(content).ok();
-    let mut by_hand = Vec::new();
-    for (path, now) in unlike {
-        let now = now.map(|blob| join::content(git, &contents, blob)).transpose()?.and_then(text);
-        let then = files.get(&path).map(|(blob, _)| join::content(git, &contents, *blob));
-        let then = then.transpose()?.and_then(text);
-        if !is_same(&path, then.as_deref(), now.as_deref()) {
-            by_hand.push(path);
+    let text = |blob| String::from_utf8(join::content(git, &contents, blob).ok()?).ok();
+    let is_joined = |path: &str, now: Option<BlobId>| match (files.get(path).map(|(blob, _)| *blob), now) {
+        (Some(then), Some(now)) if then != now => {
+            text(then).zip(text(now)).is_some_and(|(then, now)| is_same(path, &then, &now))
         }
-    }
-    Ok(by_hand)
+        (then, now) => then == now,
+    };
+    Ok(unlike.into_iter().filter(|(path, now)| !is_joined(path, *now)).map(|(path, _)| path).collect())
 }
 
 /// Returns whether the file affects the verdict on an investigation.
@@ -253,20 +251,19 @@ fn is_judged(path: &str) -> bool {
 }
 
 /// Returns whether two versions of a file's text have the same meaning.
-fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
+fn is_same(path: &str, one: &str, other: &str) -> bool {
     fn parses_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());
         one.is_some() && one == other
     }
-    let (Some(a), Some(b)) = (one, other) else { return one == other };
-    a == b
-        || match layout::file_role(path) {
-            FileRole::Node(_) => parses_same([a, b], Node::read),
-            FileRole::Comment(_) => parses_same([a, b], Comment::read),
-            FileRole::Run(_) => parses_same([a, b], Run::read),
-            FileRole::Conclusion => parses_same([a, b], Conclusion::read),
-            _ => false,
-        }
+    let texts = [one, other];
+    match layout::file_role(path) {
+        FileRole::Node(_) => parses_same(texts, Node::read),
+        FileRole::Comment(_) => parses_same(texts, Comment::read),
+        FileRole::Run(_) => parses_same(texts, Run::read),
+        FileRole::Conclusion => parses_same(texts, Conclusion::read),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

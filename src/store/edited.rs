@@ -5,7 +5,8 @@
 //! 2. [`Past::false_names`] returns the people whom such commits name although git has another author.
 //! 3. [`Past::by_hand`] returns what the edits mean for the nodes and the conclusion.
 //!
-//! Commits before the boundary of a shallow clone, and that boundary, are unchecked.
+//! Commits before the boundary of a shallow clone, and that boundary, are unchecked. If another commit can't be read, or an
+//! earlier version of an edited file, nobody knows what was changed, so no confirmation counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -28,12 +29,14 @@ pub(super) struct Past<'a> {
     pub(super) taken_over: Vec<ManualEdit>,
     /// The first commit, or `None` if the clone is shallow or a commit along the way is unreadable.
     pub(super) first: Option<CommitId>,
+    /// The boundary of a shallow clone. `None` if something else that the edits depend on can't be read.
+    pub(super) boundary: Option<Vec<CommitId>>,
 }
 
 impl<'a> Past<'a> {
     /// Returns a history of which nothing is known.
     pub(super) fn unknown(git: &'a Git) -> Self {
-        Past { git, edits: Vec::new(), taken_over: Vec::new(), first: None }
+        Past { git, edits: Vec::new(), taken_over: Vec::new(), first: None, boundary: Some(Vec::new()) }
     }
 
     /// Walks the history of a commit, or of the two parents of a future merge. What `before` knows is not read again.
@@ -46,7 +49,10 @@ impl<'a> Past<'a> {
         heads: [CommitId; 2],
         before: Option<&Snapshot>,
     ) -> Result<Self, StoreError> {
-        let ends: HashSet<CommitId> = git.shallow_boundary()?.into_iter().collect();
+        let boundary = git.shallow_boundary()?;
+        let before = before.filter(|before| before.boundary.as_ref() == Some(&boundary));
+        let ends: HashSet<CommitId> = boundary.iter().copied().collect();
+        let mut is_complete = true;
         // In the order of the walk, so that the trees of neighbours are read together.
         let (mut known, mut commits, mut parents_of) = (None, Vec::new(), HashMap::new());
         let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
@@ -59,11 +65,13 @@ impl<'a> Past<'a> {
                 continue;
             }
             // Damaged commits are reported elsewhere and don't stop the walk.
-            if let Ok(commit) = git.commit_info(id) {
-                next.extend(&commit.parents);
-                commits.push(id);
-                parents_of.insert(id, commit.parents);
-            }
+            let Ok(commit) = git.commit_info(id) else {
+                is_complete = false;
+                continue;
+            };
+            next.extend(&commit.parents);
+            commits.push(id);
+            parents_of.insert(id, commit.parents);
         }
         let mut at = heads[0];
         let first = loop {
@@ -91,29 +99,37 @@ impl<'a> Past<'a> {
         let mut are_taken_over = vec![true; edits.len()];
         edits.extend(known.into_iter().flat_map(|known| known.edits.iter().cloned()));
         for id in &commits {
-            edits.extend(match checksum::edits(git, *id, !ends.is_empty()) {
+            match checksum::edits(git, *id, !ends.is_empty()) {
+                Ok(own) => {
+                    let is_here = |edit: &ManualEdit| are_here(git, edit.before.iter().chain([&edit.after]));
+                    is_complete = is_complete && own.iter().all(is_here);
+                    edits.extend(own);
+                }
                 // Nobody knows what it changed.
                 Err(error) if error.kind == StoreErrorKind::TooMuch => {
-                    checksum::all_edits(git, *id, heads[0])
+                    edits.extend(checksum::all_edits(git, *id, heads[0]));
                 }
-                edits => edits.unwrap_or_default(),
-            });
+                Err(_) => is_complete = false,
+            }
         }
         are_taken_over.resize(edits.len(), false);
-        if ends.is_empty() {
+        if ends.is_empty() && is_complete {
             find_taken_over(git, &parents_of, &commits, &edits, &mut are_taken_over);
         }
         let mut are_taken_over = are_taken_over.into_iter();
         let (taken_over, mut edits): (_, Vec<_>) =
             edits.into_iter().partition(|_| are_taken_over.next() == Some(true));
         edits.sort_by(|one, other| (&one.path, one.commit).cmp(&(&other.path, other.commit)));
-        Ok(Past { git, edits, taken_over, first })
+        Ok(Past { git, edits, taken_over, first, boundary: is_complete.then_some(boundary) })
     }
 
     /// Returns the people whom edits have named as authors, although git has another author.
     pub(super) fn false_names(&self) -> FalseNames {
         let mut names = HashSet::new();
         for edit in &self.edits {
+            if self.boundary.is_none() && !are_here(self.git, &edit.before) {
+                continue;
+            }
             let named = |blob: &Option<BlobId>| named_in(self.git, &edit.path, *blob);
             let before: Vec<_> = edit.before.iter().flat_map(named).collect();
             let mut after = named(&edit.after);
@@ -126,6 +142,14 @@ impl<'a> Past<'a> {
     /// Returns what the edits mean for this investigation, the state at `head`.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let mut by_hand = ByHand { end: are_terms_changed, ..ByHand::default() };
+        if self.boundary.is_none() {
+            by_hand.end = true;
+            by_hand.comments.extend(investigation.comments().map(|comment| comment.id));
+            let confirmed =
+                |node: &Arc<Node>| investigation.children(&node.id).map(|it| it.id.clone()).collect();
+            let confirmed = investigation.nodes().map(|node| (node.id.clone(), confirmed(node)));
+            by_hand.confirmed_before.extend(confirmed);
+        }
         let mut affected: BTreeMap<CommitId, BTreeSet<NodeId>> = BTreeMap::new();
         for edit in &self.edits {
             *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
@@ -202,7 +226,7 @@ impl<'a> Past<'a> {
         then.map_or(true, |then| written.contains(&Some(then.ended_at)))
     }
 
-    /// Returns whether the node had its current result at the commit.
+    /// Returns whether the node had its current result at the commit, or nobody knows.
     fn has_current_result(
         &self,
         commit: CommitId,
@@ -210,11 +234,17 @@ impl<'a> Past<'a> {
         known: &mut HashMap<(NodeId, BlobId), bool>,
     ) -> bool {
         let path = layout::node(&node.id);
-        let Ok(Some(blob)) = self.git.blob_at(commit, &path) else { return false };
+        let blob = match self.git.blob_at(commit, &path) {
+            Ok(Some(blob)) => blob,
+            blob => return blob.is_err(),
+        };
         *known.entry((node.id.clone(), blob)).or_insert_with(|| {
             let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
             let then = read::node(self.git, &path, blob, &node.id);
-            then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
+            then.map_or_else(
+                |_| self.git.size(blob).is_err(),
+                |then| since(&then).is_some() && since(&then) == since(node),
+            )
         })
     }
 }
@@ -263,6 +293,11 @@ fn find_taken_over(
             }
         }
     }
+}
+
+/// Returns whether these versions of a file are in the repository. A partial clone lacks old ones.
+fn are_here<'v>(git: &Git, versions: impl IntoIterator<Item = &'v Option<BlobId>>) -> bool {
+    versions.into_iter().flatten().all(|blob| git.size(*blob).is_ok())
 }
 
 /// Adds the nodes affected by a changed comment or run: its node, all descendants, and the parent.

@@ -243,8 +243,13 @@ impl Store {
         let unborn = || StoreError::not_an_investigation(path, "it has no commit yet");
         let commit = head.commit.ok_or_else(unborn)?;
         let held = lock(&self.cached).iter().find(|held| held.path == path).cloned();
+        // `git fetch --unshallow` moves the boundary without moving the head.
+        let boundary = git.shallow_boundary()?;
+        let is_current = |held: &Snapshot| {
+            held.head == commit && held.boundary.as_ref().is_none_or(|then| *then == boundary)
+        };
         let snapshot = match held {
-            Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
+            Some(held) if is_current(&held) => Snapshot { branch: head.branch, ..held },
             before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
         };
         self.loaded(git, &snapshot);

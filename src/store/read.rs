@@ -9,7 +9,7 @@ pub(super) use super::git::FILE_MAX;
 use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
 use super::{CommittedList, Fault, Size, Snapshot, SourceFile, StoreError, terms};
 use crate::domain::{
-    Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
+    Attached, Attachments, Caller, Code, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
 use crate::format::StoredFile;
 use crate::format::layout::{self, FileRole};
@@ -151,6 +151,11 @@ pub(super) fn of_tree(
     are_false.extend(runs.iter_mut().filter_map(|run| false_names.disown_in_record(run)));
     are_false.extend(conclusion.iter_mut().flat_map(|end| false_names.disown_in_conclusion(end)));
     let are_terms_changed = terms::restore(git, past.first, heads[0], &mut meta, &mut ruleset, &mut faults);
+    if past.boundary.is_none() {
+        let reason = "a commit or an earlier version of a file can't be read, so nobody knows what was changed by hand, and no \
+                      confirmation counts; in a partial clone, `git fetch --refetch --no-filter` fetches the rest";
+        faults.push(Fault::of_history(layout::META, reason, Code::HistoryCut));
+    }
     let (investigation, misplaced) = Investigation::from_facts(meta, nodes, conclusion);
     let misplaced =
         misplaced.into_iter().map(|fault| Fault::new(layout::node(&fault.node), None, fault.reason));
@@ -180,6 +185,7 @@ pub(super) fn of_tree(
         ruleset: ruleset.map(Arc::new),
         faults,
         first: past.first,
+        boundary: past.boundary,
         false_names: Arc::new(false_names),
         edits: Arc::new(past.edits),
         taken_over: Arc::new(past.taken_over),

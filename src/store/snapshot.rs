@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub size: Size,
     /// The first commit, or `None` if a shallow clone does not contain it.
     pub first: Option<CommitId>,
+    /// The boundary of a shallow clone, or `None` if something else in the history can't be read.
+    pub boundary: Option<Vec<CommitId>>,
     /// The changes by commits that are not as this program made them.
     pub edits: Arc<Vec<ManualEdit>>,
     /// Changes by such commits that turned out to be those of calls.
@@ -49,6 +51,7 @@ impl Snapshot {
             faults: Vec::new(),
             size: Size::default(),
             first: None,
+            boundary: Some(Vec::new()),
             edits: Arc::default(),
             taken_over: Arc::default(),
             false_names: Arc::default(),

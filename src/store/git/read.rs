@@ -177,7 +177,11 @@ impl Git {
 
     /// Returns the blob at `path`, or `None` if there is no such file.
     pub fn blob_at(&self, commit: CommitId, path: &str) -> StoreResult<Option<BlobId>> {
-        let leaf = self.leaf(self.tree_of(commit.0)?, path)?;
+        let leaf = match self.leaf(self.tree_of(commit.0)?, path) {
+            // It is a folder, or a folder of its path is a file.
+            Err(error) if error.kind == StoreErrorKind::PathConflict => None,
+            leaf => leaf?,
+        };
         Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
     }
 
@@ -423,11 +427,15 @@ impl EntryChange {
         self.path.split_str("/").all(|part| is_safe_name(BStr::new(part)))
     }
 
+    /// Returns the file before and after the change. Symbolic links and submodules count as missing files.
+    pub(in crate::store) fn blobs(&self) -> [Option<BlobId>; 2] {
+        let blob = |leaf: Option<Leaf>| Some(BlobId(leaf.filter(|leaf| is_file(leaf.kind))?.id));
+        [blob(self.before), blob(self.after)]
+    }
+
     /// Returns the change to the file's content, as in [`Git::diff`].
     pub(in crate::store) fn path_change(&self) -> Option<PathChange> {
-        let is_safe = self.is_safe();
-        let file = |leaf: Leaf| (is_safe && FileKind::of(leaf.kind).is_plain()).then_some(BlobId(leaf.id));
-        let (before, after) = (self.before.and_then(file), self.after.and_then(file));
+        let [before, after] = if self.is_safe() { self.blobs() } else { [None, None] };
         (before != after).then(|| PathChange { path: self.path.to_string(), before, after })
     }
 }

@@ -29,33 +29,42 @@ fn a_checksum_tells_what_is_as_made_from_what_is_not() {
     session.git(&["reset", "-q", "--hard", "all~2"]);
     session.git(&["cherry-pick", "all"]);
     let left_out = format!("\nparent {}author", session.git(&["rev-parse", "all~1"]));
-    let commit = session.git(&["cat-file", "commit", "HEAD"]).replacen("\nauthor", &left_out, 1);
-    let id = fed(&session, &["hash-object", "-t", "commit", "-w", "--stdin"], commit);
-    session.git(&["branch", "grafted", &id]);
+    for (branch, author) in [("grafted", &*left_out), ("unreadable", "\nwriter")] {
+        let commit = session.git(&["cat-file", "commit", "HEAD"]).replacen("\nauthor", author, 1);
+        let id = fed(&session, &["hash-object", "-t", "commit", "-w", "--stdin", "--literally"], commit);
+        session.git(&["branch", branch, &id]);
+    }
     // The merge driver would not follow `-X`.
     session.git(&["config", "--remove-section", "merge.tot"]);
     for case in CASES.lines() {
         let [name, by_hand, commands] = case.split(" | ").collect::<Vec<_>>()[..] else { panic!("{case}") };
         assert_eq!(told(&session, commands), by_hand, "{name}");
     }
+    session.git(&["reset", "-q", "--hard", "unreadable"]);
+    assert_eq!(load(&session).investigation.by_hand().confirmed_before.len(), 3, "each node");
     session.git(&["reset", "-q", "--hard", "all"]);
     session.edit(
         "nodes/R2/R2.A2.yaml",
         &session.text("nodes/R2/R2.A2.yaml").replace("Findings of", "Never mind"),
     );
+    session.git(&["config", "uploadpack.allowFilter", "true"]);
     let from = format!("file://{}", session.repository().display());
-    for (depth, number) in [("--depth=2", 1), ("--depth=1", 0)] {
-        let shallow = session.sandbox.path(depth);
-        session
-            .sandbox
-            .git(&session.sandbox.root(), &["clone", "-q", depth, &from, shallow.to_str().unwrap()]);
-        let snapshot = super::store(&session).load(&shallow).unwrap();
+    for (part, number, reason) in [
+        ("--depth=2", 1, "unchecked"),
+        ("--depth=1", 0, "unchecked"),
+        ("--filter=blob:none", 1, "no confirmation counts"),
+    ] {
+        let clone = session.sandbox.path(part);
+        session.sandbox.git(&session.sandbox.root(), &["clone", "-q", part, &from, clone.to_str().unwrap()]);
+        let held = super::store(&session);
+        let snapshot = held.load(&clone).unwrap();
         assert_eq!(snapshot.edits.len(), number, "what is unchecked is not called edited");
-        assert!(
-            snapshot.faults.iter().any(|fault| fault.reason.contains("unchecked")),
-            "{:?}",
-            snapshot.faults
-        );
+        assert!(snapshot.faults.iter().any(|fault| fault.reason.contains(reason)), "{:?}", snapshot.faults);
+        if reason == "unchecked" {
+            session.sandbox.git(&clone, &["fetch", "-q", "--unshallow"]);
+            let [held, whole] = [held.load(&clone), Ok(load(&session))].map(|it| it.unwrap().investigation);
+            assert_eq!(held.by_hand(), whole.by_hand(), "{part}");
+        }
     }
 }
 
