@@ -190,7 +190,7 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
             call.insert("clear".to_owned(), json!(emptied));
         }
         if let Some(node) = node {
-            call.insert("nodeId".to_owned(), json!(node.to_string()));
+            call.insert("nodeId".to_owned(), json!(node.whole()));
         }
         Ok(call)
     };

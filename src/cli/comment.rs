@@ -193,7 +193,7 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
         }
     };
     let request = Say {
-        node_id: node.map(ToString::to_string),
+        node_id: node.map(|node| node.whole().to_owned()),
         kind,
         reply_to: reply_to.map(|it| it.id.to_string()),
         text,

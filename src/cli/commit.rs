@@ -142,7 +142,13 @@ fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node,
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
     let found = match id {
         Some(id) => {
-            subject.investigation().find(id.as_str()).ok().filter(|node| node.is_pending()).map(AsRef::as_ref)
+            let found = subject.investigation().find(id.whole());
+            if let Err(error) = &found
+                && let Some(error) = error.ambiguous(id.as_str())
+            {
+                return Err(error.to_string());
+            }
+            found.ok().filter(|node| node.is_pending()).map(AsRef::as_ref)
         }
         None => all.first().copied(),
     };
@@ -196,7 +202,11 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
     fields.push(("findings", ""));
     let draft = plain_text(&format!("{} {}", node.id, one_line(&node.title)), &fields);
     let read = |text: &str| -> Result<DraftFields, String> {
-        let result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
+        let mut result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
+        // The clone may be synced meanwhile, and the short id then mean another node.
+        if result.get("nodeId").is_none_or(|id| *id == node.id.to_string()) {
+            result.insert("nodeId".to_owned(), json!(node.id.whole()));
+        }
         let empty =
             [("state", "The line `State:` is empty."), ("findings", "The section `## Findings` is empty.")];
         let empty = empty.iter().filter(|(field, _)| !result.contains_key(*field)).map(|(_, text)| *text);

@@ -227,6 +227,7 @@ pub(super) fn named_id(investigation: &Investigation, word: &str) -> CommandResu
         (Ok(node), _) => Ok(node.id.clone()),
         (Err(error), id) => match error.ambiguous(word) {
             Some(error) => Err(error.to_string().into()),
+            None if investigation.find_withdrawn(word).is_some() => Err(investigation.missing(word).into()),
             None => id.map_err(|_| unnamed(word, &with_words(investigation, word))),
         },
     }

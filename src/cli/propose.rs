@@ -258,10 +258,9 @@ pub(super) fn place(subject: &WorkTarget, state: Option<&StateName>) -> CommandR
 /// Returns an unused id for a child of `parent`, or for a root if there is no parent.
 pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<ShortId, String> {
     let (investigation, rules) = (subject.investigation(), subject.loaded.rules());
-    let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
     let id = match parent {
         Some(parent) => ids.child(parent.short()),
-        None => ids.root(allowed),
+        None => ids.root(rules.root_ids(investigation)),
     };
     id.ok_or_else(|| match parent {
         Some(parent) => format!("no ids are left below {parent}: propose below another node with --below"),

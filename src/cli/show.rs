@@ -21,7 +21,7 @@ use crate::assess::{
 };
 use crate::decide::blockers;
 use crate::decide::next::outlook;
-use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node};
+use crate::domain::{Conclusion, DRAFT, Diagnostic, Investigation, Node, NotFound};
 use crate::json::{BlockerJson, BoundJson, ObjectionJson, VerdictJson, present};
 use crate::markdown::{Parsed, SourceTarget};
 use crate::service::project::{Drift, Forge, PlaceCount, Project, ProjectEvidence, inputs_here};
@@ -77,9 +77,11 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let screen = Screen { columns: columns() };
     if !arguments.node.is_empty() {
         let text = arguments.node.join(" ");
-        let is_named = |node: &&Arc<Node>| [node.id.short().as_str(), node.id.whole()].contains(&&*text);
-        let found = named_node(assessment.investigation, &arguments.node);
-        let found = found.or_else(|e| assessment.investigation.withdrawn().find(is_named).ok_or(e))?;
+        let investigation = assessment.investigation;
+        let withdrawn = investigation
+            .find_withdrawn(&text)
+            .filter(|_| investigation.find(&text) == Err(NotFound::Unknown));
+        let found = withdrawn.map_or_else(|| named_node(investigation, &arguments.node), Ok)?;
         return match arguments.common.json {
             true => say_json(&node::document(&assessment, found)),
             false => {

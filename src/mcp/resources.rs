@@ -115,6 +115,9 @@ pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorD
     let absent = |error: &Diagnostic| matches!(error.code, Code::SessionNotFound | Code::AmbiguousSession);
     let content = content(service, &parsed).map_err(|refusal| match refusal.errors.iter().any(absent) {
         true => not_found(refusal.line()),
+        false if refusal.errors.iter().any(|error| error.code == Code::AmbiguousNode) => {
+            ErrorData::invalid_params(refusal.line(), None)
+        }
         false => ErrorData::internal_error(refusal.line(), None),
     })?;
     let (mime, text) = content.ok_or_else(|| unknown("the investigation has no such node"))?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::domain::NodeId;
 use crate::service::changes::ServiceChange;
 
 /// The prefix of every address.
@@ -64,7 +65,10 @@ impl ResourceAddress {
             | ResourceAddress::GraphSvg(session)
             | ResourceAddress::History(session) => same(session),
             ResourceAddress::Node(session, node) => {
-                same(session) && change.nodes.iter().any(|changed| changed.as_str() == node)
+                let is_named = |id: &NodeId| {
+                    id.short().as_str() == node || (node.contains('-') && id.whole().starts_with(node))
+                };
+                same(session) && change.nodes.iter().any(is_named)
             }
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn change(
     let call = |reason: &str| {
         let verification = NewVerification::new(arguments.how.clone(), arguments.alternatives.clone());
         let request = Reclassify {
-            node_id: node.to_string(),
+            node_id: node.whole().to_owned(),
             new_state: state.to_owned(),
             reason: Some(reason.trim().to_owned()),
             agent_id: agent.map(str::to_owned),

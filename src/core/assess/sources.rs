@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
-use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back, was_withdrawn};
+use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
 use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Parsed, Source, SourceTarget, with_known};
@@ -130,7 +130,7 @@ impl<'a> Assessment<'a> {
             Ok(node) => state(self.node_state(node), node.id.to_string(), SourceAt::Node(&node.id)),
             Err(NotFound::Ambiguous(_)) => not_there("several nodes have this id"),
             Err(NotFound::Unknown) => {
-                let is_withdrawn = was_withdrawn(self.investigation, named);
+                let is_withdrawn = self.investigation.find_withdrawn(named).is_some();
                 not_there(if is_withdrawn { "withdrawn" } else { "not there" })
             }
         };

@@ -310,6 +310,7 @@ fn of_node(
         .suggest("Amend a committed node; to change a pending one, propose it again.")
         .into());
     };
+    let about = node.id.to_string();
     let clear = &request.clear;
     let alternatives = request.alternatives_considered.map(without_blanks);
     let caveats = request.caveats.map(|given| backing::caveats(&about, given, &mut diagnostics));

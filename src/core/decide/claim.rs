@@ -59,9 +59,12 @@ pub fn claim(
     let CallDiagnostics { mut errors, warnings } = diagnostics;
     let mut claimed = Vec::new();
     for id in nodes {
-        let Some(node) = investigation.find(id.as_str()).ok().filter(|node| node.is_pending()) else {
-            errors.push(not_pending(id));
-            continue;
+        let node = match pending(investigation, id) {
+            Ok(node) => node,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
         };
         let held = node.claim.as_ref().filter(|claim| now < claim.until);
         match held {
@@ -94,12 +97,12 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
     let mut errors = Vec::new();
     let mut released = Vec::new();
     for id in nodes {
-        match investigation.find(id.as_str()).ok().filter(|node| node.is_pending()) {
-            Some(node) if node.claim.is_some() => {
+        match pending(investigation, id) {
+            Ok(node) if node.claim.is_some() => {
                 released.push(Arc::new(Node { claim: None, ..Node::clone(node) }));
             }
-            Some(_) => {}
-            None => errors.push(not_pending(id)),
+            Ok(_) => {}
+            Err(error) => errors.push(error),
         }
     }
     Rejection::unless_empty(errors)?;
@@ -107,11 +110,17 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
     Ok(Decision { event, warnings: Vec::new() })
 }
 
-fn not_pending(id: &NodeId) -> Diagnostic {
-    Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
-        .about(id)
-        .suggest("Only pending proposals can be claimed: tot_status lists them.")
-        .for_people("Only pending proposals can be claimed: `tot show` lists them.")
+fn pending<'i>(investigation: &'i Investigation, id: &NodeId) -> Result<&'i Node, Diagnostic> {
+    let ambiguous = match investigation.find(id.whole()) {
+        Ok(node) if node.is_pending() => return Ok(node),
+        found => found.err().and_then(|error| error.ambiguous(id.as_str())),
+    };
+    Err(ambiguous.unwrap_or_else(|| {
+        Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
+            .about(id)
+            .suggest("Only pending proposals can be claimed: tot_status lists them.")
+            .for_people("Only pending proposals can be claimed: `tot show` lists them.")
+    }))
 }
 
 /// Returns a warning that another agent has claimed the node.

@@ -290,7 +290,7 @@ fn node(
         return replied?.node.clone();
     };
     let Ok(node) = investigation.find(named) else {
-        let message = format!("There is no node {}.", quoted(named));
+        let message = investigation.missing(named);
         let how = Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes."));
         diagnostics.refuse(Code::NodeNotFound, "", message, how);
         return None;

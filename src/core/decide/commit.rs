@@ -20,7 +20,7 @@ use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, Node,
     NodeId, Reclassification, StateName, Timestamp, Wording,
 };
-use crate::markdown::{self, Parsed};
+use crate::markdown::{self, Parsed, without_sources};
 use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
@@ -204,6 +204,8 @@ fn commit_all(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
+    let links = results.iter().flat_map(|result| &result.links).map(|link| link.to.as_str());
+    refuse_ambiguous(investigation, results.iter().map(|result| result.node_id.as_str()).chain(links))?;
     let new: Vec<NewNode> = results.iter().filter_map(|result| unproposed(investigation, result)).collect();
     if new.is_empty() {
         return commit_proposed(investigation, rules, results, known, caller, now);
@@ -238,8 +240,6 @@ fn commit_proposed(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
-    let links = results.iter().flat_map(|result| &result.links).map(|link| link.to.as_str());
-    refuse_ambiguous(investigation, results.iter().map(|result| result.node_id.as_str()).chain(links))?;
     if results.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call has no results.")
             .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
@@ -307,12 +307,13 @@ fn classify(
     agents: &mut HashMap<String, NodeId>,
     own: &mut CallDiagnostics,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
-    let about = result.node_id.clone();
     let proposal = investigation.find(&result.node_id).ok();
+    let about = proposal.map_or_else(|| result.node_id.clone(), |node| node.id.to_string());
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
         refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), own);
         return None;
     };
+    check_title(node, result.title.as_deref(), own);
     check_texts(rules, &about, texts(&result), own);
     // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
     if rules.secrets == Enforcement::Warn {
@@ -414,6 +415,16 @@ fn classify(
     Some((after, attachments))
 }
 
+/// Refuses a result whose author means a node with another title.
+fn check_title(node: &Node, title: Option<&str>, own: &mut CallDiagnostics) {
+    let is_same = |title: &&str| without_sources(title.trim()).to_lowercase() == node.title.to_lowercase();
+    if let Some(title) = title.filter(|title| !title.trim().is_empty() && !is_same(title)) {
+        let message = format!("{} has the title {}, not {}.", node.id, quoted(&node.title), quoted(title));
+        let how = "Name the node that the result is for. A result needs no title if its node is proposed.";
+        own.refuse(Code::InvalidArgument, &node.id, message, how);
+    }
+}
+
 /// Refuses a result for a node that is not proposed, or that is committed already in the given state.
 fn refuse_unproposed(
     investigation: &Investigation,
@@ -431,7 +442,11 @@ fn refuse_unproposed(
             );
             (format!("{about} is already committed as {state}."), how.then(&pending_list(investigation)))
         }
-        None => (format!("{} was not proposed.", quoted(about)), how_to_propose(investigation)),
+        None => {
+            let withdrawn = investigation.find_withdrawn(about).map(|_| investigation.missing(about));
+            let message = withdrawn.unwrap_or_else(|| format!("{} was not proposed.", quoted(about)));
+            (message, how_to_propose(investigation))
+        }
     };
     diagnostics.refuse(Code::NotProposed, about, message, suggestion);
 }

@@ -105,6 +105,7 @@ pub fn propose(
         check_texts(rules, &new.id, texts, &mut diagnostics);
     }
     let mut spellings = Spellings::new(investigation);
+    let call = ProposeCall { investigation, rules, caller, now };
     let asked_roots: HashSet<String> = request
         .nodes
         .iter()
@@ -114,7 +115,7 @@ pub fn propose(
     let number = request.nodes.len();
     let mut nodes = Vec::with_capacity(number);
     for new in request.nodes {
-        let node = check_node(investigation, rules, new, caller, now, &mut spellings, &mut diagnostics);
+        let node = check_node(call, new, &mut spellings, &mut diagnostics);
         nodes.extend(node.map(Arc::new));
     }
     // A pending proposal that is proposed again is another proposal: the earlier one stays in its file.
@@ -218,16 +219,23 @@ impl Spellings {
     }
 }
 
+/// The call that proposes nodes.
+#[derive(Clone, Copy)]
+struct ProposeCall<'c> {
+    investigation: &'c Investigation,
+    rules: &'c EffectiveRules<'c>,
+    caller: &'c Caller,
+    now: Timestamp,
+}
+
 /// Returns the node if it is valid. Otherwise adds its errors to the diagnostics.
 fn check_node(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
+    call: ProposeCall<'_>,
     new: NewNode,
-    caller: &Caller,
-    now: Timestamp,
     spellings: &mut Spellings,
     diagnostics: &mut CallDiagnostics,
 ) -> Option<Node> {
+    let ProposeCall { investigation, rules, caller, now } = call;
     let errors = diagnostics.errors.len();
     // It is shown as it is, so its sources become their words.
     let new = NewNode { title: without_sources(new.title.trim()), ..new };
@@ -246,14 +254,19 @@ fn check_node(
     let id = match new.id.parse::<ShortId>() {
         Ok(id) => Some(id),
         Err(reason) => {
-            let example =
-                "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.";
+            let example = match new.id.parse::<NodeId>() {
+                Ok(id) => format!("Propose {}: the hyphen and what follows are added.", id.short()),
+                Err(_) => {
+                    "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a."
+                        .into()
+                }
+            };
             diagnostics.refuse(Code::InvalidIdFormat, &about, format!("{reason}."), example);
             None
         }
     };
     if let Some(id) = &id {
-        check_id(investigation, id, &new, caller, spellings, diagnostics);
+        check_id(call, id, &new, spellings, diagnostics);
     }
     let parent = parent(investigation, &new, diagnostics);
     if let Some(parent) = &parent {
@@ -265,12 +278,14 @@ fn check_node(
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
+    let replaced: Vec<_> = investigation.with_short_id(&id).collect();
     let node = Node {
         planned_action: new.planned_action,
         covers: new.covers,
+        replaces: replaced.iter().map(|node| node.id.clone()).collect(),
         ..Node::new(id.clone().into(), parent.map(|parent| parent.id.clone()), new.title, now)
     };
-    let claim = investigation.find(id.as_str()).ok().and_then(|before| before.claim.clone());
+    let claim = replaced.first().filter(|node| !node.is_withdrawn()).and_then(|node| node.claim.clone());
     let id = id_of(investigation, &node, caller);
     (diagnostics.errors.len() == errors).then_some(Node { id, claim, ..node })
 }
@@ -293,28 +308,36 @@ fn id_of(investigation: &Investigation, node: &Node, caller: &Caller) -> NodeId 
     NodeId::of_proposal(node.id.short().clone(), &parts.each_ref().map(String::as_str))
 }
 
+/// Returns why another proposal can't replace this pending or withdrawn one. Whoever did not make it may still mean the earlier
+/// one, and so may whoever has claimed it.
+fn why_it_stays(call: ProposeCall<'_>, node: &Node) -> Option<String> {
+    let ProposeCall { investigation, caller, now, .. } = call;
+    let person = caller.person.as_ref().map(|person| person.name.as_str());
+    if id_of(investigation, node, caller) != node.id {
+        let withdrawn = if node.is_withdrawn() { ", and withdrawn" } else { "" };
+        return Some(format!("was proposed by somebody else{withdrawn}"));
+    }
+    let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(person, now))?;
+    Some(format!("is claimed by {} until {}", quoted(&claim.agent_id), claim.until))
+}
+
 /// Refuses an id that is in use.
 fn check_id(
-    investigation: &Investigation,
+    call: ProposeCall<'_>,
     id: &ShortId,
     new: &NewNode,
-    caller: &Caller,
     spellings: &Spellings,
     diagnostics: &mut CallDiagnostics,
 ) {
+    let ProposeCall { investigation, rules, .. } = call;
     let mut error =
         |code, message, suggestion: Wording| diagnostics.refuse(code, &new.id, message, suggestion);
     let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
     let found = investigation.find(id.as_str());
-    let mut withdrawn = investigation.withdrawn().filter(|node| node.id.short() == id);
     let taken = match found {
-        Ok(node) if !node.is_pending() => Some("is already committed"),
-        Ok(_) => None,
-        Err(NotFound::Ambiguous(_)) => Some("is the short id of several nodes"),
-        // Somebody else may still mean the withdrawn proposal.
-        Err(NotFound::Unknown) => withdrawn
-            .any(|node| id_of(investigation, node, caller) != node.id)
-            .then_some("was proposed by somebody else, and withdrawn"),
+        Ok(node) if !node.is_pending() => Some("is already committed".to_owned()),
+        Err(NotFound::Ambiguous(_)) => Some("is the short id of several nodes".to_owned()),
+        _ => investigation.with_short_id(id).find_map(|node| why_it_stays(call, node)),
     };
     if spellings.in_batch.contains(id) {
         error(
@@ -324,14 +347,20 @@ fn check_id(
         );
     } else if let Some(reason) = taken {
         let parent = new.parent.as_ref().and_then(|parent| investigation.find(parent).ok());
-        let free = match parent.and_then(|parent| free_child(investigation, parent.id.short())) {
-            Some(free) => format!("a new node below its parent could be {free}"),
+        let mut ids = Ids::new(investigation);
+        spellings.in_batch.iter().for_each(|id| ids.take(id));
+        let free = match parent {
+            Some(parent) => ids.child(parent.id.short()).map(|free| ("node below its parent", free)),
+            None => ids.root(rules.root_ids(investigation)).map(|free| ("root", free)),
+        };
+        let free = match free.filter(|(_, free)| parent.is_some() || id.round() == free.round()) {
+            Some((what, free)) => format!("a new {what} could be {free}"),
             None => "a new node needs another id".into(),
         };
         let suggestion = match found {
-            Ok(_) => Wording::both("tot_reclassify", "`tot amend --state`")
+            Ok(node) if !node.is_pending() => Wording::both("tot_reclassify", "`tot amend --state`")
                 .map(|call| format!("To change its state, use {call}; {free}.")),
-            Err(_) => format!("Choose another id: {free}.").into(),
+            _ => format!("Choose another id: {free}.").into(),
         };
         error(Code::DuplicateId, format!("{id} {reason}."), suggestion);
     } else if investigation.unreadable().iter().any(|unreadable| unreadable.short() == id) {

@@ -7,9 +7,7 @@ use serde::Deserialize;
 
 use super::backing::seen;
 use super::commit::NewVerification;
-use super::{
-    Decision, Rejection, check_texts, not_blank, quoted, refuse_ambiguous, reopened, to_warning, trimmed,
-};
+use super::{Decision, Rejection, check_texts, not_blank, refuse_ambiguous, reopened, to_warning, trimmed};
 use crate::domain::{
     Change, Classification, Code, Diagnostic, Event, Investigation, Node, Reclassification, Timestamp,
     Transition, Wording,
@@ -62,7 +60,7 @@ pub fn reclassify(
     let Some((node, from)) = found.and_then(|node| Some((node, node.state()?))) else {
         let message = match found {
             Some(_) => format!("{about} is only proposed; it has no state yet."),
-            None => format!("There is no node {}.", quoted(&about)),
+            None => investigation.missing(&about),
         };
         return Err(Diagnostic::new(Code::NodeNotFound, message)
             .about(&about)
@@ -71,6 +69,7 @@ pub fn reclassify(
             }))
             .into());
     };
+    let about = node.id.to_string();
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;
     let is_open = node.classification.as_ref().is_some_and(Classification::is_contested);
     // Whoever depends on a finding that changed since says so again, or confirms an answer that did. What an author took

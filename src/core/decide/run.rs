@@ -200,12 +200,12 @@ fn placed(
 ) -> Result<(Option<NodeId>, RunKind), Diagnostic> {
     let first = |of: &RunId| investigation.counted_runs().find(|run| run.id == *of).map(AsRef::as_ref);
     match what {
-        RunKind::Captured(ran) => match node.as_ref().map(|id| (id, investigation.find(id.as_str()))) {
+        RunKind::Captured(ran) => match node.as_ref().map(|id| (id, investigation.find(id.whole()))) {
             None => Ok((None, RunKind::Captured(ran))),
             Some((_, Ok(node))) => Ok((Some(node.id.clone()), RunKind::Captured(ran))),
             Some((id, Err(error))) => Err(error.ambiguous(id.as_str()).unwrap_or_else(|| {
                 let how = "Propose it first; or name no node, and list the run in the `runs` of its result.";
-                let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {id}."));
+                let error = Diagnostic::new(Code::NodeNotFound, investigation.missing(id.whole()));
                 error.about(id).suggest(how)
             })),
         },

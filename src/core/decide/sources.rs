@@ -214,7 +214,7 @@ fn fault(investigation: &Investigation, source: &Source, known: &LookedUpPaths) 
                     nodes.iter().take(NAMED).map(|node| format!("node:{}", node.id.whole())).collect();
                 Some(format!("it may be {}", ids.join(" or ")))
             }
-            Err(NotFound::Unknown) if was_withdrawn(investigation, named) => {
+            Err(NotFound::Unknown) if investigation.find_withdrawn(named).is_some() => {
                 Some("it was withdrawn".to_owned())
             }
             Err(NotFound::Unknown) => {
@@ -253,11 +253,6 @@ pub fn was_taken_back(investigation: &Investigation, named: &str) -> bool {
     let part = named.to_ascii_lowercase();
     run::named(investigation, named).next().is_none()
         && investigation.runs().any(|run| run.ran().is_some() && run::is_named(run, &part))
-}
-
-/// Returns whether a source names a node that was withdrawn.
-pub fn was_withdrawn(investigation: &Investigation, named: &str) -> bool {
-    investigation.withdrawn().any(|node| [node.id.short().as_str(), node.id.whole()].contains(&named))
 }
 
 /// Returns the runs and repetitions, newest first.

@@ -89,7 +89,7 @@ pub struct ByHand {
 pub enum NotFound<'a> {
     /// There is no such node.
     Unknown,
-    /// Several nodes have the short id.
+    /// Several nodes have the short id. A proposal that was withdrawn counts, unless the other node replaces it.
     Ambiguous(Vec<&'a Arc<Node>>),
 }
 
@@ -98,8 +98,12 @@ impl NotFound<'_> {
     pub fn ambiguous(&self, name: &str) -> Option<Diagnostic> {
         let NotFound::Ambiguous(nodes) = self else { return None };
         let named = nodes.iter().map(|node| {
-            let by = node.classification.as_ref().and_then(Classification::who);
-            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
+            let by = match (&node.classification, &node.withdrawn, &node.claim) {
+                (Some(result), ..) => result.who().map(|by| format!(", by {by}")),
+                (None, Some(withdrawal), _) => Some(format!(", {withdrawal}")),
+                (None, None, claim) => claim.as_ref().map(|it| format!(", claimed by {}", it.agent_id)),
+            };
+            let by = by.unwrap_or_default();
             one_line(&format!("{} ({}{by})", node.id.whole(), shorten(node.name(), 80)))
         });
         let message = format!("{name} is ambiguous: {}.", named.collect::<Vec<_>>().join(" and "));
@@ -339,7 +343,7 @@ impl Investigation {
     }
 
     /// Returns the node that somebody names: by its short id, by its id, or by a beginning of its id that ends after the
-    /// hyphen.
+    /// hyphen. Whoever writes only a beginning may still mean a proposal that somebody else has withdrawn in the meantime.
     ///
     /// # Errors
     ///
@@ -347,13 +351,36 @@ impl Investigation {
     pub fn find(&self, text: &str) -> Result<&Arc<Node>, NotFound<'_>> {
         let short = text.split_once('-').map_or(text, |(short, _)| short);
         let short = short.parse().map_err(|_| NotFound::Unknown)?;
-        let mut found = of_short(&self.nodes, short).filter(|node| node.id.whole().starts_with(text));
-        match (found.next(), found.next()) {
-            (None, _) => Err(NotFound::Unknown),
-            (Some(one), None) => Ok(one),
-            (Some(one), Some(other)) => {
-                Err(NotFound::Ambiguous([one, other].into_iter().chain(found).collect()))
-            }
+        let is_named = |node: &&Arc<Node>| node.id.whole().starts_with(text);
+        let mut found: Vec<_> = of_short(&self.nodes, short).filter(is_named).collect();
+        if let Some(exact) = found.iter().find(|node| node.id.whole() == text) {
+            return Ok(exact);
+        }
+        if let [one] = *found {
+            found.extend(self.withdrawn_beside(one).filter(is_named));
+        }
+        match *found {
+            [] => Err(NotFound::Unknown),
+            [one] => Ok(one),
+            _ => Err(NotFound::Ambiguous(found)),
+        }
+    }
+
+    /// Returns the withdrawn proposals with the short id of this node that it does not replace.
+    fn withdrawn_beside<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a Arc<Node>> {
+        of_short(&self.withdrawn, node.id.short().clone()).filter(|it| !node.replaces.contains(&it.id))
+    }
+
+    /// Returns the withdrawn proposal with this id or short id.
+    pub fn find_withdrawn(&self, name: &str) -> Option<&Arc<Node>> {
+        self.withdrawn().find(|node| [node.id.short().as_str(), node.id.whole()].contains(&name))
+    }
+
+    /// Returns why [`Investigation::find`] has not found this name, as a sentence.
+    pub fn missing(&self, name: &str) -> String {
+        match self.find_withdrawn(name).and_then(|node| node.withdrawn.as_ref()) {
+            Some(withdrawal) => format!("{name} was {withdrawal}."),
+            None => format!("There is no node `{}`.", shorten(name, 60)),
         }
     }
 
@@ -361,10 +388,11 @@ impl Investigation {
     pub fn with_shown_ids(mut self) -> Self {
         let pairs = self.nodes.keys().zip(self.nodes.keys().skip(1));
         let shared = pairs.filter(|(one, other)| one.short() == other.short());
-        // A withdrawn proposal does not make the short id of a node ambiguous.
+        let beside = self.nodes.values().filter(|node| self.withdrawn_beside(node).next().is_some());
+        let beside = beside.map(|node| &node.id);
         let withdrawn = self.withdrawn.keys().filter(|id| self.is_shared(id.short()));
         let whole: BTreeSet<NodeId> =
-            shared.flat_map(|(one, other)| [one, other]).chain(withdrawn).cloned().collect();
+            shared.flat_map(|(one, other)| [one, other]).chain(beside).chain(withdrawn).cloned().collect();
         // Nodes of an earlier state may be shown as they were then.
         if !whole.is_empty() || self.nodes.keys().chain(self.withdrawn.keys()).any(NodeId::is_shown_whole) {
             self.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
@@ -378,9 +406,14 @@ impl Investigation {
         id.show_whole(node.is_some_and(|node| node.id.is_shown_whole()));
     }
 
+    /// Returns the nodes with this short id, and then the withdrawn ones.
+    pub fn with_short_id(&self, short: &ShortId) -> impl Iterator<Item = &Arc<Node>> {
+        of_short(&self.nodes, short.clone()).chain(of_short(&self.withdrawn, short.clone()))
+    }
+
     /// Returns whether several nodes have this short id, withdrawn ones included.
     fn is_shared(&self, short: &ShortId) -> bool {
-        of_short(&self.nodes, short.clone()).chain(of_short(&self.withdrawn, short.clone())).nth(1).is_some()
+        self.with_short_id(short).nth(1).is_some()
     }
 
     fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {

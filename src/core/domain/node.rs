@@ -15,6 +15,7 @@
 //! To let people give it with `tot amend --state`, also add an option to that command.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct Node {
     /// The values of what varies that the node covers, as its proposal gave them: `engine=gix`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
+    /// The earlier proposals with the same short id, which its author withdrew or proposed again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<NodeId>,
     /// The claim on a pending proposal, if an agent made one.
     pub claim: Option<Claim>,
     /// The withdrawal of the proposal, if it was withdrawn. A node with a result counts as not withdrawn.
@@ -73,6 +77,15 @@ pub struct Withdrawal {
     /// The client that withdrew the proposal.
     #[serde(rename = "by", default, skip_serializing_if = "Caller::is_absent")]
     pub caller: Caller,
+}
+
+impl fmt::Display for Withdrawal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.caller.who(None) {
+            Some(who) => write!(f, "withdrawn by {who}"),
+            None => f.write_str("withdrawn"),
+        }
+    }
 }
 
 impl Claim {
@@ -477,6 +490,7 @@ impl Node {
             planned_action: String::new(),
             proposed_at,
             covers: Vec::new(),
+            replaces: Vec::new(),
             claim: None,
             withdrawn: None,
             classification: None,
@@ -578,7 +592,7 @@ impl Node {
     /// Calls `visit` with the id of the node and of each node that it names.
     pub fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
         visit(&mut self.id);
-        self.parent.iter_mut().for_each(&mut *visit);
+        self.parent.iter_mut().chain(&mut self.replaces).for_each(&mut *visit);
         let Some(own) = &mut self.classification else { return };
         let mut of = |result: &mut Classification| {
             result.links.iter_mut().for_each(|link| visit(&mut link.to));
@@ -610,6 +624,7 @@ impl Node {
             planned_action,
             proposed_at: _,
             covers,
+            replaces: _,
             claim: _,
             withdrawn: _,
             classification,

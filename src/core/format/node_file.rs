@@ -27,8 +27,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Node, A::Error> {
         let (mut id, mut parent, mut title, mut planned_action) = (None, None, None, None);
-        let (mut proposed_at, mut covers, mut claim) = (None, Vec::new(), None);
-        let mut withdrawn = None;
+        let (mut proposed_at, mut covers, mut replaces) = (None, Vec::new(), Vec::new());
+        let (mut claim, mut withdrawn) = (None, None);
         let mut keys = Vec::new();
         let take = |key: &str, map: &mut A| {
             match key {
@@ -38,6 +38,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "plannedAction" => planned_action = Some(map.next_value()?),
                 "proposedAt" => proposed_at = Some(map.next_value()?),
                 "covers" => covers = map.next_value()?,
+                "replaces" => replaces = map.next_value()?,
                 "claim" => claim = map.next_value()?,
                 "withdrawn" => withdrawn = map.next_value()?,
                 of_result => {
@@ -61,6 +62,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
             planned_action: planned_action.ok_or_else(|| missing("plannedAction"))?,
             proposed_at: proposed_at.ok_or_else(|| missing("proposedAt"))?,
             covers,
+            replaces,
             claim,
             withdrawn,
             classification,

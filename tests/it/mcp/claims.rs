@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::{Sandbox, Session, TOT, codes, node, result};
+use crate::support::{Sandbox, Session, TOT, TOT_MCP, codes, node, result};
 
 #[test]
 fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
@@ -34,6 +34,15 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     assert!(late["owed"].to_string().contains("CONTESTED"), "{late}");
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["otherResults"][0]["agentId"], "a");
+
+    // Only its own session proposes a node again, and not if another agent has claimed it.
+    let proposal = json!({"nodes": [node("R2.A2", Some("R1.A"))]});
+    assert_eq!(session.refused("tot_propose", proposal.clone()), ["DUPLICATE_ID"]);
+    session.sandbox.sleep(3_600);
+    let mut command = session.sandbox.command(TOT_MCP);
+    command.env("CLAUDE_CODE_SESSION_ID", "session-2");
+    let mut other = Session::of(&session.sandbox, session.sandbox.serve(command), &session.id);
+    assert_eq!(other.refused("tot_propose", proposal), ["DUPLICATE_ID"]);
 
     session.assert_sound();
     assert_snapshot!(session.git(&["log", "--reverse", "--format=%s%n%(trailers:only)"]));

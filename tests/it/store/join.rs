@@ -158,6 +158,29 @@ fn a_short_id_of_two_nodes_is_refused_and_both_are_named() {
     assert_no_error(&here);
 }
 
+/// Our result became that of the other node, and the call said OK.
+#[test]
+fn a_short_id_that_somebody_else_has_withdrawn_does_not_name_the_other_node() {
+    let (mut here, mut there) = pair(&Sandbox::new());
+    propose(&mut here, "R2.A1", "Proposed again by the same session");
+    propose(&mut here, "R2.A1", "Here");
+    propose(&mut there, "R2.A1", "There");
+    merged(&here, &there);
+    let [ours, theirs] = ["Here", "There"].map(|title| {
+        let investigation = load(&here).investigation;
+        investigation.nodes().find(|node| node.title == title).unwrap().id.whole().to_owned()
+    });
+    here.ok("tot_propose", json!({"withdraw": [theirs]}));
+    join(&there, &here);
+    let commit = |id: &str| json!({"results": [{"nodeId": id, "state": "EXPLORE", "findings": "It is.", "title": "There"}]});
+    assert_eq!(there.refused("tot_commit", commit("R2.A1")), ["AMBIGUOUS_NODE"]);
+    assert_eq!(there.refused("tot_comment", json!({"nodeId": "R2.A1", "text": "No."})), ["AMBIGUOUS_NODE"]);
+    assert_eq!(there.refused("tot_commit", commit(&ours)), ["INVALID_ARGUMENT"]);
+    let uri = format!("tot://{}/nodes/R2.A1", there.id);
+    let answer = there.server.request("resources/read", json!({"uri": uri}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
 #[test]
 fn two_changes_to_one_state_are_no_fault_and_one_that_a_hand_adds_is() {
     let (mut here, mut there) = pair(&Sandbox::new());

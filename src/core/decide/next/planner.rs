@@ -263,7 +263,7 @@ impl<'a> Planner<'a> {
         } else {
             None
         };
-        let allowed = roots.ids.as_deref().filter(|_| !recovery);
+        let allowed = self.rules.root_ids(investigation);
         let ids: Vec<NodeId> =
             (0..number.unwrap_or(0)).map_while(|_| ids.root(allowed)).map(NodeId::from).collect();
         if ids.len() < least {

@@ -9,7 +9,7 @@
 use std::ops::RangeInclusive;
 
 use super::{RuleKind, SILENT, StoredFact, Verb, Violation};
-use crate::domain::{Code, Diagnostic, Investigation, Wording};
+use crate::domain::{Code, Diagnostic, Investigation, ShortId, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
@@ -35,6 +35,11 @@ impl EffectiveRules<'_> {
         committed.peek().is_some()
             && investigation.current_round() < self.min_rounds
             && committed.all(|(_, state)| self.is_terminal(state))
+    }
+
+    /// Returns the ids that a root can have, if not all.
+    pub fn root_ids(&self, investigation: &Investigation) -> Option<&[ShortId]> {
+        self.ruleset().roots.ids.as_deref().filter(|_| !self.recovery_required(investigation))
     }
 }
 
