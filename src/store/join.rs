@@ -16,6 +16,7 @@ pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
 use super::transact::ATTEMPTS;
 use super::{Snapshot, Store, StoreError, StoreErrorKind, limits, read};
+use crate::domain::ShortId;
 use crate::format::layout::{self, FileRole};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, FileMap, MergeDecision};
@@ -118,7 +119,12 @@ impl Store {
                     .fast_forward(ours, theirs)
                     .map(|()| Joined::FastForwarded { from: ours, to: theirs }),
                 Some(MergePlan { changes, executables, unfit, decisions }) => {
-                    let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
+                    // Like all trailers, these hold whole ids.
+                    let line = |mut decision: MergeDecision| {
+                        decision.node_mut().into_iter().for_each(|id| id.show_whole(true));
+                        decision.to_string()
+                    };
+                    let lines: Vec<String> = decisions.iter().cloned().map(line).collect();
                     let message = message::merged(&ids(ours, theirs), &lines);
                     let commit = writer.merge(ours, theirs, &changes, &executables, &unfit, &message);
                     commit.map(|commit| Joined::Merged { commit, decisions })
@@ -394,7 +400,17 @@ fn merge_flat(
         }
         tree.insert(path, (blob, kind));
     }
-    Ok(Ok((tree, contents, merged.decisions)))
+    let mut decisions = merged.decisions;
+    let mut shorts = HashMap::<ShortId, usize>::new();
+    for path in tree.keys().filter(|_| !decisions.is_empty()) {
+        if let FileRole::Node(id) = layout::file_role(path) {
+            *shorts.entry(id.short().clone()).or_default() += 1;
+        }
+    }
+    for id in decisions.iter_mut().filter_map(MergeDecision::node_mut) {
+        id.show_whole(shorts.get(id.short()).is_some_and(|number| *number > 1));
+    }
+    Ok(Ok((tree, contents, decisions)))
 }
 
 /// Returns whether any of the entries cannot be checked out. Contents that are not stored as objects were written by

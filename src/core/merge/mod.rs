@@ -81,6 +81,12 @@ pub enum MergeDecision {
         /// The id of the node.
         node: NodeId,
     },
+    /// One side lacks the node, because somebody has deleted its file or because the change is of another branch. The other side
+    /// has changed it, or it has children, so it is kept.
+    Missing {
+        /// The id of the node.
+        node: NodeId,
+    },
     /// Both sides changed the node's state. Both changes are kept, and the later one is in force.
     BothReclassified {
         /// The id of the node.
@@ -90,6 +96,11 @@ pub enum MergeDecision {
     },
     /// Both sides amended the node's text. The later amendment is in force, and the earlier one is kept.
     BothAmended {
+        /// The id of the node.
+        node: NodeId,
+    },
+    /// One side changed the node's text by hand, and the other side amended it by a call. The amendment is in force.
+    EditedAndAmended {
         /// The id of the node.
         node: NodeId,
     },
@@ -109,6 +120,25 @@ pub enum MergeDecision {
     EndedThenContinued,
 }
 
+impl MergeDecision {
+    /// Returns the id of the node that the decision is about.
+    pub fn node_mut(&mut self) -> Option<&mut NodeId> {
+        match self {
+            MergeDecision::OtherResult { node, .. }
+            | MergeDecision::Contested { node, .. }
+            | MergeDecision::Kept { node }
+            | MergeDecision::Missing { node }
+            | MergeDecision::BothReclassified { node, .. }
+            | MergeDecision::BothAmended { node }
+            | MergeDecision::EditedAndAmended { node }
+            | MergeDecision::BothClaimed { node, .. } => Some(node),
+            MergeDecision::SameShortId { .. }
+            | MergeDecision::OtherEnds { .. }
+            | MergeDecision::EndedThenContinued => None,
+        }
+    }
+}
+
 /// The text quotes nothing, because the node may be withheld.
 impl fmt::Display for MergeDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,11 +153,18 @@ impl fmt::Display for MergeDecision {
             MergeDecision::Kept { node } => {
                 write!(f, "{node} was withdrawn and researched; the result is kept")
             }
+            MergeDecision::Missing { node } => write!(f, "{node} is missing on one side; it is kept"),
             MergeDecision::BothReclassified { node, state } => {
                 write!(f, "{node} was reclassified twice; it is {state} by the later change")
             }
             MergeDecision::BothAmended { node } => {
                 write!(f, "{node} was amended twice; the later text is in force")
+            }
+            MergeDecision::EditedAndAmended { node } => {
+                write!(
+                    f,
+                    "{node} was edited by hand and amended; where both changed a text, the amendment is in force"
+                )
             }
             MergeDecision::BothClaimed { node, agent_id } => {
                 write!(f, "{node} was claimed twice; the claim of {} stands", one_line(agent_id))
@@ -282,19 +319,35 @@ pub fn merge_file(path: &str, versions: [Vec<u8>; 3]) -> Result<Vec<u8>, Vec<Con
     let base = if versions[0].is_empty() { FileMap::new() } else { base };
     let mut merged = merge(&[base, ours, theirs])?;
     // A merge keeps everything, but whoever reverts a commit wants to remove something.
-    if let FileRole::Node(id) = layout::file_role(path) {
-        let entries = versions.map(|text| {
-            let node = std::str::from_utf8(&text).ok().and_then(|text| node_of(text, &id).ok());
-            let results = node.iter().flat_map(Node::results);
-            results.map(|it| 1 + it.reclassified.len() + it.amended.len()).sum::<usize>()
-        });
-        if entries[1..].iter().any(|side| *side < entries[0]) {
-            return refused(ConflictReason::Removed);
-        }
+    let [base, ours, theirs] = versions.each_ref().map(|text| entries(path, text));
+    let is_removed = |side: &BTreeMap<_, usize>| {
+        base.iter().any(|(entry, number)| side.get(entry).is_some_and(|other| other < number))
+    };
+    if is_removed(&ours) || is_removed(&theirs) {
+        return refused(ConflictReason::Removed);
     }
     match merged.files.remove(path) {
         Some(text) if merged.files.is_empty() => Ok(text),
         _ => refused(ConflictReason::BothChanged),
+    }
+}
+
+/// Returns the number of entries in a node's file, and of amendments to each conclusion in `conclusion.yaml` by its time.
+fn entries(path: &str, text: &[u8]) -> BTreeMap<Option<Timestamp>, usize> {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    match layout::file_role(path) {
+        FileRole::Node(id) => {
+            let node = node_of(text, &id).ok();
+            let results = node.iter().flat_map(Node::results);
+            let number = results.map(|it| 1 + it.reclassified.len() + it.amended.len()).sum();
+            BTreeMap::from([(None, number)])
+        }
+        FileRole::Conclusion => {
+            let end = Conclusion::read(text).ok();
+            let all = end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
+            all.map(|end| (Some(end.ended_at), end.amended.len())).collect()
+        }
+        _ => BTreeMap::new(),
     }
 }
 
@@ -467,7 +520,7 @@ fn read<T>(
 fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
     let node = Node::read(text)?;
     if node.id != *id {
-        let message = format!("the file names {}, but its path names {id}", node.id);
+        let message = format!("the file names {}, but its path names {}", node.id.whole(), id.whole());
         return Err(YamlError { line: None, column: None, message });
     }
     Ok(node)

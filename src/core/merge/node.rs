@@ -22,7 +22,7 @@ pub(super) fn join(
             }
             let node = node.or_else(|| base.clone());
             let kept = node.iter().filter(|_| base.is_some());
-            let decisions = kept.map(|node| MergeDecision::Kept { node: node.id.clone() }).collect();
+            let decisions = kept.map(|node| MergeDecision::Missing { node: node.id.clone() }).collect();
             return Some((node, decisions));
         }
     };
@@ -47,6 +47,9 @@ pub(super) fn join(
     };
     let (our_past, their_past) = (UnamendedNode::of(&ours), UnamendedNode::of(&theirs));
     let past = base.as_ref().map(UnamendedNode::of);
+    if past.as_ref().is_some_and(|past| past.is_edited_and_amended([&our_past, &their_past])) {
+        decisions.push(MergeDecision::EditedAndAmended { node: node.id.clone() });
+    }
     node.title = three_way_of(proposals, |it| UnamendedNode::of(it).title)?;
     let before = past.map(|past| past.results).unwrap_or_default();
     let results = join_results(before, our_past.results, their_past.results, &node, &mut decisions)?;
@@ -99,6 +102,22 @@ impl UnamendedNode {
         let mut past = UnamendedNode { title, results };
         past.exchange(node, true);
         past
+    }
+
+    /// Returns whether one of two later versions has this text changed by hand, and the other one a new amendment.
+    fn is_edited_and_amended(&self, [one, other]: [&UnamendedNode; 2]) -> bool {
+        let is_edited = |side: &UnamendedNode| {
+            let is_edited = |before: &Classification| {
+                let after = side.results.iter().find(|after| is_same(before, after));
+                after.is_some_and(|after| {
+                    core(before) != core(after) || before.amended.iter().any(|it| !after.amended.contains(it))
+                })
+            };
+            side.title != self.title || self.results.iter().any(is_edited)
+        };
+        let amendments = |side: &UnamendedNode| side.results.iter().map(|it| it.amended.len()).sum::<usize>();
+        let is_amended = |side: &UnamendedNode| amendments(side) > amendments(self);
+        (is_edited(one) && is_amended(other)) || (is_edited(other) && is_amended(one))
     }
 
     /// Reapplies the amendments in chronological order.

@@ -486,6 +486,15 @@ fn a_file_that_cannot_be_merged_alone_is_left_to_git() {
     ours.reclassify("R2.A1", "EXPLORE", "later", 12);
     let told = merge_file(path, [text(&base), text(&ours), both[0].clone()]).unwrap_err();
     assert_eq!(told[0].to_string(), format!("{path}: one side has removed a result or a change"));
+    let mut ends = vec![base.clone()];
+    ends[0].end(Some("it is so"), 50);
+    for (wording, at) in [("ours", 51), ("later", 52)] {
+        let mut next = ends[ends.len() - 1].clone();
+        amend_end(next.end.as_mut().unwrap(), wording, at);
+        ends.push(next);
+    }
+    let [reverted, base, ours] = [0, 1, 2].map(|at: usize| ends[at].files()["conclusion.yaml"].clone());
+    assert!(is_refused("conclusion.yaml", [base, ours, reverted]));
 }
 
 #[test]
@@ -498,6 +507,13 @@ fn a_proposal_that_was_taken_back_and_researched_stays() {
     assert!(!node.is_withdrawn() && node.withdrawn.is_some());
     assert_eq!(node.classification, theirs.node("R2.A2").classification);
     assert_eq!(said(&decisions), ["R2.A2 was withdrawn and researched; the result is kept"]);
+    theirs.node("R2.A1").title = "changed".into();
+    ours = base.clone();
+    ours.nodes.remove(&"R2.A1".parse().unwrap());
+    let (_, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(said(&decisions), ["R2.A1 is missing on one side; it is kept"]);
+    ours.clone_from(&base);
+    ours.node("R2.A2").withdrawn = Some(Withdrawal { at: time(5), caller: Caller::default() });
     // Of two withdrawals, the earlier one stays.
     let mut later = ours.clone();
     later.node("R2.A2").withdrawn = Some(Withdrawal { at: time(6), caller: Caller::default() });
@@ -840,6 +856,11 @@ fn what_somebody_has_written_by_hand_stays() {
     let node = &tree.nodes[&"R2.A1".parse().unwrap()];
     assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("written by hand", "DEAD"));
     assert_eq!(node.classification.as_ref().unwrap().findings, "by hand too");
+    let amended = &mut theirs.clone();
+    amended.amend("R2.A1", "of a call", 41);
+    let (_, decisions) = merged(&base, &ours, amended).unwrap();
+    let told = "R2.A1 was edited by hand and amended; where both changed a text, the amendment is in force";
+    assert_eq!(said(&decisions), [told]);
     theirs.node("R2.A1").title = "and there".into();
     let conflicts = merged(&base, &ours, &theirs).unwrap_err();
     assert_eq!(conflicts[0].to_string(), "nodes/R2/R2.A1.yaml: both sides have changed it");
