@@ -14,6 +14,7 @@ use crate::base::world::World;
 use crate::merge::{self, MergeDecision};
 use crate::service::remote::GitProgram;
 use crate::service::sync;
+use crate::store::Fault;
 use crate::store::git::FILE_MAX;
 use crate::text::one_line;
 
@@ -99,7 +100,12 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     }
     let mut text = match &document.commit {
         Some(commit) => format!("Merged in {commit:.10}\n"),
-        None if document.files.is_empty() => "Nothing to resolve.\n".to_owned(),
+        None if document.files.is_empty() => {
+            let faults = place.store.load(&path)?.faults;
+            let conflicts = faults.iter().filter(|fault| fault.reason == Fault::CONFLICT);
+            let lines = conflicts.map(|fault| one_line(&format!("{}: {}", fault.path, fault.reason)) + "\n");
+            "Nothing to resolve.\n".to_owned() + &lines.collect::<String>()
+        }
         None => format!("Resolved {}\n", document.files.join(", ")),
     };
     for decision in &document.decisions {

@@ -246,12 +246,14 @@ fn unfit(file: &TreeFile, place: &FileRole) -> Option<String> {
 
 /// Reads the title and terms of the investigation.
 pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
-    Meta::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
+    let text = text(git, &file.path, file.blob)?;
+    Meta::read(&text).map_err(|error| fault(&file.path, &text, error))
 }
 
 /// Reads the conclusion.
 pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
-    Conclusion::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
+    let text = text(git, path, blob)?;
+    Conclusion::read(&text).map_err(|error| fault(path, &text, error))
 }
 
 pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
@@ -348,7 +350,7 @@ fn within<T>(
 }
 
 fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
-    let record = T::read(text).map_err(|error| fault(path, error))?;
+    let record = T::read(text).map_err(|error| fault(path, text, error))?;
     match record.id() == id {
         true => Ok(record),
         false => {
@@ -359,9 +361,9 @@ fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
-    let node = Node::read(text).map_err(|error| fault(path, error))?;
+    let node = Node::read(text).map_err(|error| fault(path, text, error))?;
     if &node.id != id {
-        let reason = format!("the file names {}, but its path names {id}", node.id);
+        let reason = format!("the file names {}, but its path names {}", node.id.whole(), id.whole());
         return Err(Fault::new(path, None, reason));
     }
     Ok(node)
@@ -377,8 +379,11 @@ fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
     })
 }
 
-fn fault(path: &str, error: YamlError) -> Fault {
-    Fault::new(path, error.line, error.message)
+fn fault(path: &str, text: &str, error: YamlError) -> Fault {
+    match text.lines().position(|line| line.starts_with("<<<<<<< ")) {
+        Some(line) => Fault::new(path, Some(line as u64 + 1), Fault::CONFLICT),
+        None => Fault::new(path, error.line, error.message),
+    }
 }
 
 #[cfg(test)]

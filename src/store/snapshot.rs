@@ -85,6 +85,10 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// The reason of a file that was committed with a merge conflict in it.
+    pub const CONFLICT: &str = "it was committed with a merge conflict: take that commit back with `git reset --keep COMMIT^` and \
+                                merge again, or restore one side with `git checkout COMMIT^ -- FILE` and commit it";
+
     /// Creates a fault for an unreadable file, which is skipped.
     pub fn new(path: impl Into<String>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Fault { path: path.into(), line, reason: reason.into(), code: Code::UnreadableFile }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::SessionId;
 use crate::service::remote::RemoteError;
-use crate::store::{LeftOut, StoreError, StoreErrorKind};
+use crate::store::{Fault, LeftOut, StoreError, StoreErrorKind};
 
 /// An error that prevented an investigation from being synced. Nothing is lost, and the local state is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -210,6 +210,7 @@ impl SyncError {
                      secret, push it with `tot sync --allow-secrets`"
                 )
             }
+            SyncError::Unreadable { faults } if faults.iter().all(|it| it.ends_with(Fault::CONFLICT)) => return None,
             SyncError::Unreadable { .. } => "Fix the file and commit it; `tot check` has details".to_owned(),
             SyncError::Unfit { .. } => {
                 "Remove it with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()

@@ -208,6 +208,10 @@ pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
                 Some(origin) => {
                     format!("Open {}, of which it is a linked work tree, or make a clone", origin.display())
                 }
+                None if fs::read_to_string(&inner).is_ok_and(|text| text.contains("/modules/")) => {
+                    "It is the work tree of a submodule: clone the repository that the submodule comes from with `tot clone`"
+                        .to_owned()
+                }
                 None => {
                     "If it is a linked work tree, run `git worktree repair` in the main one and open that"
                         .to_owned()
