@@ -653,6 +653,9 @@ impl<'a> Again<'a> {
         let (Some(line), Some(place)) = (&first.setup, folder_in(root, first.folder.as_deref())) else {
             return Ok(None);
         };
+        if line.contains(PROJECT) && !needs_no_quotes(root) {
+            return Err("the path of the project here needs quotes, which the setup lacks".to_owned());
+        }
         let command = workspace.command(&["sh".to_owned(), "-c".to_owned(), in_project(line, root)])?;
         let starter = if self.arguments.sandbox { sandbox(root, &place, None) } else { Vec::new() };
         let value = |it: &RunVariable| Some((it.name.clone(), in_project(it.value.as_ref()?, root)));
@@ -668,7 +671,7 @@ impl<'a> Again<'a> {
             input: CommandInput::Nothing,
             sinks: [None, None],
             expected: Vec::new(),
-            timeout: Some(limit),
+            timeout: Some(limit.max(Duration::from_secs(LEAST_LIMIT))),
             kills_background: true,
         };
         let done = capture(request, &mut || self.signals.take());
@@ -713,12 +716,8 @@ impl<'a> Again<'a> {
         };
         // Earlier versions stored no name for the project.
         let named = |text: &str| if first.plain { in_project(text, root) } else { text.to_owned() };
-        let is_plain = |c: char| c.is_alphanumeric() || "/._+-@,:\\".contains(c);
         let is_in_line = |word: &String| word.contains(PROJECT) && word.contains(char::is_whitespace);
-        if first.plain
-            && !root.to_string_lossy().chars().all(is_plain)
-            && first.command.iter().any(is_in_line)
-        {
+        if first.plain && !needs_no_quotes(root) && first.command.iter().any(is_in_line) {
             return Err("the path of the project here needs quotes, which the command lacks".to_owned());
         }
         let mut command: Vec<String> = first.command.iter().map(|word| named(word)).collect();
@@ -829,4 +828,9 @@ fn entry(run: &Run, ran: &Ran, result: Option<&RerunResult<'_>>) -> Value {
         "rerunId": result.and_then(|it| it.stored),
         "ran": ran,
     })
+}
+
+/// Returns whether a path can stand in a command line without quotes.
+fn needs_no_quotes(path: &Path) -> bool {
+    path.to_string_lossy().chars().all(|c| c.is_alphanumeric() || "/._+-@,:\\".contains(c))
 }

@@ -280,6 +280,9 @@ fn find_taken_over(
             for at in own {
                 let edit = &edits[*at];
                 let [before] = edit.before[..] else { continue };
+                if are_taken_over[*at] {
+                    continue;
+                }
                 let is = |commit: CommitId, blob| git.blob_at(commit, &edit.path).is_ok_and(|it| it == blob);
                 if before == edit.after
                     || by_hand.contains(&(&edit.path, edit.after))

@@ -86,8 +86,8 @@ pub struct Fault {
 
 impl Fault {
     /// The reason of a file that was committed with a merge conflict in it.
-    pub const CONFLICT: &str = "it was committed with a merge conflict: take that commit back with `git reset --keep COMMIT^` and \
-                                merge again, or restore one side with `git checkout COMMIT^ -- FILE` and commit it";
+    pub const CONFLICT: &str = "it was committed with a merge conflict: restore one side with `git checkout COMMIT^ -- FILE`, \
+                                commit it, and give again what the other side had. Or merge again, if COMMIT is the last one";
 
     /// Creates a fault for an unreadable file, which is skipped.
     pub fn new(path: impl Into<String>, line: Option<u64>, reason: impl Into<String>) -> Self {

@@ -28,7 +28,7 @@ pub const NEWEST_RUNS: usize = 20;
 /// The length of an abbreviated commit id.
 pub(super) const COMMIT: usize = 7;
 const BY_ANOTHER: &str = "gave the same when rerun by another";
-const ON_SAME_MACHINE: &str = "gave the same when rerun on the same machine";
+const BY_SOMEBODY: &str = "gave the same when rerun, not known to be by another";
 
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
@@ -590,7 +590,7 @@ impl<'a> Assessment<'a> {
                 "gave the same when rerun by its author",
                 "gave the same when rerun by their author",
             ),
-            ((RunStanding::Same, ""), ON_SAME_MACHINE, ON_SAME_MACHINE),
+            ((RunStanding::Same, ""), BY_SOMEBODY, BY_SOMEBODY),
             ((RunStanding::Differs, ""), "differs", "differ"),
             ((RunStanding::Fails, ""), "differs (judged to fail)", "differ (judged to fail)"),
             ((RunStanding::Holds, ""), "differs (judged to hold)", "differ (judged to hold)"),

@@ -658,7 +658,10 @@ impl CapturedRun<'_> {
         };
         if let Some(base) = base.filter(|_| changes.iter().all(|it| !it.files.is_empty())) {
             let Some(since) = view.since(base) else { return InputState::NotChecked };
+            // What a name pointed to at the base is not known.
+            let is_named = !ran.refs.is_empty();
             changes = vec![touched(ran, cited, &since, view)];
+            changes.iter_mut().for_each(|it| it.is_in_doubt |= is_named);
         }
         if !ran.traced && lead_elsewhere(ran, &since, view) {
             changes.iter_mut().for_each(|it| it.is_in_doubt = true);

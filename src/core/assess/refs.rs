@@ -4,7 +4,8 @@
 //!
 //! - A word of letters only, such as `main`, is read as a name only where git or a script is given it, or in the syntax of a
 //!   revision, such as `main~2`, and not in `grep main` or `npm run dev`.
-//! - A difference is put down to a name only if no run with the recorded result had the name where it is now.
+//! - A difference is put down to a name only if git was given it, or it is in the syntax of a revision, and if no run with the
+//!   recorded result had the name where it is now.
 
 use std::collections::BTreeSet;
 
@@ -21,18 +22,23 @@ const NAME: usize = 200;
 
 /// Returns the words of a command that may be names of branches, remote branches and tags.
 pub fn ref_names(command: &[String]) -> BTreeSet<&str> {
+    named(command).map(|(name, _)| name).take(NAMES).collect()
+}
+
+/// Returns the words of a command that may be names, and whether nothing else can be meant.
+fn named(command: &[String]) -> impl Iterator<Item = (&str, bool)> {
     let (lines, words): (Vec<&String>, Vec<&String>) =
         command.iter().partition(|word| word.contains(char::is_whitespace));
     let parts = lines.into_iter().flat_map(|line| line.split(['|', ';', '&', '\n', '(', ')', '`']));
     let is_end = |c: char| c.is_whitespace() || "\"'=,[]<>".contains(c);
-    let parts = parts.map(|part| part.split(is_end).filter(|word| !word.is_empty()).collect());
-    let whole = words.into_iter().flat_map(|word| word.split(is_end)).filter(|word| !word.is_empty());
+    let parts = parts.map(move |part| part.split(is_end).filter(|word| !word.is_empty()).collect());
+    let whole = words.into_iter().flat_map(move |word| word.split(is_end)).filter(|word| !word.is_empty());
     let parts = parts.chain([whole.collect::<Vec<&str>>()]);
-    parts.flat_map(names_in).take(NAMES).collect()
+    parts.flat_map(names_in)
 }
 
-/// Returns the words of a single command that may be names.
-fn names_in(words: Vec<&str>) -> Vec<&str> {
+/// Returns the words of a single command that may be names, and whether nothing else can be meant.
+fn names_in(words: Vec<&str>) -> Vec<(&str, bool)> {
     let is_git = |word: &str| word == "git" || word.ends_with("/git");
     let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
     // Another repository has other names.
@@ -42,9 +48,9 @@ fn names_in(words: Vec<&str>) -> Vec<&str> {
     if words.windows(2).any(is_elsewhere) {
         return Vec::new();
     }
+    let gits = words.windows(2).position(|pair| is_git(pair[0]) && pair[1] != "grep");
     let is_given = |before: &[&str]| {
-        before.windows(2).any(|pair| is_git(pair[0]) && pair[1] != "grep")
-            || before[0].contains('/') && !before[0].starts_with('/')
+        before[0].contains('/') && !before[0].starts_with('/')
             || before.get(1).is_some_and(|word| is_script(word))
     };
     let mut names = Vec::new();
@@ -56,8 +62,9 @@ fn names_in(words: Vec<&str>) -> Vec<&str> {
             let is_revision = word.contains("..") || revision[name.len()..].starts_with(['~', '^', '@']);
             let is_plain = name.chars().all(char::is_alphabetic);
             let is_name = !name.is_empty() && name.len() <= NAME && !name.starts_with(['-', '/', '$']);
-            if is_name && name != "HEAD" && (!is_plain || is_revision || is_given(&words[..at])) {
-                names.push(name);
+            let is_certain = is_revision || gits.is_some_and(|git| git + 1 < at);
+            if is_name && name != "HEAD" && (!is_plain || is_certain || is_given(&words[..at])) {
+                names.push((name, is_certain));
             }
         }
     }
@@ -98,7 +105,12 @@ impl CapturedRun<'_> {
     /// Returns what became of the names in the command since the last run with the recorded result, if they are not where they were
     /// at any of these.
     pub fn moved_refs(&self, now: &[RunRef]) -> MovedRefs {
-        let first = &self.ran.refs;
+        self.moved_refs_of(now, &|_| true)
+    }
+
+    fn moved_refs_of(&self, now: &[RunRef], is_meant: &dyn Fn(&RunRef) -> bool) -> MovedRefs {
+        let first: Vec<RunRef> = self.ran.refs.iter().filter(|it| is_meant(it)).cloned().collect();
+        let first = first.as_slice();
         let same = self.repetitions.iter().filter(|it| it.verdict == RunComparison::Same);
         let mut then = same.map(|it| &it.ran.refs);
         match then.any(|then| MovedRefs::between(first, then, now) == MovedRefs::default()) {
@@ -110,7 +122,9 @@ impl CapturedRun<'_> {
     /// Says why a repetition that differs did not ask what the captured run did: a branch or a tag that the command names is not
     /// here, or points elsewhere. Then it contests nothing.
     pub fn asks_otherwise(&self, now: &[RunRef]) -> Option<String> {
-        let MovedRefs { moved, missing } = self.moved_refs(now);
+        let certain: BTreeSet<&str> =
+            named(&self.ran.command).filter_map(|(name, is_certain)| is_certain.then_some(name)).collect();
+        let MovedRefs { moved, missing } = self.moved_refs_of(now, &|it| certain.contains(it.name.as_str()));
         if let Some(name) = missing.first() {
             return Some(format!("the branch or tag {name} is not in this clone: fetch it"));
         }
@@ -143,6 +157,9 @@ mod tests {
                 None => command.split(' ').map(str::to_owned).collect(),
             };
             assert_eq!(ref_names(&words).into_iter().collect::<Vec<_>>().join(" "), names, "{command}");
+            let is_certain = named(&words).any(|(_, is_certain)| is_certain);
+            let is_asked = command.contains("git ") || command.contains('~');
+            assert_eq!(is_certain, is_asked && !names.is_empty(), "{command}");
         }
     }
 }

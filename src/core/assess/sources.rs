@@ -247,7 +247,7 @@ impl<'a> Assessment<'a> {
                     RunStanding::Same if captured.is_some_and(CapturedRun::is_repeated_by_author) => {
                         shown("✓", "same", "rerun by its author, the same")
                     }
-                    RunStanding::Same => shown("✓", "same", "rerun on the same machine, the same"),
+                    RunStanding::Same => shown("✓", "same", "rerun, the same"),
                     RunStanding::Holds => shown("✓", "quiet", "rerun, differs, judged to hold"),
                     RunStanding::Differs => shown("!", "differs", "rerun, differs"),
                     RunStanding::Fails => shown("✗", "differs", "rerun, differs, judged to fail"),

@@ -313,7 +313,8 @@ fn classify(
         refuse_unproposed(investigation, &about, proposal.and_then(|node| node.state()), own);
         return None;
     };
-    check_title(node, result.title.as_deref(), own);
+    // The title of a node with a result may have been amended since.
+    check_title(node, result.title.as_deref().filter(|_| node.is_pending()), own);
     check_texts(rules, &about, texts(&result), own);
     // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
     if rules.secrets == Enforcement::Warn {

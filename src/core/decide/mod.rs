@@ -179,7 +179,7 @@ fn trimmed(text: Option<String>) -> Option<String> {
 
 /// Returns a title or a headline. It is shown as it is, so its sources become their words.
 fn title(text: Option<String>) -> Option<String> {
-    trimmed(text).map(|text| without_sources(&text))
+    not_blank(trimmed(text).map(|text| without_sources(&text)))
 }
 
 fn to_warning(warning: &Diagnostic) -> Warning {

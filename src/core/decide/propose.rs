@@ -308,17 +308,12 @@ fn id_of(investigation: &Investigation, node: &Node, caller: &Caller) -> NodeId 
     NodeId::of_proposal(node.id.short().clone(), &parts.each_ref().map(String::as_str))
 }
 
-/// Returns why another proposal can't replace this pending or withdrawn one. Whoever did not make it may still mean the earlier
-/// one, and so may whoever has claimed it.
+/// Returns why another proposal can't replace this pending or withdrawn one: whoever did not make it may still mean the earlier
+/// one.
 fn why_it_stays(call: ProposeCall<'_>, node: &Node) -> Option<String> {
-    let ProposeCall { investigation, caller, now, .. } = call;
-    let person = caller.person.as_ref().map(|person| person.name.as_str());
-    if id_of(investigation, node, caller) != node.id {
-        let withdrawn = if node.is_withdrawn() { ", and withdrawn" } else { "" };
-        return Some(format!("was proposed by somebody else{withdrawn}"));
-    }
-    let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(person, now))?;
-    Some(format!("is claimed by {} until {}", quoted(&claim.agent_id), claim.until))
+    let withdrawn = if node.is_withdrawn() { ", and withdrawn" } else { "" };
+    let is_own = id_of(call.investigation, node, call.caller) == node.id;
+    (!is_own).then(|| format!("was proposed by somebody else or in another session{withdrawn}"))
 }
 
 /// Refuses an id that is in use.

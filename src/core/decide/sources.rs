@@ -115,7 +115,8 @@ fn not_there(
 /// Returns a warning about the numbers in sources that the output of their runs does not show.
 fn numbers_not_there(investigation: &Investigation, about: &str, sources: &[Source]) -> Option<Diagnostic> {
     let mut printed: HashMap<RunId, Option<Figures>> = HashMap::new();
-    let missing = sources.iter().filter_map(|source| {
+    let of_runs = sources.iter().filter(|source| matches!(source.target, SourceTarget::Run(_)));
+    let missing = of_runs.take(MOST).filter_map(|source| {
         let SourceTarget::Run(named) = &source.target else { return None };
         let run = found_run(investigation, named).ok()?;
         let figures = printed.entry(run.id).or_insert_with(|| figures(run)).as_ref()?;

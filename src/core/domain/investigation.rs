@@ -353,7 +353,7 @@ impl Investigation {
         let short = short.parse().map_err(|_| NotFound::Unknown)?;
         let is_named = |node: &&Arc<Node>| node.id.whole().starts_with(text);
         let mut found: Vec<_> = of_short(&self.nodes, short).filter(is_named).collect();
-        if let Some(exact) = found.iter().find(|node| node.id.whole() == text) {
+        if let Some(exact) = found.iter().find(|node| text.contains('-') && node.id.whole() == text) {
             return Ok(exact);
         }
         if let [one] = *found {

@@ -38,6 +38,7 @@ pub(super) fn join(
         planned_action: three_way_of(proposals, |it| it.planned_action.clone())?,
         covers: three_way_of(proposals, |it| it.covers.clone())?,
         claim: join_claims(claims, &ours, &mut decisions),
+        replaces: three_way_of(proposals, |it| it.replaces.clone())?,
         withdrawn: [&ours, &theirs]
             .into_iter()
             .filter_map(|it| it.withdrawn.clone())

@@ -109,8 +109,9 @@ impl EffectiveRules<'_> {
         result.depends().find_map(|link| {
             let withdrawn = investigation.withdrawn().find(|target| target.id == link.to);
             if let Some(target) = withdrawn {
-                let is_said_again =
-                    target.withdrawn.as_ref().is_some_and(|it| it.at < result.current_since());
+                let is_said_again = target.withdrawn.as_ref().is_some_and(|it| {
+                    it.at < result.last_given().map_or(result.committed_at, |change| change.at)
+                });
                 return (!is_said_again).then_some((&target.id, "was withdrawn since"));
             }
             let target = investigation.node(&link.to)?;

@@ -104,7 +104,9 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
             .suggest("Fetch tags with `git fetch --tags`, or let the next `tot end` write it."),
         );
     }
-    for entry in subject.history.iter().filter(|entry| !is_end(entry) && entry.gaps.is_empty()) {
+    // Earlier versions tagged a merge that took an end over.
+    let is_other = |entry: &&HistoryEntry| !is_end(entry) && entry.parents.len() < 2 && entry.gaps.is_empty();
+    for entry in subject.history.iter().filter(is_other) {
         for tag in entry.tags.iter().filter(|tag| tag.starts_with(ENDED)) {
             findings.push(
                 Finding::new(

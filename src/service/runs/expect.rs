@@ -189,8 +189,13 @@ fn touches_number(pattern: &str) -> bool {
     const DIGIT: &str = r"(\\d|[0-9]|\[[^\]^]*0-9[^\]]*\])([*+?]|\{[0-9,]*\})*";
     const SEPARATOR: &str = r"(\\[.,']|[,']|\[[.,']+\])";
     let is = |expression: String, text: &str| Regex::new(&expression).is_ok_and(|it| it.is_match(text));
-    let before = pattern.split_once('(').map_or("", |(before, _)| before);
-    let after = pattern.rsplit_once(')').map_or("", |(_, after)| after);
+    // Of several groups, the number in the output tells which one took only a part.
+    let (Some((before, rest)), Some((_, after))) = (pattern.split_once('('), pattern.rsplit_once(')')) else {
+        return false;
+    };
+    if rest.contains('(') {
+        return false;
+    }
     is(format!(r"{DIGIT}{SEPARATOR}?$|(^|\\s[*+]?|[\s:=])(-|\\[-+])$"), before)
         || is(format!(r"^({SEPARATOR}|([eE]|\[[eE]+\])([-+]|\[[-+]+\]\??)?)?{DIGIT}"), after)
 }
