@@ -278,16 +278,19 @@ fn check_node(
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
-    let replaced: Vec<_> = investigation.with_short_id(&id).collect();
+    let replaced = investigation.unreplaced(&id);
     let node = Node {
         planned_action: new.planned_action,
         covers: new.covers,
-        replaces: replaced.iter().map(|node| node.id.clone()).collect(),
         ..Node::new(id.clone().into(), parent.map(|parent| parent.id.clone()), new.title, now)
     };
     let claim = replaced.first().filter(|node| !node.is_withdrawn()).and_then(|node| node.claim.clone());
     let id = id_of(investigation, &node, caller);
-    (diagnostics.errors.len() == errors).then_some(Node { id, claim, ..node })
+    // The same proposal in the same millisecond is the same node.
+    let earlier =
+        |node: &&Arc<Node>| if node.id == id { node.replaces.clone() } else { vec![node.id.clone()] };
+    let replaces = replaced.iter().flat_map(earlier).collect();
+    (diagnostics.errors.len() == errors).then_some(Node { id, claim, replaces, ..node })
 }
 
 /// Returns the id of a proposal by the caller.
@@ -332,7 +335,7 @@ fn check_id(
     let taken = match found {
         Ok(node) if !node.is_pending() => Some("is already committed".to_owned()),
         Err(NotFound::Ambiguous(_)) => Some("is the short id of several nodes".to_owned()),
-        _ => investigation.with_short_id(id).find_map(|node| why_it_stays(call, node)),
+        _ => investigation.unreplaced(id).into_iter().find_map(|node| why_it_stays(call, node)),
     };
     if spellings.in_batch.contains(id) {
         error(

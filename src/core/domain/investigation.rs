@@ -366,9 +366,22 @@ impl Investigation {
         }
     }
 
-    /// Returns the withdrawn proposals with the short id of this node that it does not replace.
+    /// Returns the withdrawn proposals with the short id of this node that neither it nor one that it replaces replaces.
     fn withdrawn_beside<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a Arc<Node>> {
-        of_short(&self.withdrawn, node.id.short().clone()).filter(|it| !node.replaces.contains(&it.id))
+        let mut replaced: HashSet<&NodeId> = HashSet::new();
+        let mut next: Vec<&NodeId> = node.replaces.iter().collect();
+        while let Some(id) = next.pop() {
+            if replaced.insert(id) {
+                next.extend(self.withdrawn.get(id).into_iter().flat_map(|it| &it.replaces));
+            }
+        }
+        of_short(&self.withdrawn, node.id.short().clone()).filter(move |it| !replaced.contains(&it.id))
+    }
+
+    /// Returns the nodes with this short id, withdrawn ones included, that no other one replaces.
+    pub fn unreplaced(&self, short: &ShortId) -> Vec<&Arc<Node>> {
+        let replaced: HashSet<&NodeId> = self.with_short_id(short).flat_map(|node| &node.replaces).collect();
+        self.with_short_id(short).filter(|node| !replaced.contains(&node.id)).collect()
     }
 
     /// Returns the withdrawn proposal with this id or short id.
