@@ -12,6 +12,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chosen::{Wanted, no_longer};
@@ -31,7 +32,9 @@ use crate::assess::lacking::lacking;
 use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
-use crate::domain::run::{Ended, Output, PROJECT, ProjectState, Ran, RunComparison, RunVariable};
+use crate::domain::run::{
+    Ended, Expectation, Output, PROJECT, ProjectState, Ran, RunComparison, RunVariable,
+};
 use crate::domain::{Event, Investigation, Run, RunId, RunKind};
 use crate::service::project::Project;
 use crate::service::remote::GitProgram;
@@ -524,9 +527,8 @@ impl<'a> Again<'a> {
             // Where not all is known, the inputs stay those of the first run.
             again.traced = files.trace(&traced, &mut again).is_ok_and(|unknown| unknown.is_empty());
         }
-        if let Some((_, here)) = self.project.as_ref().filter(|_| !first.refs.is_empty()) {
-            again.refs = here.refs(&first.command);
-            again.refs.retain(|it| first.refs.iter().any(|other| other.name == it.name));
+        if let Some((_, here)) = &self.project {
+            again.refs = here.refs(first.refs.iter().map(|it| it.name.as_str()));
         }
         let is_unset = |it: &&RunVariable| it.value.is_none() && std::env::var_os(&it.name).is_none();
         let unset = first.variables.iter().find(is_unset);
@@ -591,7 +593,7 @@ impl<'a> Again<'a> {
         let first = run.ran;
         let Some(recorded) = &first.project else {
             // Elsewhere, the result says nothing and is not stored.
-            return Ok((None, self.run_in(&self.here, None, run, None, limit)?, None));
+            return Ok((None, self.run_in(&self.here, None, (run.ran, &run.later), None, limit)?, None));
         };
         let Some((git, project)) = &self.project else {
             return Err("this is not a repository: rerun it in a clone of the project".to_owned());
@@ -609,7 +611,7 @@ impl<'a> Again<'a> {
                         .untracked
                         .extend(missing(&recorded.untracked, project.root()).filter(|it| is_outside(it)));
                 }
-                let captured = self.run_in(project.root(), folder, run, None, limit)?;
+                let captured = self.run_in(project.root(), folder, (run.ran, &run.later), None, limit)?;
                 return Ok((state, captured, None));
             }
             Where::At(commit) => {
@@ -638,7 +640,7 @@ impl<'a> Again<'a> {
         }
         state.untracked = missing(&recorded.untracked, &root).collect();
         state.ignored = missing(&recorded.ignored, &root).collect();
-        let captured = self.run_in(&root, folder, run, Some(&workspace), limit)?;
+        let captured = self.run_in(&root, folder, (first, &run.later), Some(&workspace), limit)?;
         Ok((Some(state), captured, Some(workspace)))
     }
 
@@ -650,31 +652,15 @@ impl<'a> Again<'a> {
         workspace: &Workspace<'_>,
         limit: Duration,
     ) -> Result<Option<Captured>, String> {
-        let (Some(line), Some(place)) = (&first.setup, folder_in(root, first.folder.as_deref())) else {
-            return Ok(None);
-        };
+        let Some(line) = &first.setup else { return Ok(None) };
         if line.contains(PROJECT) && !needs_no_quotes(root) {
             return Err("the path of the project here needs quotes, which the setup lacks".to_owned());
         }
-        let command = workspace.command(&["sh".to_owned(), "-c".to_owned(), in_project(line, root)])?;
-        let starter = if self.arguments.sandbox { sandbox(root, &place, None) } else { Vec::new() };
-        let value = |it: &RunVariable| Some((it.name.clone(), in_project(it.value.as_ref()?, root)));
-        let request = CaptureRequest {
-            command: &command,
-            starter: &starter,
-            tracer: None,
-            folder: &place,
-            variables: plain_variables(&first.variables)
-                .chain(workspace.variables())
-                .chain(first.variables.iter().filter_map(value))
-                .collect(),
-            input: CommandInput::Nothing,
-            sinks: [None, None],
-            expected: Vec::new(),
-            timeout: Some(limit.max(Duration::from_secs(LEAST_LIMIT))),
-            kills_background: true,
-        };
-        let done = capture(request, &mut || self.signals.take());
+        let command = vec!["sh".to_owned(), "-c".to_owned(), line.clone()];
+        let variables = first.variables.clone();
+        let setup = Ran { variables, plain: true, ..Ran::new(command, first.started_at) };
+        let limit = limit.max(Duration::from_secs(LEAST_LIMIT));
+        let done = self.run_in(root, first.folder.as_deref(), (&setup, &[]), Some(workspace), limit)?;
         let said = done.output.end.as_ref().unwrap_or(&done.output.text);
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
         match done.ended {
@@ -691,16 +677,15 @@ impl<'a> Again<'a> {
         &self,
         root: &Path,
         folder: Option<&str>,
-        run: &CapturedRun<'_>,
+        (first, later): (&Ran, &[(&Arc<Run>, &Expectation)]),
         workspace: Option<&Workspace<'_>>,
         limit: Duration,
     ) -> Result<Captured, String> {
-        let first = run.ran;
         let Some(place) = folder_in(root, folder) else {
             let folder = one_line(folder.unwrap_or_default());
             return Err(format!("the folder {folder} does not exist"));
         };
-        let expected = first.expectations.iter().chain(run.later.iter().map(|it| it.1));
+        let expected = first.expectations.iter().chain(later.iter().map(|it| it.1));
         let place_names = self.project.iter().flat_map(|(_, project)| own_names(project.root()));
         let roots: Vec<String> =
             [root.to_string_lossy().into_owned()].into_iter().chain(place_names).collect();

@@ -16,6 +16,7 @@ use super::place::PlaceArguments;
 use super::print::{tell, warn};
 use super::{CommandError, CommandResult, ExitResult, attach, is_person, misused};
 use crate::assess::inputs::{from_root, may_read, named};
+use crate::assess::refs::ref_names;
 use crate::base::platform::{input, input_left, is_input_open, private_folder};
 use crate::base::world::World;
 use crate::decide::attach::NewAttachment;
@@ -392,7 +393,7 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         ..Ran::new(stored, started_at)
     };
     ran.folder = ran.folder.filter(|folder| !folder.is_empty());
-    ran.refs = project.as_ref().map(|project| project.refs(&ran.command)).unwrap_or_default();
+    ran.refs = project.as_ref().map(|project| project.refs(ref_names(&ran.command))).unwrap_or_default();
     let outside = outside.iter().map(|path| {
         let (named, end) = (stored_project(path, &names), if path.ends_with('/') { "/" } else { "" });
         from_root(ran.folder.as_deref().unwrap_or_default(), &named).map_or(named, |seen| seen + end)

@@ -16,6 +16,11 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+/// Returns the number of the first line that git has written into a file with a merge conflict.
+pub fn merge_conflict(text: &str) -> Option<u64> {
+    text.lines().zip(1..).find_map(|(line, number)| line.starts_with("<<<<<<< ").then_some(number))
+}
+
 /// The maximum length of an error message, in characters.
 const MESSAGE_MAX: usize = 300;
 

@@ -6,9 +6,9 @@
 //!    `history` collects commits, and `json` and `search` build the data files.
 //! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
 //!    can replace some of its files.
-//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. Apart from `templates`, which reads that
-//!    folder, all steps up to this point are pure. `sites` builds the index of several investigations. `page_head` uses the base URL, if
-//!    there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
+//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. Apart from
+//!    `templates`, which reads that folder, all steps up to this point are pure. `sites` builds the index of several
+//!    investigations. `page_head` uses the base URL, if there is one. `diff` computes the difference between two commits. `compare` shows it on a page, and does the same
 //!    for consecutive ends, which `ends` reads from the tags. `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output from an
 //!    earlier run (`parts`). [`Writing`] writes the site to a temporary folder inside the output folder, and then puts its

@@ -16,7 +16,7 @@ use crate::format::layout::{self, FileRole};
 use crate::format::record::Record;
 use crate::format::withheld_file::is_misnamed;
 use crate::ruleset::{RulesetError, RulesetFile};
-use crate::yaml::YamlError;
+use crate::yaml::{self, YamlError};
 
 /// The maximum total size of node and comment files, in bytes. This is far more than the largest investigation
 /// contains, but still safe to load.
@@ -380,8 +380,8 @@ fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
 }
 
 fn fault(path: &str, text: &str, error: YamlError) -> Fault {
-    match text.lines().position(|line| line.starts_with("<<<<<<< ")) {
-        Some(line) => Fault::new(path, Some(line as u64 + 1), Fault::CONFLICT),
+    match yaml::merge_conflict(text) {
+        Some(line) => Fault::new(path, Some(line), Fault::CONFLICT),
         None => Fault::new(path, error.line, error.message),
     }
 }

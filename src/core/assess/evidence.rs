@@ -841,7 +841,7 @@ mod tests {
             false
         }
 
-        fn refs(&self, _: &[String]) -> Vec<RunRef> {
+        fn refs(&self, _: &[RunRef]) -> Vec<RunRef> {
             Vec::new()
         }
     }

@@ -77,8 +77,8 @@ pub trait ProjectView {
     /// Returns whether a cited passage is no longer there, or can't be read.
     fn is_lost(&self, pin: &Pin) -> bool;
 
-    /// Returns the branches and tags of the project that a command names.
-    fn refs(&self, command: &[String]) -> Vec<RunRef>;
+    /// Returns what these branches and tags point to now. Those that are not in the project are left out.
+    fn refs(&self, recorded: &[RunRef]) -> Vec<RunRef>;
 }
 
 /// What became of the files that a command reads.
@@ -648,7 +648,7 @@ impl CapturedRun<'_> {
             return if is_pinned { InputState::Pinned } else { InputState::NotRecorded };
         };
         let Some(since) = view.since(first) else { return InputState::NotChecked };
-        let refs = if ran.refs.is_empty() { Vec::new() } else { view.refs(&ran.command) };
+        let refs = if ran.refs.is_empty() { Vec::new() } else { view.refs(&ran.refs) };
         if is_pinned {
             let moved = self.moved_refs(&refs).moved;
             return if moved.is_empty() { InputState::Pinned } else { InputState::Changed(moved) };

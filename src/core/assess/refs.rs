@@ -16,7 +16,7 @@ use crate::domain::run::{PROJECT, RunComparison, RunRef};
 use crate::text::{one_line, shorten};
 
 /// The maximum number of names that are looked up for a command.
-const NAMES: usize = 50;
+pub const NAMES: usize = 50;
 /// The maximum length of a name.
 const NAME: usize = 200;
 
@@ -105,12 +105,10 @@ impl CapturedRun<'_> {
     /// Returns what became of the names in the command since the last run with the recorded result, if they are not where they were
     /// at any of these.
     pub fn moved_refs(&self, now: &[RunRef]) -> MovedRefs {
-        self.moved_refs_of(now, &|_| true)
+        self.moved_since(&self.ran.refs, now)
     }
 
-    fn moved_refs_of(&self, now: &[RunRef], is_meant: &dyn Fn(&RunRef) -> bool) -> MovedRefs {
-        let first: Vec<RunRef> = self.ran.refs.iter().filter(|it| is_meant(it)).cloned().collect();
-        let first = first.as_slice();
+    fn moved_since(&self, first: &[RunRef], now: &[RunRef]) -> MovedRefs {
         let same = self.repetitions.iter().filter(|it| it.verdict == RunComparison::Same);
         let mut then = same.map(|it| &it.ran.refs);
         match then.any(|then| MovedRefs::between(first, then, now) == MovedRefs::default()) {
@@ -122,9 +120,10 @@ impl CapturedRun<'_> {
     /// Says why a repetition that differs did not ask what the captured run did: a branch or a tag that the command names is not
     /// here, or points elsewhere. Then it contests nothing.
     pub fn asks_otherwise(&self, now: &[RunRef]) -> Option<String> {
-        let certain: BTreeSet<&str> =
-            named(&self.ran.command).filter_map(|(name, is_certain)| is_certain.then_some(name)).collect();
-        let MovedRefs { moved, missing } = self.moved_refs_of(now, &|it| certain.contains(it.name.as_str()));
+        let is_certain =
+            |it: &&RunRef| named(&self.ran.command).any(|named| named == (it.name.as_str(), true));
+        let certain: Vec<RunRef> = self.ran.refs.iter().filter(is_certain).cloned().collect();
+        let MovedRefs { moved, missing } = self.moved_since(&certain, now);
         if let Some(name) = missing.first() {
             return Some(format!("the branch or tag {name} is not in this clone: fetch it"));
         }

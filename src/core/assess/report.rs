@@ -61,20 +61,20 @@ impl Assessment<'_> {
             let by = corrections::author(comment);
             comment.saw.is_some() && !by_hand.end && corrections.are_covered((comment.saw, comment.at), &by)
         };
-        let (standing, attacked_by) = match names(attacks().filter(covers)) {
+        let covering: Vec<&Comment> = attacks().filter(covers).collect();
+        let (standing, attacked_by) = match names(covering.iter().copied()) {
             by if !by.is_empty() => (ReportStanding::Attacked, by),
             _ => match names(attacks().filter(|comment| comment.at >= report.proposed_at)) {
                 by if by.is_empty() => (ReportStanding::NotAttacked, by),
                 by => (ReportStanding::ChangedSince, by),
             },
         };
-        let is_corrected = attacks().filter(covers).all(|attack| attack.saw != report.claim_hash());
+        let is_corrected = covering.iter().all(|attack| attack.saw != report.claim_hash());
         let mut by = match attacked_by.len().checked_sub(NAMED) {
             Some(more @ 1..) => format!("{} and {more} more", attacked_by[..NAMED].join(", ")),
             _ => attacked_by.join(", "),
         };
-        let is_attacked = standing == ReportStanding::Attacked;
-        if is_attacked && attacks().filter(covers).all(|attack| grade(attack) == Grade::SecondAgent) {
+        if !covering.is_empty() && covering.iter().all(|attack| grade(attack) == Grade::SecondAgent) {
             by.push_str(" in the same session");
         }
         // A reopened conclusion has a verdict of its own.

@@ -204,7 +204,8 @@ fn check_edits(
         {
             let how = Wording::both(
                 "Correct a passage of the conclusion, or change the bottom line with tot_amend.",
-                "Correct a passage of the conclusion, or change the bottom line with `tot amend --conclusion --bottom-line TEXT`.",
+                "Correct a passage of the conclusion, or change the bottom line with `tot amend --conclusion --bottom-line \
+                 TEXT`.",
             );
             refuse("A correction is of the conclusion's text, and this passage is in the bottom line.", how);
         }

@@ -3,9 +3,9 @@
 //!
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`run`] and [`end`]. Each checks the conditions common to all rulesets. `propose`, `commit`, `reclassify`,
-//! `amend` and `end` then call all [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`blockers`]
-//! (what prevents ending, and results that contradict each other), [`references`] (sources) and [`next`] (the next legal call, and tasks). [`backing`], [`citing`]
-//! and [`sources`] check what a result rests on. `edits` changes passages of a text for amendments and corrections.
+//! `amend` and `end` then call all [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the
+//! state: [`blockers`] (what prevents ending, and results that contradict each other), [`references`] (sources) and [`next`]
+//! (the next legal call, and tasks). [`backing`], [`citing`] and [`sources`] check what a result rests on. `edits` changes passages of a text for amendments and corrections.
 //!
 //! A rejection lists every error, and no part of a rejected request is stored. Each check names its
 //! code, of `domain::code`.

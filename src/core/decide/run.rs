@@ -141,7 +141,8 @@ pub fn record(
 }
 
 /// Returns whether a repetition says anything new: another result than the last one in the same state of the project, or judged by
-/// other expectations, another commit to which a name in the command points, the first such result there by another person or machine, or the first *same* after a difference elsewhere.
+/// other expectations, another commit to which a name in the command points, the first such result there by another person or
+/// machine, or the first *same* after a difference elsewhere.
 fn is_news(
     investigation: &Investigation,
     first: RunId,

@@ -5,7 +5,7 @@
 //! text. What a forge would turn into a notification or a reference, such as `@name` or `#12`, becomes code, which no forge
 //! links. (A backslash or an entity is not enough: GitHub and GitLab look for names in the rendered text.)
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use super::lines::LineWriter;
 use super::parse::Parsed;
@@ -61,7 +61,7 @@ pub fn quoted_with(
     let mut sources = parsed.sources().into_iter();
     for (event, _) in &parsed.events {
         if let Event::Start(Tag::Link { link_type, dest_url, .. }) = event {
-            let is_source = *link_type != LinkType::Email && SourceTarget::parse(dest_url).is_some();
+            let is_source = SourceTarget::of_link(*link_type, dest_url).is_some();
             let source = if is_source { sources.next() } else { None };
             writer.source = source.as_ref().map(shown).unwrap_or_default();
         }

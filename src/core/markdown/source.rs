@@ -79,6 +79,11 @@ impl How {
 }
 
 impl SourceTarget {
+    /// Returns what a link of a text names, if it is a source.
+    pub(super) fn of_link(link: LinkType, address: &str) -> Option<SourceTarget> {
+        SourceTarget::parse(address).filter(|_| link != LinkType::Email)
+    }
+
     /// Reads the target of a link. Returns `None` if it is an address of another kind, such as `https:` or `#section`.
     pub fn parse(target: &str) -> Option<SourceTarget> {
         let target = target.trim();
@@ -132,7 +137,7 @@ fn replaced(line: &str, only_sources: bool, known: &dyn Fn(&Source) -> Option<St
     let (mut shown, mut seen, mut links) = (String::new(), 0, parsed.events.iter());
     while let Some((event, range)) = links.next() {
         let Event::Start(Tag::Link { link_type, dest_url, .. }) = event else { continue };
-        let is_source = *link_type != LinkType::Email && SourceTarget::parse(dest_url).is_some();
+        let is_source = SourceTarget::of_link(*link_type, dest_url).is_some();
         let source = if is_source { sources.next() } else { None };
         if matches!(link_type, LinkType::Autolink | LinkType::Email) || only_sources && !is_source {
             continue;
@@ -174,12 +179,11 @@ impl Parsed {
         let mut before = "";
         for (event, _) in &self.events {
             match event {
-                Event::Start(Tag::Link { link_type, dest_url, .. }) if *link_type != LinkType::Email => {
-                    let written = dest_url.to_string();
-                    open = SourceTarget::parse(&written).map(|target| Source {
+                Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                    open = SourceTarget::of_link(*link_type, dest_url).map(|target| Source {
                         text: String::new(),
                         is_about: says_about(before),
-                        written,
+                        written: dest_url.to_string(),
                         target,
                     });
                 }

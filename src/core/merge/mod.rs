@@ -2,8 +2,8 @@
 //!
 //! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
 //! 2. `node` joins both sides' work on a node, and `end` joins both conclusions, of which
-//!    [`Conclusion::ranked`](crate::domain::Conclusion) later finds the one that counts. A node has the same id, and therefore the
-//!    same file, in all trees.
+//!    [`Conclusion::ranked`](crate::domain::Conclusion) later finds the one that counts. A node has the same id, and
+//!    therefore the same file, in all trees.
 //! 3. Comments, runs and attachments of both sides are kept. Two attachments with the same name but different contents get
 //!    different names.
 //! 4. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.

@@ -468,26 +468,22 @@ fn powers(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find("10") {
         let before = &rest[..without_blanks(&rest[..at])];
-        let raised = rest[at + 2..].strip_prefix('^').unwrap_or(&rest[at + 2..]);
-        let is_raised = raised.starts_with(|c| c == '⁻' || RAISED.contains(c));
-        let is_power = is_raised || rest[at + 2..].starts_with('^');
+        let after = &rest[at + 2..];
+        let is_power = after.starts_with(|c| c == '^' || c == '⁻' || RAISED.contains(c));
+        let power = after.strip_prefix('^').unwrap_or(after);
+        let (sign, power) = power.strip_prefix(['⁻', '-']).map_or(("e", power), |power| ("e-", power));
         // Digits that follow are read only in a power, so that a long row of them is read once.
-        let sign =
-            raised.chars().next().filter(|c| is_power && ['⁻', '-'].contains(c)).map_or(0, char::len_utf8);
-        let digits =
-            raised[sign..].chars().take_while(|c| is_power && (RAISED.contains(*c) || c.is_ascii_digit()));
-        let power = &raised[..sign + digits.map(char::len_utf8).sum::<usize>()];
-        let is_power = power.len() > sign;
+        let digits = power.chars().take_while(|c| is_power && (RAISED.contains(*c) || c.is_ascii_digit()));
+        let power = &power[..digits.map(char::len_utf8).sum()];
         let factor = before.strip_suffix(['×', '·', '*', 'x']).map(|it| &it[..without_blanks(it)]);
         let end = power.as_ptr() as usize - rest.as_ptr() as usize + power.len();
-        match factor.filter(|it| is_power && it.ends_with(|c: char| c.is_ascii_digit())) {
+        match factor.filter(|it| !power.is_empty() && it.ends_with(|c: char| c.is_ascii_digit())) {
             Some(factor) => {
                 let digit = |c| match RAISED.chars().position(|it| it == c) {
                     Some(digit) => char::from(b'0' + digit as u8),
                     None => c,
                 };
-                let digits: String = power.trim_start_matches(['⁻', '-']).chars().map(digit).collect();
-                let sign = if power.starts_with(['⁻', '-']) { "e-" } else { "e" };
+                let digits: String = power.chars().map(digit).collect();
                 let width = end - factor.len() - sign.len();
                 written.push_str(&format!("{factor}{sign}{digits:0>width$}"));
             }

@@ -98,9 +98,8 @@ impl RulesetFile {
 
 /// Returns an error if the file contains git conflict markers.
 fn merge_conflict(text: &str) -> Option<RulesetError> {
-    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
     Some(RulesetError {
-        line: Some(line as u64 + 1),
+        line: Some(yaml::merge_conflict(text)?),
         reason: "it still contains a merge conflict".into(),
         suggestion: Some("keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>".into()),
     })

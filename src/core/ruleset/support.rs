@@ -107,14 +107,13 @@ impl EffectiveRules<'_> {
     ) -> Option<(&'i NodeId, &'static str)> {
         let result = node.classification.as_ref()?;
         result.depends().find_map(|link| {
-            let withdrawn = investigation.withdrawn().find(|target| target.id == link.to);
-            if let Some(target) = withdrawn {
+            let Some(target) = investigation.node(&link.to) else {
+                let target = investigation.withdrawn().find(|target| target.id == link.to)?;
                 let is_said_again = target.withdrawn.as_ref().is_some_and(|it| {
                     it.at < result.last_given().map_or(result.committed_at, |change| change.at)
                 });
                 return (!is_said_again).then_some((&target.id, "was withdrawn since"));
-            }
-            let target = investigation.node(&link.to)?;
+            };
             if target.is_pending() {
                 return Some((&target.id, "has no result yet"));
             }

@@ -12,7 +12,7 @@ use super::{
 use crate::assess::inputs::{
     ChangedPaths, Files, LINK, PathUse, covers, is_pattern, may_read, named_paths, path_from, traced_inputs,
 };
-use crate::assess::refs::ref_names;
+use crate::assess::refs::NAMES;
 use crate::assess::{ProjectInputs, ProjectView};
 use crate::domain::run::{ProjectState, Ran, RunInput, RunRef};
 use crate::domain::{Investigation, Pin};
@@ -214,10 +214,10 @@ impl Project {
         }
     }
 
-    /// Returns the branches, remote branches and tags that a command names, with the commits to which they point, by name.
-    pub fn refs(&self, command: &[String]) -> Vec<RunRef> {
-        let names = ref_names(command);
-        let Some(repository) = (!names.is_empty()).then(|| self.open().ok()).flatten() else {
+    /// Returns the branches, remote branches and tags among these names, with the commits to which they point.
+    pub fn refs<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<RunRef> {
+        let mut names = names.into_iter().take(NAMES).peekable();
+        let Some(repository) = names.peek().is_some().then(|| self.open().ok()).flatten() else {
             return Vec::new();
         };
         let commit = |name: &str| {
@@ -226,7 +226,7 @@ impl Project {
             places.iter().find_map(|place| self.commit_of(&repository, &format!("{place}{name}")).flatten())
         };
         let found = |name: &str| Some(RunRef { name: name.to_owned(), commit: commit(name)?.to_string() });
-        names.into_iter().filter_map(found).collect()
+        names.filter_map(found).collect()
     }
 
     fn is_investigation(&self, path: &str) -> bool {
@@ -339,8 +339,8 @@ impl ProjectFiles {
 }
 
 impl ProjectView for ProjectFiles {
-    fn refs(&self, command: &[String]) -> Vec<RunRef> {
-        self.project.refs(command)
+    fn refs(&self, recorded: &[RunRef]) -> Vec<RunRef> {
+        self.project.refs(recorded.iter().map(|it| it.name.as_str()))
     }
 
     fn since(&self, name: &str) -> Option<Arc<ChangedPaths>> {

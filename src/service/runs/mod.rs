@@ -1,8 +1,7 @@
 //! Commands as evidence.
 //!
 //! [`capture`] runs a command, [`project_state`] records the project's state, and a [`Workspace`] is used for reruns.
-//! Only `tot run` and `tot rerun` start recorded commands; `tot setup`
-//! captures programs of clients. Stored data never starts a command.
+//! Only `tot run` and `tot rerun` start recorded commands; `tot setup` captures programs of clients. Stored data never starts a command.
 //!
 //! # Guarantees
 //!

@@ -4,8 +4,8 @@
 //!
 //! 1. Reads the remote of each investigation from git's configuration.
 //! 2. Lists the references of each remote once, regardless of how many investigations it has.
-//! 3. `one` syncs one investigation, and `notice` tells of changed rules and edits by hand: fetch, fast-forward or merge, check, push. After a lost race it retries with jitter, up to
-//!    a maximum number of attempts.
+//! 3. `one` syncs one investigation: fetch, fast-forward or merge, check, push. After a lost race it retries with jitter, up to
+//!    a maximum number of attempts. `notice` tells of changed rules and edits by hand.
 //!
 //! Guarantees: a failure of one investigation does not affect the others. A rewritten remote changes nothing locally.
 //! If a push is refused, the remote's own words are reported, and the local commits are kept. A server may write at any

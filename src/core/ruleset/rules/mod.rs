@@ -1,5 +1,5 @@
-//! Rule kinds. Each file but `kind` defines one kind: its keys in the ruleset file and their possible contradictions, its errors,
-//! warnings and conversions, the conditions under which it prevents ending, its description, and its checks of stored
+//! Rule kinds. Each file but `kind` defines one kind: its keys in the ruleset file and their possible contradictions, its
+//! errors, warnings and conversions, the conditions under which it prevents ending, its description, and its checks of stored
 //! facts. It begins with the docs for the authors of rulesets.
 //!
 //! [`KINDS`] lists all kinds in the order used by every caller: [`validity`](super::validity), the verbs in `decide`,
