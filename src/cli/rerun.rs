@@ -716,7 +716,7 @@ impl<'a> Again<'a> {
             command = files.command(&command);
         }
         let variables = workspace.map(Workspace::variables).unwrap_or_default().into_iter();
-        let value = |it: &RunVariable| Some((it.name.clone(), named(it.value.as_ref()?)));
+        let value = |it: &RunVariable| Some((it.name.clone(), Some(named(it.value.as_ref()?))));
         let stored = first.variables.iter().filter_map(value);
         let input = files.as_ref().and_then(LaidOut::input);
         // Without a trace, the run counts, but the inputs stay those of the first run.

@@ -452,7 +452,9 @@ fn is_moved(path: &String, since: &ChangedPaths, view: &dyn ProjectView) -> bool
 /// Returns whether a changed path makes a name in a folder appear or vanish, as only the first or the last file below one does.
 fn is_renamed(folder: &str, path: &str, since: &ChangedPaths, view: &dyn ProjectView) -> bool {
     let start = if folder == "." { 0 } else { folder.len() + 1 };
-    let end = path[start..].find('/').map_or(path.len(), |end| start + end);
+    // The folder itself may have become a file, a link or a submodule.
+    let Some(rest) = path.get(start..) else { return true };
+    let end = rest.find('/').map_or(path.len(), |end| start + end);
     let name = &path[..end];
     let Some(files) = view.files().filter(|_| name != path) else { return true };
     let below = |it: &&String| covers(name, it);

@@ -13,7 +13,7 @@ use crate::text::{one_line, shorten, without_escapes};
 
 /// What shells, programming languages and tools say: of what, the words before and after its name, and what the command or the
 /// output must also contain, where `{}` is the name.
-const SAID: [(Missing, &str, &str, &str); 33] = [
+const SAID: [(Missing, &str, &str, &str); 35] = [
     (Missing::Program, ": ", ": command not found", ""),
     (Missing::Program, "command not found: ", "", ""),
     (Missing::Program, SHELL, ": not found", ""),
@@ -30,6 +30,8 @@ const SAID: [(Missing, &str, &str, &str); 33] = [
     (Missing::Program, "", " is not recognized as an internal", ""),
     (Missing::Program, "Command \"", "\" not found", ""),
     (Missing::Program, "canceled due to missing packages and no YES option: ", "", ""),
+    (Missing::Program, "package was not found and will be installed: ", "", ""),
+    (Missing::Program, "request to ", " failed", "npm error code E"),
     (Missing::Module, "No module named ", "", ""),
     (Missing::Module, "Cannot find module ", "", ""),
     (Missing::Module, "Cannot find package ", "", ""),
@@ -214,6 +216,9 @@ mod tests {
                 "npm error npx canceled due to missing packages and no YES option: [\"jest@29\"]",
                 "program jest@29",
             ),
+            ("npx a", "npm error code ENOTCACHED\nnpm error request to x/a failed: …", "program x/a"),
+            ("npx a", "The following package was not found and will be installed: a@2", "program a@2"),
+            ("./get", "request to x.org/jest failed", ""),
             ("python3 -m pytest", "/usr/bin/python3: No module named pytest", "module pytest"),
             ("node x", "␛[31mError: Cannot find module 'left'␛[0m", "module left"),
             ("git show a", "fatal: bad object 3f2a91c", "revision 3f2a91c"),

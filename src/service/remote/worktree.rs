@@ -220,16 +220,15 @@ impl GitProgram {
         Ok(self.run(root, &["merge-base", "--is-ancestor", other, commit], call)?.status == Some(0))
     }
 
-    /// Checks out a commit into a missing or empty folder. Configured filters are not run.
+    /// Checks out all files of a commit into a missing or empty folder, also in a sparse checkout. Configured filters are not run.
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
         let folder = folder.to_string_lossy();
-        self.here(root, &["worktree", "add", "--quiet", "--detach", "--force", &folder, commit])?
-            .succeeded()
-            .map(drop)
+        let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];
+        self.here(root, &[&["-c", "core.sparseCheckout=false"], &add[..]].concat())?.succeeded().map(drop)
     }
 
     /// Returns the files of a work tree that need a filter, each with the filter's name.

@@ -21,6 +21,7 @@ use super::output::Recorder;
 use super::trace::{TracedPaths, Tracer};
 use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
 use crate::domain::run::{Ended, Expectation, Output, RunVariable, Seconds};
+use crate::text::one_line;
 
 /// The time between asking a command to exit and killing it, or between a key such as Ctrl-C and asking.
 const TO_END: Duration = Duration::from_secs(2);
@@ -32,13 +33,23 @@ const PIPE_MAX: u64 = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(5);
 const BUFFER: usize = 32 << 10;
 
-/// The variables of captured commands and their repetitions that make output alike everywhere.
-const PLAIN: [(&str, &str); 3] = [("NO_COLOR", "1"), ("TERM", "dumb"), ("LC_ALL", "C.UTF-8")];
+/// The variables of captured commands and their repetitions that make output alike everywhere. Those without a value are unset.
+const PLAIN: [(&str, Option<&str>); 8] = [
+    ("NO_COLOR", Some("1")),
+    ("TERM", Some("dumb")),
+    ("LC_ALL", Some("C.UTF-8")),
+    // What npx would download is not what was there.
+    ("npm_config_yes", Some("false")),
+    ("FORCE_COLOR", None),
+    ("CLICOLOR_FORCE", None),
+    ("PY_COLORS", None),
+    ("CARGO_TERM_COLOR", None),
+];
 
 /// Returns the variables that make a command print the same everywhere, but for those that its author stores or names.
-pub fn plain_variables(named: &[RunVariable]) -> impl Iterator<Item = (String, String)> {
+pub fn plain_variables(named: &[RunVariable]) -> impl Iterator<Item = (String, Option<String>)> {
     let plain = PLAIN.into_iter().filter(|(name, _)| !named.iter().any(|it| it.name == *name));
-    plain.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    plain.map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
 }
 
 /// A destination for a command's output.
@@ -67,8 +78,8 @@ pub struct CaptureRequest<'a> {
     pub tracer: Option<Tracer>,
     /// The working folder.
     pub folder: &'a Path,
-    /// The environment variables that differ from those of this process.
-    pub variables: Vec<(String, String)>,
+    /// The environment variables that differ from those of this process. Those without a value are unset.
+    pub variables: Vec<(String, Option<String>)>,
     /// The standard input.
     pub input: CommandInput<'a>,
     /// The destinations of standard output and standard error.
@@ -132,6 +143,7 @@ impl Captured {
 pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
     let mut captured = Captured::not_run(String::new());
+    let has_starter = request.tracer.is_some() || !request.starter.is_empty();
     let shared = Arc::new(CaptureState {
         recorder: Mutex::new(Recorder::new(std::mem::take(&mut request.expected))),
         passed: AtomicU64::new(0),
@@ -168,6 +180,12 @@ pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Optio
     let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
     (captured.output, captured.expectations) =
         std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
+    let is_untold = has_starter && captured.traced.as_ref().is_none_or(Result::is_err);
+    if let (Ended::Exit(1), true, Some(program)) = (&captured.ended, is_untold, request.command.first())
+        && let Some(reason) = not_started(program, &captured.output.text)
+    {
+        captured = Captured::not_run(reason);
+    }
     let has_exited = matches!(captured.ended, Ended::Exit(_));
     captured.expectations.iter_mut().for_each(|it| it.held &= has_exited);
     captured
@@ -192,7 +210,13 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
     }
     let all: Vec<OsString> = starter.into_iter().chain(words.iter().map(OsString::from)).collect();
     let mut command = platform::command(&all[0], folder);
-    command.args(&all[1..]).envs(request.variables.iter().map(|(name, value)| (name, value)));
+    command.args(&all[1..]);
+    for (name, value) in &request.variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(match request.input {
         CommandInput::Given(_) => Stdio::piped(),
         CommandInput::Own => Stdio::inherit(),
@@ -215,6 +239,19 @@ fn start(request: &CaptureRequest<'_>) -> Result<Running, String> {
         let _ = thread::Builder::new().spawn(move || pipe.write_all(text.as_bytes()));
     }
     Ok(Running { child, terminal })
+}
+
+/// Returns why a starter could not start a program, from what it says of it.
+fn not_started(program: &str, said: &str) -> Option<String> {
+    let (missing, sandbox) =
+        (format!("strace: Can't stat '{program}': "), format!("bwrap: execvp {program}: "));
+    let why =
+        ["strace: exec: ", &missing, &sandbox].into_iter().find_map(|start| said.strip_prefix(start))?;
+    Some(match why.trim_end() {
+        "No such file or directory" => format!("the program {program} does not exist"),
+        "Permission denied" => format!("no permission to start the program {program}"),
+        why => format!("can't start the program {program}: {}", one_line(why)),
+    })
 }
 
 /// Returns the file of a program on the `PATH`. Assumes that a program specified by a path exists.
@@ -408,6 +445,8 @@ mod tests {
         assert_eq!(reason(Path::new(".")), "the program no-such-program does not exist");
         assert_eq!(reason(Path::new("no/such")), "the folder no/such does not exist");
         assert!(matches!(capture(request(&[], Path::new(".")), &mut || None).ended, Ended::NotRun(_)));
+        let traced = not_started("x", "strace: exec: Permission denied\n");
+        assert_eq!(traced.as_deref(), Some("no permission to start the program x"));
     }
 
     #[cfg(unix)]

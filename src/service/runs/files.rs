@@ -68,8 +68,8 @@ impl<'a> LaidOut<'a> {
     }
 
     /// Returns the environment variable that names the folder.
-    pub fn variable(&self) -> (String, String) {
-        (VARIABLE.to_owned(), self.folder().to_string_lossy().into_owned())
+    pub fn variable(&self) -> (String, Option<String>) {
+        (VARIABLE.to_owned(), Some(self.folder().to_string_lossy().into_owned()))
     }
 
     /// Returns a stored command with the paths of the files.

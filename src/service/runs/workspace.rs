@@ -97,7 +97,7 @@ impl<'a> Workspace<'a> {
 
     /// Returns the environment variables that name files of the project, with the paths of those in the work tree. Others,
     /// such as the ignored folder of an installed tool, keep their paths.
-    pub fn variables(&self) -> Vec<(String, String)> {
+    pub fn variables(&self) -> Vec<(String, Option<String>)> {
         let place = self.root();
         let text = place.to_string_lossy();
         let is_here = |path: &str| place.join(path).exists();
@@ -106,7 +106,7 @@ impl<'a> Workspace<'a> {
         all.filter(|(name, _)| !UNMOVED.iter().chain(&CALLERS).any(|it| it == name))
             .filter_map(|(name, value)| {
                 let there = moved(&value, &self.names, &text, is_here);
-                (there != value).then_some((name, there))
+                (there != value).then_some((name, Some(there)))
             })
             .collect()
     }

@@ -103,6 +103,7 @@ fn at_the_recorded_commit_with_the_recorded_changes_it_is_the_same() {
     world.write("value", "4\n");
     world.commit();
     world.write("value", "5\n");
+    world.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/sub/"]);
     let before = world.state();
     let said = world.again(&["--all"]);
     assert_eq!(said.status, 0, "{said:?}");
@@ -264,6 +265,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     let in_hook = |arguments: &[&str]| {
         let mut command = world.tot_in(&sub, arguments);
         command.env("LIBRARY", root).env("PWD", &sub).env("OLDPWD", root).env("INIT_CWD", root);
+        command.env("FORCE_COLOR", "1");
         for (name, place) in [("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index")] {
             command.env(name, world.project.join(place));
         }
@@ -295,7 +297,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     assert!(run["reasons"][0].as_str().unwrap().contains("commit it, or rerun with --at here"), "{run}");
     // In place, the folder is that of the command, too.
     world.edit(|ran| {
-        (ran.command, ran.folder) = (["sh", "-c", "echo $PWD"].map(str::to_owned).to_vec(), None)
+        (ran.command, ran.folder) = (["sh", "-c", "echo $PWD$FORCE_COLOR"].map(str::to_owned).to_vec(), None)
     });
     assert_eq!(again("here")["ran"]["output"]["text"], "$TOT_PROJECT\n");
 }

@@ -68,6 +68,7 @@ fn what_a_trace_calls_unchanged_gives_the_same_output() {
         ("echo 2 >seen", "?"),
         ("rm seen", "seen"),
         ("rm unread/c", "unread/c"),
+        ("rm -r unread && echo 1 >unread", "unread, unread/c"),
         ("echo 1000 >value", "value"),
         ("echo echo 2 >>lib/more.sh", "lib/more.sh"),
     ] {
