@@ -13,6 +13,7 @@ use super::work::given;
 use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
 use crate::decide::comment::Say;
+use crate::decide::run::PART_MIN;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId, TextEdit};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
@@ -127,12 +128,12 @@ fn talk(
     let words =
         CommentRequest { kind, node: node.as_ref(), reply_to, edits, message, agent: how.agent.as_deref() };
     let written = write(&place, &path, &words)?;
-    let said = tell(&written, how);
+    let said = tell(&place, &written, how);
     if written.decision.event.is_some() { stored(said) } else { said }
 }
 
 /// Prints the result.
-fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
+fn tell(place: &Location, written: &Written, how: &CommentOptions) -> CommandResult {
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),
         _ => None,
@@ -157,7 +158,10 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
         _ => format!("{} are open", objections::counted_in_words(&open, "")),
     };
     let accept = match comment.kind {
-        CommentKind::Correction => format!("somebody else accepts it: tot amend --accept {}\n", comment.id),
+        CommentKind::Correction => {
+            let accept = place.command("tot amend", &format!("--accept {}", comment.id));
+            format!("somebody else accepts it: {accept}\n")
+        }
         _ => String::new(),
     };
     say(&format!("{} {} on {about}; {open}\n{accept}", comment.kind.label(), comment.id))
@@ -219,6 +223,9 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
 /// searched, and `part` can also be the id of their node; for a correction, only corrections.
 pub(super) fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
     let lower = part.trim().to_ascii_lowercase();
+    if lower.len() < PART_MIN {
+        return Err(format!("a comment is named by at least {PART_MIN} characters of its id").into());
+    }
     let is_it = |comment: &Comment| {
         let id = comment.id.to_string();
         let is_node = comment.node.as_ref().is_some_and(|node| node.as_str() == part.trim());

@@ -197,7 +197,8 @@ impl Withheld {
             // The edits become one that changes nothing, or, if they were too many to be few, none.
             if comment.kind == CommentKind::Correction {
                 let same = TextEdit { old: label.clone(), new: label.clone() };
-                let edits = corrections::is_small(old, comment).then_some(same);
+                let is_small = corrections::is_small(old, comment);
+                let edits = is_small.filter(|is_small| *is_small).map(|_| same);
                 Arc::make_mut(&mut new).edits = edits.into_iter().collect();
             }
             changes.push(Change::Comment(new));

@@ -123,7 +123,7 @@ pub const CODES: &[Code] = &[
 /// - `INVALID_ARGUMENT`: the request mixes text for a node and for the conclusion, or there is no conclusion to amend.
 /// - `COMMENT_NOT_FOUND`: there is no such correction, or it was resolved.
 /// - `RESOLVED_BY_AUTHOR`: the caller wrote the correction to accept.
-/// - `INVESTIGATION_ENDED`: the node belongs to an ended investigation.
+/// - `INVESTIGATION_ENDED`: the node belongs to an ended investigation, and the request accepts no correction.
 /// - `NODE_NOT_FOUND`, `MISSING_REASON` or `TEXT_TOO_LONG`.
 /// - `SECRET_SUSPECTED`: the text seems to contain credentials, and the rules reject them.
 pub fn amend(
@@ -283,10 +283,9 @@ fn of_node(
     }
     let correction = request.accepted();
     let about = request.node_id.unwrap_or_default();
-    refuse_if_ended(investigation).map_err(|rejection| {
-        if correction.is_some() {
-            return rejection;
-        }
+    // Like the conclusion, a node may be corrected after the end. What confirmed it then counts as far as before the end.
+    let refused = if correction.is_some() { Ok(()) } else { refuse_if_ended(investigation) };
+    refused.map_err(|rejection| {
         let node = quoted(&about);
         let how = Wording::both(
             format!(

@@ -165,7 +165,8 @@ pub fn comment(
     let comment =
         Arc::new(Comment { id, node, kind, reply_to, author, at: now, text, saw, edits: request.edits });
     let event = Event::Commented { comment: Arc::clone(&comment) };
-    if kind == CommentKind::Correction && !is_small(&investigation.with(&event.changes()), &comment) {
+    let is_large = || is_small(&investigation.with(&event.changes()), &comment) == Some(false);
+    if kind == CommentKind::Correction && is_large() {
         let message = "Your corrections of this text change more than a quarter of it: you would be one of its authors, and \
                        could not confirm the rest.";
         let how = "Object instead, or correct only what is wrong.";

@@ -23,6 +23,9 @@ pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<Stri
         if about.is_empty() { error } else { error.about(about) }
     };
     let made = edit::apply(text, edits).map_err(|fault| match fault {
+        EditFault::Found(number, _) if edits[number].old.is_empty() => {
+            refuse("`old` is empty.".to_owned(), "Give the passage to replace.".into())
+        }
         EditFault::Found(number, found) => {
             let old = &edits[number].old;
             let times = if found == 0 { "not".to_owned() } else { counted(found, "time") };

@@ -9,7 +9,7 @@ use super::sources::was_taken_back;
 use super::{Decision, Rejection, check_texts, not_blank, quoted, trimmed};
 use crate::domain::run::{Expectation, ProjectState, Ran, RunComparison};
 use crate::domain::{
-    Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
+    Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::CallDiagnostics;
@@ -244,14 +244,16 @@ fn check_retraction(
 ) {
     let Some(run) = investigation.run(of) else { return };
     let is_own = author.is_same_author(&run.author);
-    if reason.is_none() && (!is_own || differs(run)) {
-        let which = if is_own { "a rerun that differs" } else { "somebody else's run" };
+    let is_claimed = author.may_be_same_author(&run.author);
+    if reason.is_none() && (!is_claimed || differs(run)) {
+        let which = if is_claimed { "a rerun that differs" } else { "somebody else's run" };
         let message = format!("You take back {which} without a reason.");
-        diagnostics.refuse(Code::MissingReason, "", message, "Say why it counts for nothing.");
+        let how = Wording::both("Say why it counts for nothing.", "Say with -m why it counts for nothing.");
+        diagnostics.refuse(Code::MissingReason, "", message, how);
     }
     let is_other =
         |again: &Arc<Run>| again.of() == Some(of) && differs(again) && !author.is_same_author(&again.author);
-    if matches!(run.what, RunKind::Captured(_)) && is_own && investigation.counted_runs().any(is_other) {
+    if matches!(run.what, RunKind::Captured(_)) && is_claimed && investigation.counted_runs().any(is_other) {
         let message = "You captured the command, and somebody else's rerun of it differs.";
         let how = "Correct what rests on it, or let somebody else take it back.";
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
@@ -315,8 +317,8 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     one(investigation, differs, named, DIFFERING)
 }
 
-/// Minimum length of a part of an id.
-const PART_MIN: usize = 4;
+/// Minimum length of a part of an id of a run or a comment.
+pub const PART_MIN: usize = 4;
 
 /// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
 pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {

@@ -67,6 +67,14 @@ impl Caller {
         }
     }
 
+    /// Returns whether two callers, each with its agent, are the same author, or one of them names nobody and both belong to
+    /// the same known session: an agent's shell may tell only the session.
+    pub fn may_be_same_author(one: (Option<&str>, &Caller), other: (Option<&str>, &Caller)) -> bool {
+        let is_unnamed = |it: (Option<&str>, &Caller)| it.0.is_none() && it.1.person.is_none();
+        let is_one_session = one.1.session.is_some() && one.1.session == other.1.session;
+        Caller::is_same_author(one, other) || is_one_session && (is_unnamed(one) || is_unnamed(other))
+    }
+
     /// Removes the person because git names another author.
     pub fn disown(&mut self) {
         self.disowned = self.person.take().or(self.disowned.take());

@@ -115,6 +115,12 @@ impl Commenter {
         Caller::is_same_author(one, other)
     }
 
+    /// Returns whether two authors may be the same, as in [`Caller::may_be_same_author`].
+    pub fn may_be_same_author(&self, other: &Commenter) -> bool {
+        let [one, other] = [self, other].map(|it| (it.agent_id.as_deref(), &it.caller));
+        Caller::may_be_same_author(one, other)
+    }
+
     /// Returns the name shown on pages and in lists: the person's, agent's or client program's name or, without any,
     /// the author's git name.
     pub fn label(&self) -> Cow<'_, str> {

@@ -8,7 +8,7 @@
 //! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
 //!    these passages; who accepted them is none for his own. For everybody else, both are.
 //!
-//! Any other amendment counts as before, whatever it says that it accepts. All this also holds for the report.
+//! Whoever names nobody counts as anybody in the same known session. Any other amendment counts as before, whatever it says that it accepts. All this also holds for the report.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ impl<'i> Corrections<'i> {
     /// Returns the edits of an author in short, and the best grade that a confirmation by the author can have. `None` if the
     /// author corrected nothing.
     pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
-        let own: Vec<_> = self.all.iter().filter(|it| author(it.comment).is_same_as(who)).collect();
+        let own: Vec<_> = self.all.iter().filter(|it| author(it.comment).may_be(who)).collect();
         let edits: Vec<TextEdit> = own.iter().flat_map(|it| it.comment.edits.iter().cloned()).collect();
         let is_known = own.iter().all(|it| !it.comment.edits.is_empty());
         let changed: usize = edits.iter().map(TextEdit::changed).sum();
@@ -149,7 +149,7 @@ impl<'i> Corrections<'i> {
         let is_small = self.are_few(by);
         for (at, past) in self.past.iter().enumerate() {
             let is_own = self.all.iter().any(|it| {
-                author(it.comment).is_same_as(by)
+                author(it.comment).may_be(by)
                     && it.amendment.is_some_and(|own| std::ptr::eq(own, past.amendment))
             });
             if !(past.changes_nothing || is_small && is_own) {
@@ -169,7 +169,7 @@ impl<'i> Corrections<'i> {
                 it.amendment.is_some_and(|own| std::ptr::eq(own, amendment))
                     && self.are_few(&author(it.comment))
             });
-            small.is_some() && who.is_same_as(by)
+            small.is_some() && who.may_be(by)
         };
         writers_but(self.investigation, self.node, None, is_exempt)
     }
@@ -186,18 +186,18 @@ pub fn has_seen(
     Corrections::of(investigation, node).are_covered((Some(saw), Timestamp::default()), &by)
 }
 
-/// Returns whether a correction is one of those that leave its author a confirmation of the rest.
-pub fn is_small(investigation: &Investigation, comment: &Comment) -> bool {
+/// Returns whether a correction is one of those that leave its author a confirmation of the rest. `None` if nobody is known
+/// to have written it.
+pub fn is_small(investigation: &Investigation, comment: &Comment) -> Option<bool> {
     let report = investigation.report().and_then(Conclusion::as_node);
     let node = match &comment.node {
         Some(id) => investigation.node(id).map(AsRef::as_ref),
         None => report.as_ref(),
     };
-    node.is_some_and(|node| {
-        let corrections = Corrections::about(investigation, comment.node.as_ref(), node);
-        let is_there = corrections.all.iter().any(|it| it.comment.id == comment.id);
-        is_there && corrections.are_few(&author(comment))
-    })
+    let corrections = Corrections::about(investigation, comment.node.as_ref(), node?);
+    let is_there = corrections.all.iter().any(|it| it.comment.id == comment.id);
+    let (_, best) = corrections.by(&author(comment))?;
+    Some(is_there && best == Grade::Corrected)
 }
 
 /// Returns whether the second author may accept a correction by the first: an author of another name, or an unnamed one in

@@ -25,7 +25,7 @@ pub(super) struct MergeEffects<'h> {
     roots_by_hand: HashSet<&'h NodeId>,
     /// Reclassifications to the same state that were not added by a merge.
     repeated: Vec<&'h Reclassification>,
-    /// True if a merge wrote the conclusion or came after it.
+    /// True if a merge wrote the conclusion or came after it, or if a call accepted a correction of a node after it.
     since_end: bool,
 }
 
@@ -45,6 +45,9 @@ impl<'h> MergeEffects<'h> {
                     Happening::Withdrawn(node) | Happening::Removed(node) => drop(nodes.remove(&node.id)),
                     Happening::Ended(end) if end.amendment().is_none() && !end.draft => {
                         joined.since_end = is_join
+                    }
+                    Happening::Amended(_, amendment) if amendment.correction.is_some() => {
+                        joined.since_end |= entry.is_of_call();
                     }
                     Happening::Reclassified(_, change) if change.from == change.to && !is_join => {
                         joined.repeated.push(change);
@@ -95,7 +98,7 @@ impl<'h> MergeEffects<'h> {
         self.is_merged && !self.repeated.contains(&change)
     }
 
-    /// Returns whether a merge may have added facts that were unknown when the investigation ended.
+    /// Returns whether a merge or an accepted correction may have added facts that were unknown when the investigation ended.
     pub(super) fn since_end(&self) -> bool {
         self.since_end
     }

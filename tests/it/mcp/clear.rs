@@ -199,6 +199,13 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let reply = session.ok(call["tool"].as_str().unwrap(), call["arguments"].clone());
     assert!(message(&reply).starts_with("No confirmation ends."), "{reply:#}");
     session.ok("tot_end", json!({"bottomLine": "Do it.", "conclusion": "It is so."}));
+    // A correction since the end is a doubt, and no rule that was not met. It is accepted as before.
+    let since = json!({"nodeId": "R1.A", "kind": "correction", "text": "It is.", "agentId": "agent-R2.A2",
+        "edits": [{"old": "was looked", "new": "is looked"}]});
+    let correction = session.ok("tot_comment", since)["commentId"].clone();
+    let verdict = session.ok("tot_status", json!({}))["verdict"].to_string();
+    assert!(verdict.contains("not accepted yet"), "{verdict}");
+    session.ok("tot_amend", json!({"correction": correction, "agentId": "agent-R1.A"}));
     let reply =
         session.ok("tot_amend", json!({"conclusion": "It is so, here.", "reason": "It was too wide."}));
     assert!(message(&reply).contains("An approval of the earlier conclusion lapses"), "{reply:#}");

@@ -218,7 +218,12 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
     let is_of_draft =
         |it: &&Objection| it.is_correction() && it.comment.node.is_none() && investigation.draft().is_some();
     let is_against = |it: &&Objection| against.contains(&it.comment.id) || is_of_draft(it);
-    open.iter().filter(is_against).map(diagnostic).collect()
+    // Nothing was owed when it ended. A correction since then is a doubt about the answer.
+    let is_later = |it: &&Objection| {
+        let ended = investigation.end_in_force().map(|end| end.ended_at);
+        it.is_correction() && ended.is_some_and(|ended| it.comment.at >= ended)
+    };
+    open.iter().filter(is_against).filter(|it| !is_later(it)).map(diagnostic).collect()
 }
 
 /// Says what to do about a correction of a passage that is no longer in the text.

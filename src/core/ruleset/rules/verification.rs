@@ -411,6 +411,11 @@ impl<'a> ClaimedAuthor<'a> {
         Caller::is_same_author((self.agent, self.caller), (other.agent, other.caller))
     }
 
+    /// Returns whether the two authors may be the same, as in [`Caller::may_be_same_author`].
+    pub(crate) fn may_be(&self, other: &ClaimedAuthor<'_>) -> bool {
+        Caller::may_be_same_author((self.agent, self.caller), (other.agent, other.caller))
+    }
+
     /// Returns whether both authors belong to the same known session.
     pub(crate) fn shares_session(&self, other: &ClaimedAuthor<'_>) -> bool {
         self.caller.session.is_some() && self.caller.session == other.caller.session
