@@ -27,7 +27,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
-use crate::assess::inputs::{is_outside, not_found};
+use crate::assess::inputs::{is_outside, not_found, starts_git};
 use crate::assess::lacking::lacking;
 use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
@@ -544,9 +544,17 @@ impl<'a> Again<'a> {
             let lack = || unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
             let asks_otherwise = of.asks_otherwise(&again.refs);
             let lack = asks_otherwise.or_else(|| if has_judged { None } else { lack() });
+            let lack = lack.or_else(|| self.lost_history(first));
             again.ended = lack.map_or(again.ended, Ended::NotRun);
         }
         Ok((at, again, captured.interrupted.is_some()))
+    }
+
+    /// Says what a command of git that differs may have lacked: in a shallow clone, the history.
+    fn lost_history(&self, first: &Ran) -> Option<String> {
+        let (_, project) = self.project.as_ref()?;
+        let is_lost = starts_git(first) && project.is_shallow();
+        is_lost.then(|| "it asks git, and this clone is shallow: git fetch --unshallow".to_owned())
     }
 
     /// Says what a repetition that differs lacked: files as a checkout would give them, or what its output says is missing.

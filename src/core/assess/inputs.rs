@@ -24,6 +24,8 @@ use crate::text::{counted, one_line, shorten};
 
 /// The mode of a symbolic link, in git's notation.
 pub const LINK: &str = "120000";
+/// The mode of a submodule, in git's notation.
+pub const SUBMODULE: &str = "160000";
 /// The mode of a folder in a trace.
 const FOLDER: &str = "040000";
 /// The mode of what a traced command looked for in vain.
@@ -244,6 +246,11 @@ fn words(ran: &Ran) -> impl Iterator<Item = &str> {
     ran.command.iter().flat_map(move |word| word.split(is_end))
 }
 
+/// Returns whether a command starts git, as far as its words tell.
+pub fn starts_git(ran: &Ran) -> bool {
+    words(ran).any(|word| word == "git" || word.ends_with("/git"))
+}
+
 /// Returns whether a path, seen from the root of the project, is outside of it.
 pub fn is_outside(path: &str) -> bool {
     path == ".." || path.starts_with(['/', '\\']) || path.starts_with("../")
@@ -321,11 +328,13 @@ pub fn traced_inputs(paths: &BTreeMap<String, PathUse>, files: &Files) -> (Vec<R
     for (path, what) in paths.iter().filter(|(_, what)| **what != PathUse::Written) {
         let above = || path.match_indices('/').map(|(at, _)| &path[..at]);
         let is_link = |path: &str| files.get(path).is_some_and(|(mode, _)| mode == LINK);
-        // A link on the way leads elsewhere when it changes. Of a file, only that it is none matters.
+        // A link on the way leads elsewhere when it changes, and a submodule has other files. Of a file, only that it is none
+        // matters.
         for on_the_way in above() {
             if let Some((mode, blob)) = files.get(on_the_way) {
                 let known = || RunInput { seen: true, ..input(on_the_way, mode, blob.clone()) };
-                inputs.entry(on_the_way).or_insert_with(known).seen &= !is_link(on_the_way);
+                inputs.entry(on_the_way).or_insert_with(known).seen &=
+                    ![LINK, SUBMODULE].contains(&mode.as_str());
             }
         }
         // Of an opened file, the trace also tells where the links led.

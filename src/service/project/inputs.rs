@@ -10,7 +10,8 @@ use super::{
     CANDIDATES, Drift, FileContent, INVESTIGATION, Project, bytes, content_of, drift, id_in, object,
 };
 use crate::assess::inputs::{
-    ChangedPaths, Files, LINK, PathUse, covers, is_pattern, may_read, named_paths, path_from, traced_inputs,
+    ChangedPaths, Files, LINK, PathUse, SUBMODULE, covers, is_pattern, may_read, named_paths, path_from,
+    traced_inputs,
 };
 use crate::assess::refs::NAMES;
 use crate::assess::{ProjectInputs, ProjectView};
@@ -28,8 +29,6 @@ const IGNORED_MAX: usize = 100;
 const PLACES: [&str; 3] = ["refs/tags/", "refs/heads/", "refs/remotes/"];
 /// Why no inputs can be stored.
 const UNREAD: &str = "the project's files can't be read";
-/// The mode of a submodule, in git's notation.
-const SUBMODULE: &str = "160000";
 
 /// The files that differ from a commit, each with its mode and its blob, or `None` if it is gone. A blob that git has not
 /// computed is empty.
@@ -151,8 +150,8 @@ impl Project {
         let is_covered = |path: &str| paths.iter().any(|it| covers(it, path));
         let names = named_paths(ran);
         let is_wanted = |path: &str| is_covered(path) || names.contains(path);
-        let all = self.files_then(git, &state, &is_wanted)?;
-        let all = all.files().ok_or(UNREAD)?;
+        let then = self.files_then(git, &state, &is_wanted)?;
+        let all = then.files().ok_or(UNREAD)?;
         let files: Files = all.iter().filter(|(path, _)| is_wanted(path)).map(owned).collect();
         for (path, written) in paths.iter().zip(declared) {
             if !files.keys().any(|file| covers(path, file)) {
@@ -188,6 +187,7 @@ impl Project {
         ran.input_folders.dedup();
         let input = |(path, (mode, blob))| RunInput { path, blob, mode, seen: false };
         ran.inputs = files.into_iter().map(input).collect();
+        then.add_hidden(ran);
         let ignored = self.ignored(git, ran, &state).map_err(|error| one_line(&causes(&error)))?;
         if let Some(state) = &mut ran.project {
             state.ignored = ignored;
@@ -318,7 +318,23 @@ impl ProjectFiles {
             ));
         }
         (ran.inputs, ran.traced) = (inputs, true);
+        self.add_hidden(ran);
         Ok(unknown)
+    }
+
+    /// Counts an input among the changed files if git hides its change, as where it was told to assume the file unchanged. The
+    /// patch does not hold the change, so it is not whole.
+    fn add_hidden(&self, ran: &mut Ran) {
+        let (Ok(repository), Some(state)) = (self.project.open(), &mut ran.project) else { return };
+        let is_changed = |path: &&String| {
+            self.changes.get(*path).is_some_and(|now| *now != file_at(&repository, self.commit, path))
+        };
+        let changed = ran.inputs.iter().map(|it| &it.path).filter(is_changed);
+        let hidden: Vec<String> = changed.filter(|path| !state.changed.contains(path)).cloned().collect();
+        if !hidden.is_empty() {
+            state.patch = None;
+            state.changed.extend(hidden);
+        }
     }
 
     /// Returns the id of the commit.

@@ -240,15 +240,19 @@ fn what_can_not_run_is_named_and_is_no_difference() {
     let elsewhere = world.sandbox.path("tmp");
     let mut command = world.tot_in(&elsewhere, &["rerun", "--yes", "--no-store"]);
     assert!(reasons(&command.output().unwrap().into())[0].starts_with("this is not a repository"));
+    world.run(&["--expect", "^([0-9]+)$ in 3..9"], "git rev-list --count HEAD");
     let shallow = world.sandbox.path("shallow");
     let address = format!("file://{}", world.project.display());
     world.git(&["clone", "-q", "--depth", "1", &address, shallow.to_str().unwrap()]);
     let mut command = world.tot_in(&shallow, &["rerun", "--yes", "--no-store"]);
-    assert!(
-        reasons(&command.output().unwrap().into())[0].starts_with(&format!("the commit {had} is not in "))
-    );
+    let reasons = reasons(&command.output().unwrap().into());
+    assert!(reasons.iter().any(|it| it.starts_with(&format!("the commit {had} is not in "))));
+    assert!(reasons.iter().any(|it| it.starts_with("it asks git, and this clone is shallow")), "{reasons:?}");
     let unknown = world.again(&["--at", "no-such-branch"]);
     assert_eq!(unknown.status, 2, "{unknown:?}");
+    world.git(&["update-index", "--assume-unchanged", "value"]);
+    world.write("value", "9\n");
+    assert!(world.run(&["--input", "value"], "cat value").err.contains("1 changed file (value)"));
 }
 
 /// A rerun in a git hook committed to the user's repository; `make`, node and an absolute path read the user's files.
@@ -265,8 +269,7 @@ fn no_variable_and_no_path_leads_a_rerun_to_the_files_of_its_caller() {
     let in_hook = |arguments: &[&str]| {
         let mut command = world.tot_in(&sub, arguments);
         command.env("LIBRARY", root).env("PWD", &sub).env("OLDPWD", root).env("INIT_CWD", root);
-        command.env("FORCE_COLOR", "1");
-        for (name, place) in [("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index")] {
+        for (name, place) in [("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index"), ("FORCE_COLOR", "")] {
             command.env(name, world.project.join(place));
         }
         Said::from(command.output().unwrap())

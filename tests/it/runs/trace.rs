@@ -156,4 +156,8 @@ fn a_trace_notices_what_each_kind_of_call_depends_on() {
         );
         world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     }
+    world.change("git -c protocol.file.allow=always submodule --quiet add \"$PWD\" part");
+    world.run(&["--trace"], "cat part/other");
+    world.change("git -C part checkout -q HEAD~1");
+    assert_eq!(world.inputs(), "inputs changed: part; recheck");
 }
