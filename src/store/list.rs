@@ -95,29 +95,38 @@ pub(super) struct FolderContents {
     text: String,
 }
 
-/// Returns the folders of the investigations that a question is related to, the closest first.
+/// Returns the folders of the investigations that a question is related to, the closest first: those that ask it in the same
+/// words, then the others.
 ///
 /// To be fast in a root of thousands, it reads the files of the work trees. Whoever shows an investigation loads its
 /// committed state.
 pub(super) fn related_to(folders: &[PathBuf], question: &str) -> Vec<PathBuf> {
-    let texts = parallel::each(folders, parallel::cores(), |path| Words::of(&subject(path)));
-    related(&Words::of(question), &texts).into_iter().map(|at| folders[at].clone()).collect()
+    let read = |path: &PathBuf| subject(path).map(|text| Words::of(&text));
+    let read = parallel::each(folders, parallel::cores(), read);
+    let (questions, texts): (Vec<Words>, Vec<Words>) =
+        read.into_iter().map(|[one, other]| (one, other)).unzip();
+    let asked = Words::of(question);
+    let is_same = |at: &usize| asked != Words::default() && questions[*at] == asked;
+    let others = related(&asked, &texts).into_iter().filter(|at| !is_same(at));
+    let same = (0..folders.len()).filter(is_same);
+    same.chain(others).map(|at| folders[at].clone()).collect()
 }
 
-/// Returns the title, the question and the bottom line. Empty if the folder has none. Only the words matter, so the files are
-/// not parsed.
-fn subject(path: &Path) -> String {
+/// Returns the title with the question, and both with the bottom line. Empty if the folder has none. Only the words matter, so
+/// the files are not parsed.
+fn subject(path: &Path) -> [String; 2] {
     let read = |name: &str| {
         let path = path.join(name);
         let is_small = |found: &Metadata| found.is_file() && found.len() <= read::FILE_MAX;
         path.metadata().ok().filter(is_small).and_then(|_| std::fs::read_to_string(path).ok())
     };
     let Some(meta) = read(layout::META) else {
-        return read_folder(path).map_or_else(String::new, |bare| bare.text);
+        return [String::new(), read_folder(path).map_or_else(String::new, |bare| bare.text)];
     };
     let end = read(layout::CONCLUSION).unwrap_or_default();
-    let values = [value(&meta, "title: "), value(&meta, "query: "), value(&end, "bottomLine: ")];
-    values.concat()
+    let question = value(&meta, "title: ") + &value(&meta, "query: ");
+    let whole = question.clone() + &value(&end, "bottomLine: ");
+    [question, whole]
 }
 
 /// Returns the value of a key at the start of a line, as written.

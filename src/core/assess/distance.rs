@@ -28,8 +28,8 @@ pub struct Distance {
     /// A comparison such as `the same client (claude-code)`, if the clients on both sides are known.
     client: Option<String>,
     /// The seconds from the proposal of the confirmation to its state. When the work began is only said, so it does not
-    /// count.
-    seconds: i64,
+    /// count. `None` if one call proposed and stored it.
+    seconds: Option<i64>,
     /// The sources and commands of the confirmation. `None` if its text is withheld.
     pub own: Option<Own>,
     /// The number of confirmations stored by the same call, including this one.
@@ -56,7 +56,11 @@ impl Assessment<'_> {
         let (model, client) = between(result, &corrected_by.others(&author(result).0));
         let (checker, given) = (author(result).0, result.last_given());
         let until = given.map_or(result.committed_at, |change| change.at);
-        let is_later = |captured: &&CapturedRun<'_>| captured.run.at >= node.proposed_at;
+        // What one call proposed and stored was worked on before.
+        let is_at_once = until == node.proposed_at;
+        let is_later = |captured: &&CapturedRun<'_>| {
+            captured.run.at >= node.proposed_at || is_at_once && result.runs.contains(&captured.run.id)
+        };
         let runs: Vec<_> = self.runs_of(&node.id).filter(is_later).collect();
         let own_runs = runs.iter().filter(|captured| {
             let by = &captured.run.author;
@@ -73,7 +77,7 @@ impl Assessment<'_> {
         Some(Distance {
             model,
             client,
-            seconds: until.seconds().saturating_sub(node.proposed_at.seconds()).max(0),
+            seconds: (!is_at_once).then(|| until.seconds().saturating_sub(node.proposed_at.seconds()).max(0)),
             own: Some(Own {
                 sources: sources(result),
                 commands: result.commands.len(),
@@ -113,7 +117,7 @@ impl Distance {
         let is_same = |client: &&String| client.starts_with(SAME) && !is_same_session;
         let client = self.client.as_ref().filter(is_same);
         let weaknesses = [
-            (self.seconds < QUICK).then(|| format!("took {}", in_words(self.seconds))),
+            self.seconds.filter(|it| *it < QUICK).map(|it| format!("took {}", in_words(it))),
             self.others_in_call().map(|others| format!("was stored together with {others}")),
             ran_nothing.then(|| "ran no command of its own".to_owned()),
             is_same_session.then(|| "comes from the same session".to_owned()),
@@ -176,7 +180,7 @@ impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let together = self.others_in_call().map(|others| format!("stored together with {others}"));
         // The most informative part comes first, because narrow screens cut off the rest.
-        let parts = [self.model.clone(), Some(format!("took {}", in_words(self.seconds)))];
+        let parts = [self.model.clone(), self.seconds.map(|it| format!("took {}", in_words(it)))];
         let own = self.own.map(|own| own.to_string());
         let parts = parts.into_iter().chain([own, together, self.client.clone()]).flatten();
         f.write_str(&parts.collect::<Vec<_>>().join(", "))

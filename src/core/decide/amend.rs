@@ -12,8 +12,8 @@ use super::commit::unreadable_references;
 use super::edits::edited;
 use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, pin_changed, source_warnings};
 use super::{
-    Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
-    refuse_if_ended, sources, title, trimmed,
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, means_report, not_blank, quoted,
+    refuse_ambiguous, refuse_if_ended, sources, title, trimmed,
 };
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
@@ -273,8 +273,10 @@ fn of_node(
     (known, now): (&LookedUpPaths, Timestamp),
     mut diagnostics: CallDiagnostics,
 ) -> Result<Decision, Rejection> {
-    if names_conclusion(&request) {
-        return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
+    let is_report = request.node_id.as_deref().is_some_and(means_report);
+    if is_report || names_conclusion(&request) {
+        let message = if is_report { "The report is not a node." } else { "A node has no conclusion." };
+        return Err(Diagnostic::new(Code::InvalidArgument, message)
             .suggest(
                 "Leave out `nodeId` to amend the conclusion, its `bottomLine`, `answers` or `notCovered`.",
             )

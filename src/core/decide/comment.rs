@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edits::edited;
-use super::{Decision, Rejection, check_texts, quoted, refuse_ambiguous, trimmed};
+use super::{Decision, Rejection, check_texts, means_report, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Conclusion, Diagnostic, Event, Investigation, Node,
@@ -293,7 +293,10 @@ fn node(
     };
     let Ok(node) = investigation.find(named) else {
         let message = investigation.missing(named);
-        let how = Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes."));
+        let how = match means_report(named) {
+            true => Wording::both("Leave out nodeId for the report.", "Name no node for the report."),
+            false => Wording::both("tot_status", "`tot show`").map(|call| format!("{call} lists the nodes.")),
+        };
         diagnostics.refuse(Code::NodeNotFound, "", message, how);
         return None;
     };

@@ -111,6 +111,11 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     }
 }
 
+/// Returns whether somebody who names a node means the report.
+fn means_report(named: &str) -> bool {
+    ["conclusion", "report"].contains(&named.trim().to_lowercase().as_str())
+}
+
 /// Refuses short ids that several nodes have.
 fn refuse_ambiguous<'n>(
     investigation: &Investigation,

@@ -15,9 +15,9 @@ use crate::service::reply::{GraphForm, ReplyFields, StoredResults};
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit results",
-    description: "Stores results for pending nodes. Findings list their sources under `## References`. A premature \
-                  state is stored as another (`requestedState`) or refused. All or nothing, but for texts that are too long: \
-                  `rejected`.",
+    description: "Stores results for pending nodes. Findings list sources under `## References`. A premature state is \
+                  stored as another (`requestedState`) or refused. Leaves out faulty results (`rejected`); a misplaced \
+                  state or terminal ratio refuses all.",
     verb: Some(Verb::Commit),
     codes: commit::CODES,
     warnings: &[commit::WARNINGS, citing::WARNINGS],
@@ -46,5 +46,7 @@ pub(super) struct CommitInput {
 pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> ToolOutcome<StoredResults> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.loaded, input.graph);
-    Ok((ReplyFields { graph, ..ReplyFields::written(&written) }, StoredResults::of(&written.decision), ()))
+    let (mut shared, stored) = (ReplyFields::written(&written), StoredResults::of(&written.decision));
+    shared.message.notes.splice(0..0, stored.not_stored());
+    Ok((ReplyFields { graph, ..shared }, stored, ()))
 }

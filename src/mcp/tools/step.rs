@@ -95,7 +95,8 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(loaded, graph);
     let shared = ReplyFields::planned(loaded, &what_now, done.commits.last().copied(), &done.warnings());
-    let shared = ReplyFields { graph, ..shared.after_what_changed(&done.before, loaded) };
+    let mut shared = ReplyFields { graph, ..shared.after_what_changed(&done.before, loaded) };
+    shared.message.notes.splice(0..0, stored.as_ref().and_then(StoredResults::not_stored));
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),
         stored,

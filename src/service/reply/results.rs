@@ -205,6 +205,11 @@ impl StoredResults {
             transitions: transitions.iter().map(Into::into).collect(),
         }
     }
+
+    /// Says which results were not stored.
+    pub fn not_stored(&self) -> Option<Wording> {
+        (!self.rejected.is_empty()).then(|| format!("Not stored: {}.", self.rejected.join(", ")).into())
+    }
 }
 
 /// Describes a stored node. Returns `None` if the node has no result.
