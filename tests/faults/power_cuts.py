@@ -7,7 +7,7 @@ Two servers propose nodes in one investigation on a small ext4 in a loop device.
 down as by a power cut (EXT4_IOC_SHUTDOWN): what has not reached the disk is gone. The servers are killed, the file system
 is mounted again, and it is checked that
 
-- every acknowledged commit is in the history of HEAD;
+- every acknowledged commit is in the history of HEAD, but for those whose reply says that the disk did not confirm them;
 - every object that a reference or a reflog's newest line leads to is there and is what its id says;
 - the next call that writes is accepted; how many took long is counted;
 - git calls the work tree clean, and no lock file of git is left.
@@ -121,7 +121,7 @@ class Trial:
     def __init__(self, server, disk, chance):
         self.program, self.disk, self.chance = server, disk, chance
         self.root = os.path.join(disk.place, "root")
-        self.nodes = self.cuts = self.acknowledged = self.delayed = 0
+        self.nodes = self.cuts = self.acknowledged = self.unconfirmed = self.delayed = 0
         self.faults, self.left = [], {}
         self.names = threading.Lock()
         server = Server(self.program, self.root)
@@ -145,6 +145,10 @@ class Trial:
     def write(self, server, acknowledged):
         try:
             while (reply := self.propose(server)).get("status") == "OK":
+                # A server that was told of the cut while it waited for the disk says that the disk did not confirm the commit.
+                if any(warning["code"] == "STORE_ERROR" for warning in reply.get("warnings", [])):
+                    self.unconfirmed += 1
+                    break
                 acknowledged.append(reply["commit"])
         except (EOFError, BrokenPipeError, json.JSONDecodeError, KeyError):
             pass
@@ -237,7 +241,7 @@ def main():
     finally:
         shutil.rmtree(folder)
     left = "; ".join(f"{name}: {count}" for name, count in sorted(trial.left.items()))
-    print(f"{trial.cuts} cuts, {trial.acknowledged} calls acknowledged, {len(trial.faults)} faults, {trial.delayed} writes delayed (seed {arguments.seed})")
+    print(f"{trial.cuts} cuts, {trial.acknowledged} calls acknowledged, {trial.unconfirmed} told as not confirmed, {len(trial.faults)} faults, {trial.delayed} writes delayed (seed {arguments.seed})")
     print(f"found after the cuts: {left}")
     return 1 if trial.faults else 0
 
