@@ -9,7 +9,7 @@ use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
 use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
-use crate::domain::{Citation, Node, NodeId, NotFound, Pin, Run, RunKind};
+use crate::domain::{Citation, NamedIn, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Parsed, Source, SourceTarget, with_known};
 use crate::text::{last_bytes, one_line, shorten};
 
@@ -17,6 +17,8 @@ use crate::text::{last_bytes, one_line, shorten};
 const RUN: usize = 6;
 /// The maximum length of a target that is shown, in characters.
 const NAME: usize = 40;
+/// The state of a place or an investigation that its author could not have read.
+const NOT_CITED: &str = "not there when it was cited";
 
 /// A source with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,12 +100,21 @@ impl<'a> Assessment<'a> {
             results.map(|it| (SourceIn::Findings, Some(&node.id), Cow::Borrowed(&*it.findings)))
         });
         let texts = reports.chain(findings).filter(|(.., text)| text.contains(']'));
-        let uses = texts.flat_map(|(r#in, node_id, text)| {
-            Parsed::new(&text).sources().into_iter().map(move |source| {
-                let SourceState { words, class, .. } = self.source(&source, node_id, drift);
-                let Source { text, written: target, .. } = source;
-                SourceUse { r#in, node_id, text, target, state: words, class }
-            })
+        texts.flat_map(|(r#in, node_id, text)| self.sources_in(&text, r#in, node_id, drift)).collect()
+    }
+
+    /// Returns the sources of one text with their states.
+    pub fn sources_in<'n>(
+        &self,
+        text: &str,
+        r#in: SourceIn,
+        node_id: Option<&'n NodeId>,
+        drift: &dyn Fn(&Pin) -> Option<&'static str>,
+    ) -> Vec<SourceUse<'n>> {
+        let uses = Parsed::new(text).sources().into_iter().map(|source| {
+            let SourceState { words, class, .. } = self.source(&source, node_id, drift);
+            let Source { text, written: target, .. } = source;
+            SourceUse { r#in, node_id, text, target, state: words, class }
         });
         uses.collect()
     }
@@ -158,6 +169,7 @@ impl<'a> Assessment<'a> {
                 let path = address.trim_start_matches("tot://");
                 match path.split_once("/nodes/") {
                     Some((session, named)) if self.investigation.meta().id.matches(session) => node(named),
+                    _ if self.cited(own, &|it| it.target == *address).is_some() => not_there(NOT_CITED),
                     _ => {
                         let words = "in another investigation, not checked here".to_owned();
                         state(("·", "quiet", words), path.to_owned(), SourceAt::Nowhere)
@@ -165,7 +177,8 @@ impl<'a> Assessment<'a> {
                 }
             }
             SourceTarget::Place(place) => {
-                let pin = self.pin_of(place, own);
+                let cited = self.cited_place(place, own);
+                let pin = cited.and_then(|it| it.pinned.as_ref());
                 let lines = lines_of(place).map(|lines| format!(":{lines}")).unwrap_or_default();
                 let file =
                     place.target.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
@@ -175,6 +188,7 @@ impl<'a> Assessment<'a> {
                     Some("changed") => ("!", "differs", "gone on since it was read"),
                     Some("gone") => ("!", "differs", "gone since it was read"),
                     _ if pin.is_some() => ("·", "quiet", "read, not checked here"),
+                    _ if cited.is_some() => ("✗", "differs", NOT_CITED),
                     _ => ("·", "quiet", "not checked here"),
                 };
                 let shown = (shown.0, shown.1, shown.2.to_owned());
@@ -279,18 +293,28 @@ impl<'a> Assessment<'a> {
         ("·", "quiet", label)
     }
 
-    /// Returns what was recorded of a place: for the node that names it, or without one for the report, or else for any node.
-    fn pin_of(&self, place: &Mention, own: Option<&NodeId>) -> Option<&'a Pin> {
+    /// Returns how a place was cited: with a pin if it was there.
+    fn cited_place(&self, place: &Mention, own: Option<&NodeId>) -> Option<&'a Citation> {
         let lines = lines_of(place);
-        let fits = |citation: &'a Citation| {
-            let pin = citation.pinned.as_ref()?;
-            let is_same = pin.path == place.target || citation.target == place.target;
-            (is_same && pin.lines == lines).then_some(pin)
+        let is_pinned = |it: &Citation| {
+            let pin = it.pinned.as_ref();
+            pin.is_some_and(|pin| {
+                (pin.path == place.target || it.target == place.target) && pin.lines == lines
+            })
         };
-        let of = |node: &'a Node| node.results().flat_map(|it| &it.references).find_map(fits);
+        let written = lines.map(|lines| lines.to_string());
+        let is_missing = |it: &Citation| {
+            it.named_in == Some(NamedIn::Source) && it.target == place.target && it.lines == written
+        };
+        self.cited(own, &is_pinned).or_else(|| self.cited(own, &is_missing))
+    }
+
+    /// Returns what was recorded of a source: for the node that names it, or without one for the report, or else for any node.
+    fn cited(&self, own: Option<&NodeId>, is_it: &dyn Fn(&Citation) -> bool) -> Option<&'a Citation> {
+        let of = |node: &'a Node| node.results().flat_map(|it| &it.references).find(|it| is_it(it));
         let own = match own {
             Some(id) => self.investigation.node(id).and_then(|node| of(node)),
-            None => self.investigation.reports().flat_map(|report| &report.references).find_map(fits),
+            None => self.investigation.reports().flat_map(|it| &it.references).find(|it| is_it(it)),
         };
         own.or_else(|| self.investigation.nodes().find_map(|node| of(node)))
     }

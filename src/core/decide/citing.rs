@@ -160,9 +160,15 @@ pub(super) fn pin_named(
             LookedUp::Missing(_) if named_in == NamedIn::Source => {}
             other => missing.push(other.clone()),
         }
-        let Some(pin) = found.pin() else { continue };
+        let is_missing_source = named_in == NamedIn::Source && matches!(found, LookedUp::Missing(_));
+        let pinned = found.pin().cloned();
+        // A source that was never there is stored without a pin, so that its readers are told.
+        if pinned.is_none() && !(is_missing_source && was.is_none()) {
+            continue;
+        }
         let is_same = |it: &Citation| {
-            (it.named_in.is_none() || named_in == NamedIn::Source) && it.pinned.as_ref() == Some(pin)
+            let is_open = it.named_in.is_none() || named_in == NamedIn::Source;
+            is_open && it.pinned == pinned && (pinned.is_some() || it.target == path.path)
         };
         if !references.iter().any(is_same) {
             references.push(Citation {
@@ -170,7 +176,7 @@ pub(super) fn pin_named(
                 lines,
                 quote: path.quote,
                 named_in: Some(named_in),
-                pinned: Some(pin.clone()),
+                pinned,
                 ..Citation::default()
             });
         }

@@ -52,8 +52,8 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let mut page = format!("# {}\n\n", inline(&meta.title, 300));
     let end = investigation.conclusion();
     let assessment = Assessment::new(investigation, Some(*rules));
-    if let Some(line) = assessment.bottom_line() {
-        let _ = write!(page, "**{}**\n\n", inline(&line, 300));
+    if let Some(line) = assessment.known_bottom_line() {
+        let _ = write!(page, "**{}**\n\n", inline(&line, 600));
     }
     let _ = writeln!(page, "{}", quoted(&meta.query, QUESTION, Reader::Page));
     match end {
@@ -64,7 +64,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
         Some(end) => ended(&mut page, &assessment, end),
     }
     if let Some(draft) = investigation.draft() {
-        let text = quoted_with(&draft.report(), ANSWER, Reader::Page, &|source| shown(investigation, source));
+        let text = quoted_with(&draft.report(), ANSWER, Reader::Page, &|source| shown(&assessment, source));
         let _ = write!(page, "## {DRAFT}\n\n{text}\n");
     }
     if let Some(report) = assessment.report() {
@@ -98,7 +98,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {}", inline(&words, 300))).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
-    let text = quoted_with(text, ANSWER, Reader::Page, &|source| shown(investigation, source));
+    let text = quoted_with(text, ANSWER, Reader::Page, &|source| shown(assessment, source));
     let _ = write!(page, "## Conclusion{verdict}\n\n{text}\n");
     let limits = assessment.limits();
     for limit in &limits {
@@ -237,14 +237,18 @@ fn map(assessment: &Assessment<'_>) -> String {
     }
 }
 
-/// Returns the file of the run or node that a source names.
-fn shown(investigation: &Investigation, source: &Source) -> ShownSource {
+/// Returns the file of the run or node that a source names, and how the passage is known. Whether a place is as it was read
+/// can't be known here.
+fn shown(assessment: &Assessment<'_>, source: &Source) -> ShownSource {
+    let investigation = assessment.investigation;
+    let state = assessment.source(source, None, &|_| None);
     let file = match &source.target {
         SourceTarget::Run(named) => found_run(investigation, named).ok().map(|run| layout::run(run.id)),
         SourceTarget::Node(named) => investigation.find(named).ok().map(|node| layout::node(&node.id)),
         _ => None,
     };
-    ShownSource { file, state: None }
+    let is_unknown = matches!(source.target, SourceTarget::Place(_)) && state.class == "quiet";
+    ShownSource { file, state: Some(state.known()).filter(|_| !is_unknown) }
 }
 
 /// Returns a link to a node's file.

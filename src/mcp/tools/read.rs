@@ -12,10 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::tool::About;
 use super::ToolOutcome;
-use crate::assess::{Assessment, ProjectInputs, newest_runs};
+use crate::assess::{Assessment, SourceIn, SourceUse, newest_runs};
 use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::json::{self, CommentJson, NodeJson};
-use crate::ruleset::EffectiveRules;
 use crate::service::address::ResourceAddress;
 use crate::service::reply::{AttachmentEntry, ReplyFields, ReplyMessage};
 use crate::service::{Loaded, Refusal, Service, WithoutRules};
@@ -80,11 +79,14 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         Err(unruled) => &unruled.snapshot,
     };
     let investigation = snapshot.investigation.as_ref();
+    let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
+    let inputs = service.inputs(investigation);
+    let assessment = Assessment::new(investigation, rules).with_inputs(inputs.as_ref());
     let (reports, others): (Vec<&str>, Vec<&str>) =
         input.node_ids.iter().map(|id| id.trim()).partition(|id| *id == REPORT);
     if let (Some(report), false) = (investigation.report(), reports.is_empty()) {
         let others = others.into_iter().filter(|id| investigation.find(id).is_ok()).collect();
-        return Ok(report_read(report, &seen, input.offset, others));
+        return Ok(report_read(report, &assessment, input.offset, others, shared(&seen)));
     }
     let mut nodes: Vec<&Arc<Node>> = Vec::new();
     let mut errors = Vec::new();
@@ -102,8 +104,7 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
     }
     let mut shared = shared(&seen);
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
-    let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
-    let read = read(investigation, rules, &nodes, offset, service.inputs(investigation));
+    let read = read(&assessment, &nodes, offset);
     let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
     let mut more: Vec<String> = read
         .next
@@ -132,26 +133,30 @@ fn shared(seen: &Result<Loaded, WithoutRules>) -> ReplyFields {
 /// Reads the report or its draft, as one node.
 fn report_read(
     report: &Conclusion,
-    seen: &Result<Loaded, WithoutRules>,
+    assessment: &Assessment<'_>,
     offset: u64,
     others: Vec<&str>,
+    mut shared: ReplyFields,
 ) -> (ReplyFields, ReadBody, ()) {
     let whole = nonempty_fields(json!({
         "nodeId": REPORT,
         "bottomLine": report.bottom_line,
         "notCovered": report.not_covered,
     }));
+    let r#in = if report.draft { SourceIn::Draft } else { SourceIn::Conclusion };
     let mut fields = fitting(|(characters, entries)| {
         let mut fields = whole.clone();
         let cut = json::shorten(&mut fields, characters, entries);
-        fields.extend(nonempty_fields(json!({"cut": cut})));
+        let uses = assessment.sources_in(&report.report(), r#in, None, &|_| None);
+        let (sources, more) = sources(uses, characters, entries);
+        let more = (more > 0).then_some(more);
+        fields.extend(nonempty_fields(json!({"cut": cut, "sources": sources, "moreSources": more})));
         fields
     });
     let room = ROOM.saturating_sub(bytes(&fields)).max(PIECE);
     let text = report.conclusion.as_deref().unwrap_or_default();
     let (piece, next) = piece(text, usize::try_from(offset).unwrap_or(usize::MAX), room);
     fields.extend(nonempty_fields(json!({"conclusion": piece, "nextOffset": next})));
-    let mut shared = shared(seen);
     if let Some(next) = next {
         let how = format!("The report continues: call again with nodeIds [{REPORT}] and offset {next}.");
         shared.message = ReplyMessage::note(how);
@@ -181,22 +186,15 @@ struct NodesRead<'n> {
 
 /// Reads as many of the nodes as fit. If there are few nodes, they share the room, and unused shares go to the other
 /// nodes. If there are many nodes, each node after the first is read completely or not at all.
-fn read<'n>(
-    investigation: &'n Investigation,
-    rules: Option<EffectiveRules<'_>>,
-    nodes: &[&'n Arc<Node>],
-    offset: usize,
-    inputs: Option<ProjectInputs>,
-) -> NodesRead<'n> {
+fn read<'n>(assessment: &Assessment<'n>, nodes: &[&'n Arc<Node>], offset: usize) -> NodesRead<'n> {
     let mut room = ROOM;
     let mut read = NodesRead { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
     let share = ROOM / nodes.len().max(1);
     // If the call continues a node, the agent already has the beginnings of the others.
     let is_shared = offset == 0 && share >= SHARE;
-    let assessment = Assessment::new(investigation, rules).with_inputs(inputs.as_ref());
     let parts = nodes.iter().map(|node| {
         let findings = node.classification.as_ref().map(|result| result.findings.as_str());
-        let fields = fields_without_findings(&assessment, NodeJson::new(&assessment, node));
+        let fields = fields_without_findings(assessment, NodeJson::new(assessment, node));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -277,6 +275,12 @@ fn fields(
     (characters, entries): (usize, usize),
 ) -> Map<String, Value> {
     let (investigation, id) = (assessment.investigation, &view.node.id);
+    let findings = view.node.classification.as_ref().map_or("", |result| &result.findings);
+    let (sources, more_sources) = sources(
+        assessment.sources_in(findings, SourceIn::Findings, Some(id), &|_| None),
+        characters,
+        entries,
+    );
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
     let mut fields = nonempty_fields(serde_json::to_value(&view).unwrap_or_default());
@@ -292,17 +296,31 @@ fn fields(
     let (runs, more_runs) = newest_runs(assessment.runs_of(id), entries);
     let shown = runs.iter().map(|run| run.entry(characters, entries));
     let address = ResourceAddress::Node(investigation.meta().id.to_string(), id.to_string());
+    let more = |number: usize| (number > 0).then_some(number);
     fields.extend(nonempty_fields(json!({
         "comments": comments.collect::<Vec<_>>(),
         "attachments": AttachmentEntry::all(investigation, id),
         "runs": shown.collect::<Vec<_>>(),
-        "moreRuns": (more_runs > 0).then_some(more_runs),
-        "moreComments": (more_comments > 0).then_some(more_comments),
-        "moreChildren": (more_children > 0).then_some(more_children),
+        "moreRuns": more(more_runs),
+        "sources": sources,
+        "moreSources": more(more_sources),
+        "moreComments": more(more_comments),
+        "moreChildren": more(more_children),
         "cut": &cut,
         "resource": (!cut.is_empty()).then(|| address.to_string()),
     })));
     fields
+}
+
+/// Returns how each passage with a source is known, first those whose sources no longer say it, and the number of those left
+/// out.
+fn sources(mut uses: Vec<SourceUse<'_>>, characters: usize, entries: usize) -> (Vec<Value>, usize) {
+    uses.sort_by_key(|it| it.class != "differs");
+    let shown = uses.iter().take(entries).map(|it| {
+        let text = shorten(&it.text, characters);
+        json!({"text": text, "target": shorten(&it.target, characters), "state": it.state})
+    });
+    (shown.collect(), uses.len().saturating_sub(entries))
 }
 
 /// Returns the fields of an object, without `null` fields and empty lists at any depth.

@@ -450,7 +450,8 @@ fn is_given(node: &Node, target: &str) -> bool {
 /// Returns the sources given as structured data, or, if `are_named`, the files named in text.
 fn sources(result: Option<&Classification>, evidence: &ProjectEvidence, are_named: bool) -> Vec<SourceView> {
     let citations = result.into_iter().flat_map(|result| &result.references);
-    let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);
+    let wanted =
+        citations.filter(|it| it.named_in.is_some() == are_named && (it.pinned.is_some() || !are_named));
     let source = |citation: &Citation| SourceView {
         is_url: is_web(&citation.target),
         target: citation.target.clone(),

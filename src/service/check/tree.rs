@@ -325,7 +325,8 @@ impl TreeCheck<'_> {
     /// Tells of places of which nothing is stored, because the texts that name them were written outside of the project.
     fn places(&mut self) {
         let unread = |text: &str, references: &[Citation]| {
-            let is_read = references.iter().any(|it| it.pinned.is_some()) || !text.contains("](");
+            let is_read = references.iter().any(|it| it.pinned.is_some() || it.named_in.is_some())
+                || !text.contains("](");
             if is_read { 0 } else { sources::places(&Parsed::new(text)).collect::<HashSet<_>>().len() }
         };
         let is_told = |it: &&Classification| it.warnings.iter().any(|it| it.code == Code::SourceNotThere);

@@ -117,7 +117,7 @@ fn what_was_made_up_is_told_at_once() {
     let reply = commit_root(
         &mut session,
         json!({
-            "findings": "It waits.\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
+            "findings": "[It waits](src/gone.py:3).\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
             "references": [
                 {"target": "src/db.py", "lines": "18-21"},
                 {"target": "src/db.py", "commit": "0123456789"},
@@ -128,6 +128,10 @@ fn what_was_made_up_is_told_at_once() {
     assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites missing sources: src/db.py has 20 lines, but line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
     let stored = stored(&session);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    let known =
+        json!([{"text": "It waits", "target": "src/gone.py:3", "state": "not there when it was cited"}]);
+    assert_eq!(read["nodes"][0]["sources"], known);
     // Without a project, nothing can be looked up.
     let mut session = begun(&session.sandbox, session.sandbox.server());
     let reply = commit_root(&mut session, json!({"findings": "x y z.\n\n## References\n- src/nope.py:3"}));
