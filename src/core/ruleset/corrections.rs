@@ -8,7 +8,8 @@
 //! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
 //!    these passages; who accepted them is none for his own. For everybody else, both are.
 //!
-//! Whoever names nobody counts as anybody in the same known session. Any other amendment counts as before, whatever it says that it accepts. All this also holds for the report.
+//! Whoever names nobody counts as anybody in the same known session. Any other amendment counts as before, whatever it says
+//! that it accepts. All this also holds for the report.
 
 use std::sync::Arc;
 

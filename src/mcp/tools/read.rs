@@ -157,9 +157,12 @@ fn report_read(
     let text = report.conclusion.as_deref().unwrap_or_default();
     let (piece, next) = piece(text, usize::try_from(offset).unwrap_or(usize::MAX), room);
     fields.extend(nonempty_fields(json!({"conclusion": piece, "nextOffset": next})));
-    if let Some(next) = next {
-        let how = format!("The report continues: call again with nodeIds [{REPORT}] and offset {next}.");
-        shared.message = ReplyMessage::note(how);
+    let mut more = next.map_or_else(String::new, |next| {
+        format!("The report continues: call again with nodeIds [{REPORT}] and offset {next}. ")
+    });
+    more.push_str(if others.is_empty() { "" } else { "Call again for the nodes in `rest`." });
+    if !more.is_empty() {
+        shared.message = ReplyMessage::note(more.trim_end().to_owned());
     }
     let rest = others.into_iter().map(str::to_owned).collect();
     (shared, ReadBody { nodes: vec![fields], rest }, ())
