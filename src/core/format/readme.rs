@@ -237,8 +237,8 @@ fn map(assessment: &Assessment<'_>) -> String {
     }
 }
 
-/// Returns the file of the run or node that a source names, and how the passage is known. Whether a place is as it was read
-/// can't be known here.
+/// Returns the file of the run or node that a source names, and how the passage is known. A place or a node of which nothing
+/// is known has no sign, which would only disturb.
 fn shown(assessment: &Assessment<'_>, source: &Source) -> ShownSource {
     let investigation = assessment.investigation;
     let state = assessment.source(source, None, &|_| None);
@@ -247,8 +247,8 @@ fn shown(assessment: &Assessment<'_>, source: &Source) -> ShownSource {
         SourceTarget::Node(named) => investigation.find(named).ok().map(|node| layout::node(&node.id)),
         _ => None,
     };
-    let is_unknown = matches!(source.target, SourceTarget::Place(_)) && state.class == "quiet";
-    ShownSource { file, state: Some(state.known()).filter(|_| !is_unknown) }
+    let is_told = matches!(source.target, SourceTarget::Run(_)) || state.class != "quiet";
+    ShownSource { file, state: is_told.then(|| state.known()) }
 }
 
 /// Returns a link to a node's file.
