@@ -197,8 +197,7 @@ impl Withheld {
             // The edits become one that changes nothing, or, if they were too many to be few, none.
             if comment.kind == CommentKind::Correction {
                 let same = TextEdit { old: label.clone(), new: label.clone() };
-                let is_small = corrections::is_small(old, comment);
-                let edits = is_small.filter(|is_small| *is_small).map(|_| same);
+                let edits = (corrections::is_small(old, comment) == Some(true)).then_some(same);
                 Arc::make_mut(&mut new).edits = edits.into_iter().collect();
             }
             changes.push(Change::Comment(new));

@@ -9,7 +9,7 @@ use super::{Assessment, CapturedRun, InputState, RunStanding, Verdict};
 use crate::decide::citing::lines_of;
 use crate::decide::sources::{figures, found_run, number_doubt, was_taken_back};
 use crate::domain::run::{Ended, Ran, RunComparison};
-use crate::domain::{Citation, NamedIn, Node, NodeId, NotFound, Pin, Run, RunKind};
+use crate::domain::{Citation, Lines, NamedIn, Node, NodeId, NotFound, Pin, Run, RunKind};
 use crate::markdown::{How, Mention, Parsed, Source, SourceTarget, with_known};
 use crate::text::{last_bytes, one_line, shorten};
 
@@ -169,7 +169,9 @@ impl<'a> Assessment<'a> {
                 let path = address.trim_start_matches("tot://");
                 match path.split_once("/nodes/") {
                     Some((session, named)) if self.investigation.meta().id.matches(session) => node(named),
-                    _ if self.cited(own, &|it| it.target == *address).is_some() => not_there(NOT_CITED),
+                    _ if self.cited(own, &|it| is_missing(it, address, None)).is_some() => {
+                        not_there(NOT_CITED)
+                    }
                     _ => {
                         let words = "in another investigation, not checked here".to_owned();
                         state(("·", "quiet", words), path.to_owned(), SourceAt::Nowhere)
@@ -293,7 +295,7 @@ impl<'a> Assessment<'a> {
         ("·", "quiet", label)
     }
 
-    /// Returns how a place was cited: with a pin if it was there.
+    /// Returns how a place was cited: with a pin if it was there, for the node that names it or else for any node.
     fn cited_place(&self, place: &Mention, own: Option<&NodeId>) -> Option<&'a Citation> {
         let lines = lines_of(place);
         let is_pinned = |it: &Citation| {
@@ -302,22 +304,30 @@ impl<'a> Assessment<'a> {
                 (pin.path == place.target || it.target == place.target) && pin.lines == lines
             })
         };
-        let written = lines.map(|lines| lines.to_string());
-        let is_missing = |it: &Citation| {
-            it.named_in == Some(NamedIn::Source) && it.target == place.target && it.lines == written
-        };
-        self.cited(own, &is_pinned).or_else(|| self.cited(own, &is_missing))
+        let of_others = || self.investigation.nodes().find_map(|node| cited_by(node, &is_pinned));
+        let pinned = self.cited(own, &is_pinned).or_else(of_others);
+        pinned.or_else(|| self.cited(own, &|it| is_missing(it, &place.target, lines)))
     }
 
-    /// Returns what was recorded of a source: for the node that names it, or without one for the report, or else for any node.
+    /// Returns what was recorded of a source for the node that names it, or without one for the report.
     fn cited(&self, own: Option<&NodeId>, is_it: &dyn Fn(&Citation) -> bool) -> Option<&'a Citation> {
-        let of = |node: &'a Node| node.results().flat_map(|it| &it.references).find(|it| is_it(it));
-        let own = match own {
-            Some(id) => self.investigation.node(id).and_then(|node| of(node)),
+        match own {
+            Some(id) => cited_by(self.investigation.node(id)?, is_it),
             None => self.investigation.reports().flat_map(|it| &it.references).find(|it| is_it(it)),
-        };
-        own.or_else(|| self.investigation.nodes().find_map(|node| of(node)))
+        }
     }
+}
+
+fn cited_by<'a>(node: &'a Node, is_it: &dyn Fn(&Citation) -> bool) -> Option<&'a Citation> {
+    node.results().flat_map(|it| &it.references).find(|it| is_it(it))
+}
+
+/// Returns whether a citation says that this source was not there. A reference of the same name says nothing of it.
+fn is_missing(citation: &Citation, target: &str, lines: Option<Lines>) -> bool {
+    citation.named_in == Some(NamedIn::Source)
+        && citation.pinned.is_none()
+        && citation.target == target
+        && citation.lines == lines.map(|lines| lines.to_string())
 }
 
 /// Returns the state of a command that nobody ran again.

@@ -168,7 +168,7 @@ pub(super) fn pin_named(
         }
         let is_same = |it: &Citation| {
             let is_open = it.named_in.is_none() || named_in == NamedIn::Source;
-            is_open && it.pinned == pinned && (pinned.is_some() || it.target == path.path)
+            is_open && it.pinned == pinned && (pinned.is_some() || is_known(&it))
         };
         if !references.iter().any(is_same) {
             references.push(Citation {

@@ -117,7 +117,7 @@ fn what_was_made_up_is_told_at_once() {
     let reply = commit_root(
         &mut session,
         json!({
-            "findings": "[It waits](src/gone.py:3).\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
+            "findings": "[It waits](src/gone.py:3) [long](src/gone.py:9).\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
             "references": [
                 {"target": "src/db.py", "lines": "18-21"},
                 {"target": "src/db.py", "commit": "0123456789"},
@@ -129,8 +129,9 @@ fn what_was_made_up_is_told_at_once() {
     let stored = stored(&session);
     assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
     let read = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
-    let known =
-        json!([{"text": "It waits", "target": "src/gone.py:3", "state": "not there when it was cited"}]);
+    let state = "not there when it was cited";
+    let known = json!([{"text": "It waits", "target": "src/gone.py:3", "state": state},
+        {"text": "long", "target": "src/gone.py:9", "state": state}]);
     assert_eq!(read["nodes"][0]["sources"], known);
     // Without a project, nothing can be looked up.
     let mut session = begun(&session.sandbox, session.sandbox.server());
