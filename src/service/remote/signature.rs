@@ -169,7 +169,15 @@ impl GitProgram {
             let hash = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"].map(str::to_owned);
             let copied = run(&hash, Some(tag.clone()))?.succeeded()?;
             let verify = ["verify-tag", "--raw", copied.text().trim()].map(str::to_owned);
-            let mut ran = run(&[settings.as_slice(), &verify].concat(), None)?;
+            let verified = || run(&[settings.as_slice(), &verify].concat(), None);
+            let mut ran = verified()?;
+            // Git is sometimes killed by SIGPIPE, because ssh-keygen ends before it has read what a malformed signature signs.
+            for _ in 0..5 {
+                if ran.status.is_some() {
+                    break;
+                }
+                ran = verified()?;
+            }
             // A key that expired signs nothing any more, but what it signed before stays good.
             let as_then = time_with_expired_key(&ran.errors).and_then(|time| gpg_at(time, folder, &settings));
             if let Some(program) = as_then {

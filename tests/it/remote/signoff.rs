@@ -197,6 +197,11 @@ fn each_kind_of_sign_off_is_told_apart() {
         assert_eq!((of(&document, &anna)["state"].as_str(), status), (Some("invalid"), 1), "{from}");
     }
     write_tag(&machine, &id, &anna, &object);
+    // Git can die of a closed pipe.
+    let once = machine.sandbox.path("once").display().to_string();
+    let dying = format!("[ -e {once} ] || {{ touch {once}; kill -PIPE $PPID; }}; exec ssh-keygen \"$@\"");
+    machine.sandbox.configure("gpg.ssh.program", machine.sandbox.script("dying", &dying).to_str().unwrap());
+    assert_eq!((state(&machine, None, &anna), Path::new(&once).exists()), ("valid".into(), true));
     // Created manually: valid, but without the list of open points, and not if it is older than its commit.
     git(&["tag", "-s", "-m", "Fine.", "approved/by-hand"]);
     let mut command = machine.sandbox.command("git");
