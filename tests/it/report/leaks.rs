@@ -163,7 +163,7 @@ impl Pair {
                 // A different proposal under a withheld id is withheld too. This is correct, and not a secret of this
                 // test.
                 let is_free = |child: &ShortId| {
-                    investigation.find(child.as_str()).is_err()
+                    investigation.nodes().all(|node| node.id.short() != child)
                         && !self.withdrawn.iter().any(|withdrawn| withdrawn.short() == child)
                 };
                 if let Some(child) = id.short().child(step).filter(is_free) {
