@@ -275,6 +275,7 @@ fn memory_and_file_are_bounded_however_much_is_printed() {
     // Enough to fill all buffers.
     let (small, _) = memory_for(20_000_000);
     let (large, file) = memory_for(if tries_all() { 10_000_000_000 } else { 200_000_000 });
-    assert!(large < small + 1_024, "{large} KiB, and {small} KiB with less output");
+    // How much of a buffer is filled at once varies by more than a megabyte.
+    assert!(large < small + 16_384, "{large} KiB, and {small} KiB with less output");
     assert!(file < 100_000, "{file} bytes");
 }
