@@ -12,12 +12,13 @@ use super::commit::unreadable_references;
 use super::edits::edited;
 use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, pin_changed, source_warnings};
 use super::{
-    Decision, Rejection, TITLE_MAX, check_line, check_texts, means_report, not_blank, quoted,
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, comment, means_report, not_blank, quoted,
     refuse_ambiguous, refuse_if_ended, sources, title, trimmed,
 };
 use crate::domain::{
-    AmendedConclusion, Amendment, Caller, Citation, Classification, Code, CommentId, CommentKind, Conclusion,
-    Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, TextEdit, Timestamp, Wording,
+    AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Comment, CommentId, CommentKind,
+    Conclusion, Diagnostic, Event, Investigation, LookedUp, LookedUpPaths, NamedIn, Node, TextEdit,
+    Timestamp, Wording,
 };
 use crate::markdown::Parsed;
 use crate::ruleset::EffectiveRules;
@@ -179,15 +180,14 @@ impl Amend {
             let edits = std::mem::take(&mut self.edits);
             return self.with_edits(investigation, &edits).map(Some);
         };
-        let correction = named.parse().ok().and_then(|id| investigation.comment(id));
-        let correction = correction.filter(|it| it.kind == CommentKind::Correction);
         let not_found = |message: String| {
             let how = Wording::both("tot_read", "`tot show NODE`")
                 .map(|call| format!("{call} lists the comments of a node."));
             Rejection::from(Diagnostic::new(Code::CommentNotFound, message).suggest(how))
         };
+        let is_correction = |it: &Comment| it.kind == CommentKind::Correction;
         let correction =
-            correction.ok_or_else(|| not_found(format!("There is no correction {}.", quoted(&named))))?;
+            comment::find(investigation, &named, "correction", is_correction).map_err(not_found)?;
         let about = correction.node.as_ref().map(ToString::to_string);
         let refuse = |code, message: String, how: Wording| {
             let error = Diagnostic::new(code, message).suggest(how);

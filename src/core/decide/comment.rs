@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edits::edited;
+use super::run::PART_MIN;
 use super::{Decision, Rejection, check_texts, means_report, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -263,21 +264,43 @@ fn reply_to(
         }
         return None;
     };
-    let found = named.parse().ok().and_then(|id| investigation.comment(id));
-    let found = match kind {
-        CommentKind::Resolution => found.and_then(|it| objection_of(investigation, it)),
-        _ => found,
-    };
-    if found.is_none() {
-        let what = if kind == CommentKind::Resolution { "objection or correction" } else { "comment" };
-        let message = format!("There is no {what} {}.", quoted(named));
+    let what = if kind == CommentKind::Resolution { "objection or correction" } else { "comment" };
+    let found = find(investigation, named, what, |_| true).and_then(|it| match kind {
+        CommentKind::Resolution => objection_of(investigation, it).ok_or_else(|| no_such(what, named)),
+        _ => Ok(it),
+    });
+    let found = found.map_err(|message| {
         let how = Wording::both(
             "Call tot_read on the node to list its comments.",
             "`tot show NODE` lists its comments.",
         );
         diagnostics.refuse(Code::CommentNotFound, "", message, how);
+    });
+    Some(found.ok()?.id)
+}
+
+/// Returns the only comment of those that fit whose id is this, or begins or ends with this.
+///
+/// # Errors
+///
+/// Returns a message if there is none, or if there are several.
+pub fn find<'i>(
+    investigation: &'i Investigation,
+    named: &str,
+    what: &str,
+    fits: impl Fn(&Comment) -> bool,
+) -> Result<&'i Arc<Comment>, String> {
+    let part = named.trim().to_ascii_lowercase();
+    let is_it = |it: &&Arc<Comment>| part.len() >= PART_MIN && it.id.matches(&part) && fits(it);
+    match investigation.comments().filter(is_it).collect::<Vec<_>>()[..] {
+        [one] => Ok(one),
+        [] => Err(no_such(what, named)),
+        _ => Err(format!("{} is a part of the ids of several comments.", quoted(named))),
     }
-    found.map(|it| it.id)
+}
+
+fn no_such(what: &str, named: &str) -> String {
+    format!("There is no {what} {}.", quoted(named))
 }
 
 /// Returns the node that the comment refers to.

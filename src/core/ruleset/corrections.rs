@@ -4,7 +4,8 @@
 //! The comment stores the edits, and the amendment stores which correction it accepts. What follows is computed:
 //!
 //! 1. A correction is accepted by an amendment that makes exactly its edits, by an author other than its own.
-//! 2. It is a small one while all corrections by its author together change at most a quarter of the findings.
+//! 2. It is a small one while all corrections by its author together change at most a quarter of the findings, as they were
+//!    when the corrections were proposed. What happens to the text later makes none larger.
 //! 3. The author of small corrections is no author of the claim for his own confirmation, which covers the claim but for
 //!    these passages; who accepted them is none for his own. For everybody else, both are.
 //!
@@ -32,7 +33,7 @@ pub(crate) struct Corrections<'i> {
     all: Vec<Correction<'i>>,
     /// The amendments, newest first, each with the claim before it. Empty if none accepts a correction.
     past: Vec<AmendedClaim<'i>>,
-    /// The length of the findings in characters, the shortest since the first correction.
+    /// The length of the findings in characters.
     length: usize,
 }
 
@@ -45,6 +46,8 @@ struct Correction<'i> {
 struct AmendedClaim<'i> {
     amendment: &'i Amendment,
     before: Option<ClaimHash>,
+    /// The length of the findings before it, in characters.
+    length: usize,
     /// Two clones may accept the same correction.
     changes_nothing: bool,
 }
@@ -71,14 +74,15 @@ impl<'i> Corrections<'i> {
             return corrections;
         }
         let amended = node.classification.as_ref().map_or(&[][..], |result| &result.amended);
-        let (mut after, mut shortest) = (node.clone(), corrections.length);
+        let mut after = node.clone();
         for amendment in amended.iter().rev() {
             let mut before = after.clone();
             amendment.clone().swap(&mut before);
             let (then, now) = (before.claim_hash(), after.claim_hash());
-            shortest = shortest.min(length(&before));
             let mut corrected = before.clone();
-            corrections.past.push(AmendedClaim { amendment, before: then, changes_nothing: then == now });
+            let length = length(&before);
+            let changes_nothing = then == now;
+            corrections.past.push(AmendedClaim { amendment, before: then, length, changes_nothing });
             let accepted = on_node().find(|it| Some(it.id) == amendment.correction);
             if let Some(comment) = accepted.filter(|it| may_accept(author(it), accepter(amendment))) {
                 let is_made = corrected.classification.as_mut().is_some_and(|result| {
@@ -86,7 +90,6 @@ impl<'i> Corrections<'i> {
                 });
                 if then == now || (is_made && corrected.claim_hash() == now) {
                     corrections.all.push(Correction { comment, amendment: Some(amendment) });
-                    corrections.length = shortest;
                 }
             }
             after = before;
@@ -103,6 +106,12 @@ impl<'i> Corrections<'i> {
         self.all.iter().any(|it| it.comment.id == comment.id && it.amendment.is_some())
     }
 
+    /// Returns the length of the findings when a correction was proposed, in characters.
+    fn length_then(&self, comment: &Comment) -> usize {
+        let next = self.past.iter().rev().find(|past| past.amendment.at >= comment.at);
+        next.map_or(self.length, |past| past.length)
+    }
+
     /// Returns the edits of an author in short, and the best grade that a confirmation by the author can have. `None` if the
     /// author corrected nothing.
     pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
@@ -111,7 +120,8 @@ impl<'i> Corrections<'i> {
         let is_known = own.iter().all(|it| !it.comment.edits.is_empty());
         let changed: usize = edits.iter().map(TextEdit::changed).sum();
         let open = own.iter().filter(|it| it.amendment.is_none()).count();
-        let best = match is_known && changed * PART <= self.length {
+        let least = own.iter().map(|it| self.length_then(it.comment)).min();
+        let best = match is_known && least.is_some_and(|least| changed * PART <= least) {
             true => Grade::Corrected,
             false if open == 0 => Grade::SelfChecked,
             // Whoever wants to change this much confirms nothing.

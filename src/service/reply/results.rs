@@ -9,12 +9,12 @@ use super::{NAMED, Replied, ReplyFields, TransitionEntry, figures, pending, summ
 use crate::assess::{self, Assessment};
 use crate::decide::Decision;
 use crate::decide::blockers::ended_confirmations;
-use crate::decide::commit;
 use crate::decide::quality::quality;
 use crate::decide::references::{CitedSource, cited};
 use crate::decide::start::Start;
+use crate::decide::{comment, commit};
 use crate::domain::wording::command;
-use crate::domain::{Caller, Code, Event, Meta, Node, NodeId, PersonsAnswer, Wording};
+use crate::domain::{Caller, Code, Comment, CommentKind, Event, Meta, Node, NodeId, PersonsAnswer, Wording};
 use crate::fields::NO_SIGN_OFF;
 use crate::json::{BoundJson, NodeIdJson, VerdictJson};
 use crate::markdown;
@@ -295,7 +295,10 @@ pub fn amended(
     written: &Written,
     (node, correction): (Option<String>, Option<String>),
 ) -> (ReplyFields, AmendBody) {
-    let correction = correction.and_then(|id| written.before.comment(id.trim().parse().ok()?));
+    let correction = correction.and_then(|id| {
+        let is_correction = |it: &Comment| it.kind == CommentKind::Correction;
+        comment::find(&written.before, &id, "correction", is_correction).ok()
+    });
     let node = node.or(correction.and_then(|it| it.node.as_ref()).map(ToString::to_string));
     let node_id = node.filter(|id| !id.trim().is_empty()).map(|id| shown(written, id));
     let mut shared = ReplyFields::written(written);
@@ -343,11 +346,16 @@ fn told_ended(written: &Written, node: &Node) -> Option<Wording> {
     let joined = |part: fn(&Wording) -> &str| ended.iter().map(part).collect::<Vec<_>>().join("; ");
     match ended.is_empty() {
         true => Some("No confirmation ends.".into()),
-        false => Some(Wording::both(joined(Wording::agent), joined(Wording::person)).map(|ended| {
-            format!(
-                "Confirmations ended: {ended}. Anybody who wrote no part of the answer can confirm it anew."
-            )
-        })),
+        false => {
+            let told = Wording::both(joined(Wording::agent), joined(Wording::person)).map(|ended| {
+                format!(
+                    "Confirmations ended: {ended}. Anybody who wrote no part of the answer can confirm it anew."
+                )
+            });
+            let reopen = Wording::both("tot_propose with `reopen`", "`tot propose --reopen`")
+                .map(|call| format!("To renew a confirmation, first reopen the investigation with {call}."));
+            Some(if after.end_in_force().is_some() { reopen.then(&told) } else { told })
+        }
     }
 }
 

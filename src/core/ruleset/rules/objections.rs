@@ -179,7 +179,10 @@ pub fn may_resolve(
 ) -> bool {
     let who = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
     let is_correction = objection.kind == CommentKind::Correction;
-    if is_correction && who.is_same_as(&corrections::author(objection)) {
+    let corrector = corrections::author(objection);
+    let is_unnamed = !who.has_name() && !corrector.has_name();
+    let is_own = who.is_same_as(&corrector) || (is_unnamed && who.shares_session(&corrector));
+    if is_correction && is_own {
         return true;
     }
     let report = investigation.report().filter(|_| is_correction).and_then(Conclusion::as_node);
