@@ -9,7 +9,6 @@ use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use super::{CommandError, CommandResult};
 use crate::assess::NodeMark;
-use crate::domain::caller::program_of;
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::report::verb_of;
 use crate::ruleset::EffectiveRules;
@@ -57,6 +56,9 @@ struct LogCommit {
     warnings: Vec<String>,
     /// Parts of the commit that are unreadable or omitted.
     gaps: Vec<String>,
+    /// Who made the commit, as pages show it.
+    #[serde(skip)]
+    who: String,
     #[serde(skip)]
     minute: String,
     /// The commit in one line: the subject, or the nodes with what they became and their names.
@@ -154,7 +156,7 @@ fn commit(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'
         commit: entry.commit.to_string(),
         at: entry.at.to_string(),
         author: entry.author_name.clone(),
-        agent_id: all("Agent-Id").into_iter().next(),
+        agent_id: entry.agent().map(str::to_owned),
         client: all("Client").into_iter().next(),
         subject: entry.subject().to_owned(),
         // Anyone can create a tag, so its name alone must not suggest an approval.
@@ -168,6 +170,7 @@ fn commit(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'
         changes: entry.happenings.iter().filter(|it| is_about(it, of)).map(change).collect(),
         warnings: all("Warning"),
         gaps: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
+        who: entry.who().into_owned(),
         minute: entry.at.to_minute(),
         line: line(entry, of, rules),
     }
@@ -205,8 +208,7 @@ fn line(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'_>
 fn shown(commits: &[LogCommit], screen: Screen) -> String {
     let one = |commit: &LogCommit| {
         let id = &commit.commit[..10];
-        let program = commit.client.as_deref().map(program_of);
-        let who = one_line(commit.agent_id.as_deref().or(program).unwrap_or(&commit.author));
+        let who = one_line(&commit.who);
         let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
         let used = id.len() + commit.minute.len() + tags.chars().count() + 4;
         // The author follows if there is room.

@@ -335,6 +335,12 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
         );
     }
     let files = arguments.files.iter().map(|file| with(file)).collect::<CommandResult<Vec<_>>>()?;
+    for file in arguments.files.iter().filter(|file| project.as_ref().is_some_and(|it| it.tracks(file))) {
+        tell(&format!(
+            "tot run: {} is in the project, so each rerun has it without --with, which stores and runs a copy",
+            one_line(file)
+        ));
+    }
     command = stored_command(&command, &files);
     let mut files: Vec<InputFile> = files.into_iter().map(|(_, file)| file).collect();
     let mut lost_input = None;

@@ -9,13 +9,12 @@ use rmcp::model::{Prompt, PromptArgument};
 use crate::assess::{Answer, Assessment, DoubtKind};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
-use crate::decide::sources::{places, warnings};
 use crate::domain::wording::command;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
-use crate::markdown::Parsed;
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
+use crate::service::reply::plan::{claim, unshown};
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, shorten};
 
@@ -181,8 +180,8 @@ fn attack(service: &Service, session: &str) -> Result<String, Refusal> {
         question(&loaded)
     );
     if let Some(report) = loaded.investigation().report() {
-        let unshown: String =
-            unshown(service, &loaded, "", &report.report()).map(|it| format!("\n- {it}\n")).collect();
+        let unshown = unshown(service, &loaded, "", &report.report());
+        let unshown: String = unshown.iter().map(|it| format!("\n- {it}\n")).collect();
         text.push_str(&format!("\n## The report\n\n{}\n{unshown}", shorten(report.report().trim(), TEXT)));
     }
     text.push_str(&not_covered(&loaded));
@@ -205,14 +204,12 @@ fn not_covered(loaded: &Loaded) -> String {
 /// numbers were not found, and the commands to run again.
 fn targets(service: &Service, loaded: &Loaded, assessment: &Assessment<'_>, answer: &Answer<'_>) -> String {
     let node = answer.node;
-    let mut lines = vec![format!("{}: {}", answer.words(), one_line(node.name()))];
+    let mut lines = claim(service, loaded, answer);
     let premises: Vec<&NodeId> =
         answer.premises.iter().map(|it| &it.node.id).filter(|id| **id != node.id).collect();
     if !premises.is_empty() {
         lines.push(format!("It rests on {}.", list(premises)));
     }
-    let findings = node.classification.as_ref().map_or("", |it| &it.findings);
-    lines.extend(unshown(service, loaded, node.id.as_str(), findings));
     let doubts = assessment.doubts_of(answer, &|_| None).into_iter();
     lines.extend(doubts.filter(|doubt| doubt.kind != DoubtKind::NotCovered).map(|doubt| doubt.text));
     let own = node.classification.iter().flat_map(|it| &it.caveats);
@@ -226,18 +223,6 @@ fn targets(service: &Service, loaded: &Loaded, assessment: &Assessment<'_>, answ
         format!("`{again}` runs `{}` again ({})", run.command(), run.ran.seconds)
     }));
     lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// Names the sources of a text that are not there, and its numbers that their runs do not show.
-fn unshown(
-    service: &Service,
-    loaded: &Loaded,
-    about: &str,
-    text: &str,
-) -> impl Iterator<Item = String> + use<> {
-    let text = Parsed::new(text);
-    let known = service.look_up(|| places(&text).collect());
-    warnings(loaded.investigation(), about, &text, &known).map(|it| it.message.agent().to_string())
 }
 
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {

@@ -295,7 +295,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistorySta
         body: entry.body().trim().to_owned(),
         trailers: trailers.map(trailer).collect(),
         at: Time::of(entry.at),
-        author: entry.author_name.clone(),
+        author: entry.who().into_owned(),
         // Anybody can create a tag, so sign-offs are shown only after they are checked.
         tags: entry.tags.iter().filter(|tag| !is_sign_off(tag)).cloned().collect(),
         is_merge: entry.parents.len() > 1,

@@ -127,7 +127,7 @@ struct InvestigationJson<'a> {
     /// The passages that say by a link how they are known: of the draft, of the conclusion, then of the findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<SourceUse<'a>>,
-    commits: Vec<CommitJson>,
+    commits: Vec<CommitJson<'a>>,
     /// The sign-offs, with their validity when the file was written.
     sign_offs: Vec<SignOffView<'a>>,
 }
@@ -169,11 +169,14 @@ struct AnswerJson<'a> {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct CommitJson {
+struct CommitJson<'a> {
     commit: String,
     parents: Vec<String>,
     at: String,
     author: String,
+    /// The agent that made the call, if it was one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<&'a str>,
     message: String,
     tags: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -250,6 +253,7 @@ fn document<'a>(input: &'a ReportInput, references: &'a [CitedSource]) -> Invest
                 parents: strings(&entry.parents),
                 at: entry.at.to_string(),
                 author: entry.author_name.clone(),
+                agent_id: entry.agent(),
                 message: entry.message.clone(),
                 tags: entry.tags.clone(),
                 gaps: entry.gaps.clone(),

@@ -1,5 +1,6 @@
 //! Plain data returned by the store.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use super::Size;
 use super::checksum::{Checksum, ManualEdit};
 use super::edited::FalseNames;
 use super::git::CommitId;
+use crate::domain::caller::{agent_name, person_name, program_of};
 use crate::domain::{Code, Happening, Investigation, Timestamp};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 
@@ -184,6 +186,26 @@ impl HistoryEntry {
     /// Returns whether a tool call made the commit.
     pub fn is_of_call(&self) -> bool {
         self.checksum == Checksum::Valid && self.names_call()
+    }
+
+    /// Returns the agent that made the call, if a call with an agent made the commit.
+    pub fn agent(&self) -> Option<&str> {
+        self.said_by_call("Agent-Id")
+    }
+
+    /// Returns who made the commit, for display: the agent, person or program that made the call, or else git's author.
+    pub fn who(&self) -> Cow<'_, str> {
+        let person = || Some(Cow::Owned(person_name(self.said_by_call("Person")?)));
+        let program = || self.said_by_call("Client").map(program_of);
+        let named = self.agent().map(agent_name).or_else(person).or_else(|| program().map(agent_name));
+        named.unwrap_or(Cow::Borrowed(&self.author_name))
+    }
+
+    /// Returns the first trailer with this key, if the commit was not edited by hand.
+    fn said_by_call(&self, key: &str) -> Option<&str> {
+        let is_of_call = matches!(self.checksum, Checksum::Valid | Checksum::Unchecked) && self.names_call();
+        let mut trailers = self.trailers().into_iter().filter(|_| is_of_call);
+        trailers.find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
     /// Returns the trailers of the message in order, such as `("Agent-Id", "abc-123")`.

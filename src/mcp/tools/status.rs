@@ -125,7 +125,7 @@ pub(super) struct StatusFacts {
     verdict: Option<Cow<'static, str>>,
     /// The whole verdict, as on the first page of a report.
     sentence: Option<String>,
-    /// The bottom line of the conclusion.
+    /// The bottom line of the conclusion, with how each passage is known.
     bottom_line: Option<String>,
     /// The beginning of the draft of the report.
     draft: Option<String>,
@@ -200,6 +200,8 @@ fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: us
     let sign_offs = signoff::looked_up(service.store(), &loaded.snapshot, false);
     facts.sentence = Some(assessment.sentence(&sign_offs.signed()));
     facts.rests_on = BoundJson::all(&assessment);
+    let known = facts.bottom_line.and_then(|_| assessment.known_bottom_line());
+    facts.bottom_line = known.map(|line| shorten(&one_line(&line), QUERY));
     let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
     let counted = std::mem::take(&mut facts.active_by_state);
     facts.active_by_state = states.chain(counted).collect();

@@ -10,6 +10,7 @@ fn an_edit_by_hand_is_shown_as_a_difference() {
     {
         assert!(page.contains(text), "{text} is missing");
     }
+    assert!(!page.contains("Ada Lovelace"), "what an agent wrote is not the person's whose git it is");
 }
 
 #[test]

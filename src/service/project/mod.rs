@@ -212,6 +212,12 @@ impl Project {
         path_in(&self.root, &path).filter(|_| is_file)
     }
 
+    /// Returns whether git tracks a file, given its path from the working folder.
+    pub fn tracks(&self, file: &str) -> bool {
+        let all = || self.open().map(|repository| tracked(&repository)).unwrap_or_default();
+        self.path_of(file).is_some_and(|path| all().iter().any(|(tracked, _)| *tracked == path))
+    }
+
     /// Returns a program named by an absolute path in the project as a path from the working folder, such as `./bench`, which
     /// is the same in every clone. Returns `None` for every other program.
     pub fn relative_program(&self, program: &str) -> Option<String> {

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{ReplyFields, sent};
-use crate::assess::Doubt;
+use crate::assess::{Answer, Doubt};
 use crate::decide::next::{LegalCall, Next, ObjectionReply, Plan, Task, next, number_of_tasks};
+use crate::decide::sources::{places, warnings};
 use crate::domain::{BoundAnswer, Caller, CommentKind, Investigation};
 use crate::json::BoundJson;
-use crate::service::{Refusal, Service};
+use crate::markdown::Parsed;
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, shorten};
 
 /// The maximum size of the tasks, in bytes as sent.
@@ -23,6 +25,10 @@ const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 50];
 /// The maximum number of other agents' claims to list, and the maximum length of an agent's name.
 const CLAIMED: usize = 10;
 const AGENT: usize = 60;
+
+/// The maximum number of claims to list, and the maximum length of one, in characters.
+const CLAIMS: usize = 8;
+const CLAIM: usize = 200;
 
 /// The maximum number of nodes to name in a path: the root and the last nodes, or only the last nodes if the task
 /// must be short.
@@ -91,6 +97,9 @@ pub(crate) struct NextAdvice {
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) claimed: Vec<ClaimedEntry>,
+    /// What the report and the answers claim, with the sources and numbers that nothing shows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) claims: Vec<String>,
     /// What would overturn the conclusion or the best answer, strongest first. Checking it is optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) would_overturn: Vec<Doubt>,
@@ -166,8 +175,15 @@ pub(crate) fn run(
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
-    let would_overturn = loaded.assessment().doubts(&|_| None);
-    let advice = NextAdvice { claimed: claimed.collect(), would_overturn };
+    let assessment = loaded.assessment();
+    let report = loaded.investigation().report().into_iter().flat_map(|it| {
+        std::iter::once(one_line(&it.bottom_line)).chain(unshown(service, &loaded, "", &it.report()))
+    });
+    let answers = assessment.answers.iter().flat_map(|answer| claim(service, &loaded, answer));
+    let claims = report.chain(answers).filter(|it| !it.is_empty()).take(CLAIMS);
+    let claims = claims.map(|it| shorten(&it, CLAIM)).collect();
+    let would_overturn = assessment.doubts(&|_| None);
+    let advice = NextAdvice { claimed: claimed.collect(), claims, would_overturn };
     Ok((shared, NextBody { tasks, next_call }, advice))
 }
 
@@ -176,6 +192,22 @@ impl PlanRequest {
     pub(crate) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
         Next { max_tasks: self.max_tasks, agent_id, caller: caller.clone() }
     }
+}
+
+/// Returns what an answer claims, then which of its sources are not there, and which numbers their runs do not show.
+pub(crate) fn claim(service: &Service, loaded: &Loaded, answer: &Answer<'_>) -> Vec<String> {
+    let node = answer.node;
+    let findings = node.classification.as_ref().map_or("", |it| &it.findings);
+    let words = format!("{} {}: {}", node.id, answer.words(), one_line(node.name()));
+    std::iter::once(words).chain(unshown(service, loaded, node.id.as_str(), findings)).collect()
+}
+
+/// Names the sources of a text that are not there, and its numbers that their runs do not show. `about` is the node, or empty
+/// for the report.
+pub(crate) fn unshown(service: &Service, loaded: &Loaded, about: &str, text: &str) -> Vec<String> {
+    let text = Parsed::new(text);
+    let known = service.look_up(|| places(&text).collect());
+    warnings(loaded.investigation(), about, &text, &known).map(|it| it.message.agent().to_owned()).collect()
 }
 
 /// Returns the task entries, pending nodes first, shortened to fit `room` if possible.

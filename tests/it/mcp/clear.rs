@@ -170,12 +170,16 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let mut session = answered(&Sandbox::new());
     check(&mut session, "R2.A1", "CONFIRMED");
     session.sandbox.sleep(5);
-    let change =
-        json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A"});
+    let change = json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A",
+        "findings": "It was looked into, and [so it is](run:ffff)."});
     let reply = session.ok("tot_amend", change.clone());
     let ended = "Confirmations ended: R2.A1 by agent-R2.A1, who renews it with tot_reclassify";
     assert!(message(&reply).starts_with(ended), "{reply:#}");
     assert!(message(&reply).contains("No longer confirmed: R1.A. tot_step proposes"), "{reply:#}");
+    // An attacker reads what the answer claims, and which of its sources are not there.
+    let claims = session.ok("tot_next", json!({}))["claims"].clone();
+    assert_eq!(claims[0], "R1.A not checked: It is so.");
+    assert!(claims[1].as_str().unwrap().starts_with("R1.A names sources that are not there"), "{claims}");
     let renewed = session.ok("tot_step", json!({}));
     assert_eq!(renewed["approvedNodes"], json!(["R2.A2"]), "{renewed:#}");
     session.ok("tot_commit", json!({"results": [found("R2.A2", "CONFIRMED")]}));
@@ -198,12 +202,14 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     let call = next_call(&mut session, "agent-R1.A");
     let reply = session.ok(call["tool"].as_str().unwrap(), call["arguments"].clone());
     assert!(message(&reply).starts_with("No confirmation ends."), "{reply:#}");
-    session.ok("tot_end", json!({"bottomLine": "Do it.", "conclusion": "It is so."}));
+    session.ok("tot_end", json!({"bottomLine": "[Do it](how:assumed).", "conclusion": "It is so."}));
     // A correction since the end is a doubt, and no rule that was not met. It is accepted as before.
     let since = json!({"nodeId": "R1.A", "kind": "correction", "text": "It is.", "agentId": "agent-R2.A2",
         "edits": [{"old": "was looked", "new": "is looked"}]});
     let correction = session.ok("tot_comment", since)["commentId"].clone();
-    let verdict = session.ok("tot_status", json!({}))["verdict"].to_string();
+    let status = session.ok("tot_status", json!({}));
+    assert!(status["bottomLine"].to_string().contains(" assumed"), "{status:#}");
+    let verdict = status["verdict"].to_string();
     assert!(verdict.contains("not accepted yet"), "{verdict}");
     session.ok("tot_amend", json!({"correction": correction, "agentId": "agent-R1.A"}));
     let reply =

@@ -164,7 +164,7 @@ fn prompts_teach_the_method() {
             verify("R1.A"),
             &[
                 "Findings of R1.A.",
-                "## What to attack\\n\\n- confirmed by another agent, same session: Title of R1.A",
+                "## What to attack\\n\\n- R1.A confirmed by another agent, same session: Title of R1.A",
                 "A child in VERIFY confirms it.",
                 "Propose the check as R2.A3 with parent R1.A",
             ],
@@ -172,7 +172,7 @@ fn prompts_teach_the_method() {
         (
             "verify",
             json!({"sessionId": id}),
-            &["## R1.A\\n\\n- confirmed by another agent, same session: Title of R1.A"],
+            &["## R1.A\\n\\n- R1.A confirmed by another agent, same session: Title of R1.A"],
         ),
         ("verify", verify("R2.A2"), &["no committed node"]),
         ("investigate", json!({}), &["The prompt `investigate` needs `query`: The question."]),
