@@ -122,6 +122,7 @@ fn run(words: &[String], input: CommandInput, folder: &Path, limit: Duration) ->
         variables: Vec::new(),
         input,
         sinks: [None, None],
+        places: Vec::new(),
         expected: Vec::new(),
         timeout: Some(limit),
         kills_background: true,

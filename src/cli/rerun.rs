@@ -27,7 +27,7 @@ use super::print::{columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
-use crate::assess::inputs::{is_outside, not_found, starts_git};
+use crate::assess::inputs::{is_outside, not_found, started_scripts, starts_git};
 use crate::assess::lacking::lacking;
 use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
@@ -40,7 +40,8 @@ use crate::service::project::Project;
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Tracer, Workspace, capture, folder_in,
-    in_project, own_names, plain_variables, project_state, remove_leftovers, sandbox, try_sandbox,
+    in_project, own_names, plain_variables, project_state, remove_leftovers, sandbox, temporary_place,
+    try_sandbox,
 };
 use crate::service::{Loaded, Refusal, Service, Written};
 use crate::text::{causes, counted, one_line, shorten, visible};
@@ -565,9 +566,7 @@ impl<'a> Again<'a> {
             Some(workspace) => {
                 workspace.unfiltered().map(|files| format!("{files}: rerun it with --at here"))
             }
-            None => git.pointers(project.root(), &|path| first.reads(path)).map(|file| {
-                format!("the content of {} is not here: git lfs pull, or git annex get", one_line(&file))
-            }),
+            None => git.not_checked_out(project.root(), &|path| first.reads(path)),
         };
         let root = workspace.map_or(project.root().to_owned(), Workspace::root);
         // What the command itself should have made is no lack.
@@ -589,7 +588,12 @@ impl<'a> Again<'a> {
         };
         let commit = first.project.as_ref().and_then(|state| state.commit.as_deref());
         let then = commit.and_then(|commit| project.files(Some(commit)));
-        unfiltered.or_else(|| lacking(again, first, then.as_ref().and_then(|it| it.files()), &lacks))
+        let then = then.as_ref().and_then(|it| it.files());
+        // As of a program that is gone, nothing was judged.
+        let mut scripts = then.into_iter().flat_map(|files| started_scripts(first, files));
+        let gone = scripts.find(|path| !root.join(path).exists());
+        let gone = gone.map(|path| format!("the script {} was removed or renamed", one_line(&path)));
+        unfiltered.or(gone).or_else(|| lacking(again, first, then, &lacks))
     }
 
     /// Reruns a command in the place that the options specify. Returns the project state there, and the work tree.
@@ -704,7 +708,10 @@ impl<'a> Again<'a> {
             files => Some(LaidOut::new(files, |file| self.investigation.content(file))?),
         };
         let starter = match self.arguments.sandbox {
-            true => sandbox(root, &place, files.as_ref().map(LaidOut::folder).as_deref()),
+            true => {
+                let git = self.project.iter().map(|(_, project)| project.root().join(".git"));
+                sandbox(root, &place, files.iter().map(LaidOut::folder).chain(git))
+            }
             false => Vec::new(),
         };
         // Earlier versions stored no name for the project.
@@ -732,6 +739,12 @@ impl<'a> Again<'a> {
         let others = self.project.as_ref().filter(|_| is_traced);
         let others = others.and_then(|(git, project)| git.worktrees(project.root()).ok()).unwrap_or_default();
         let tracer = is_traced.then(|| Tracer::new((root, &others), &place, &command, &[]).ok()).flatten();
+        // Earlier versions stored the path of the project.
+        let named_roots = if first.plain { &roots[..] } else { &roots[..1] };
+        let name = if first.plain { PROJECT } else { &roots[roots.len() - 1] };
+        let known = named_roots.iter().filter(|_| self.project.is_some());
+        let places = known.map(|root| (PathBuf::from(root), name.to_owned()));
+        let places = places.chain(files.iter().map(|it| (it.folder(), PLACE.to_owned())));
         let request = CaptureRequest {
             command: &command,
             starter: &starter,
@@ -746,21 +759,12 @@ impl<'a> Again<'a> {
                 .collect(),
             input: input.as_deref().map_or(CommandInput::Nothing, CommandInput::File),
             sinks: [None, None],
+            places: places.chain(temporary_place()).collect(),
             expected,
             timeout: Some(limit),
             kills_background: true,
         };
-        let mut captured = capture(request, &mut || self.signals.take());
-        if let Some((_, project)) = &self.project {
-            // Earlier versions stored the path of the project.
-            let place = if first.plain { PROJECT.into() } else { project.root().to_string_lossy() };
-            let roots = if first.plain { &roots[..] } else { &roots[..1] };
-            roots.iter().for_each(|name| captured.rename(Path::new(name), &place));
-        }
-        if let Some(files) = &files {
-            captured.rename(&files.folder(), PLACE);
-        }
-        Ok(captured)
+        Ok(capture(request, &mut || self.signals.take()))
     }
 }
 

@@ -31,7 +31,8 @@ use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
 use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, LaidOut, PLACE, Sink, Tracer, capture, named_outside,
-    named_variables, own_names, plain_variables, project_state, stored_command, stored_project, took_a_part,
+    named_variables, own_names, plain_variables, project_state, stored_command, stored_project,
+    temporary_place, timed_line, took_a_part,
 };
 use crate::service::{Refusal, Service};
 use crate::text::{counted, one_line, shell_line};
@@ -152,6 +153,8 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
         files => Some(LaidOut::new(files, InputFile::content)?),
     };
     let command = files.as_ref().map(|it| it.command(&prepared.command));
+    let places = files.iter().map(|files| (files.folder(), PLACE.to_owned()));
+    let places = places.chain(prepared.names.iter().map(|name| (PathBuf::from(name), PROJECT.to_owned())));
     let request = CaptureRequest {
         command: command.as_ref().unwrap_or(&prepared.command),
         starter: &[],
@@ -162,15 +165,12 @@ pub(super) fn run(arguments: &RunArguments) -> ExitResult {
             .collect(),
         input: CommandInput::Own,
         sinks,
+        places: places.chain(temporary_place()).collect(),
         expected,
         timeout: arguments.timeout.map(Duration::from_secs),
         kills_background: false,
     };
     let mut captured = capture(request, &mut || prepared.signals.take());
-    if let Some(files) = &files {
-        captured.rename(&files.folder(), PLACE);
-    }
-    prepared.names.iter().for_each(|name| captured.rename(Path::new(name), PROJECT));
     // A command that left all in the pipe has no input.
     let left = input_left();
     let length = |it: &InputFile| {
@@ -588,6 +588,10 @@ impl Prepared {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
                 let how = run.ran().map(early_end).unwrap_or_default();
                 tell(&format!("tot run: stored as {}{node}, commit {}{how}", run.id, &commit[..10]));
+                if let Some(line) = run.ran().and_then(timed_line) {
+                    let how = format!("say what matters with tot run --expect REGEX --of {}", run.id);
+                    tell(&format!("tot run: a rerun with another time than `{line}` differs: {how}"));
+                }
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub use figures::{Figures, has_number, is_too_long, says_about};
 
 /// Returns the whole number that a group of a match belongs to, with its sign, separators and exponent, or the group if it is
-/// no number. Where the match goes on beside the group, only digits go on the number: the pattern says what separates it.
+/// no number. Where the match goes on beside the group, only digits and an exponent belong to it: the pattern says the rest.
 pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
     if !line[group.clone()].contains(|c: char| c.is_ascii_digit()) {
         return &line[group];
@@ -20,7 +20,10 @@ pub fn around(line: &str, group: Range<usize>, whole: Range<usize>) -> &str {
         false if whole.start < group.start => group.start,
         false => start_of(line, group.start),
     };
-    let end = match whole.end > group.end && line[group.clone()].ends_with(is_digit) {
+    let is_number = line[group.clone()].ends_with(is_digit);
+    let end = match whole.end > group.end && is_number {
+        // An exponent separates nothing.
+        true if line[group.end..].starts_with(['e', 'E']) => end_of(line, group.end),
         true => line.len() - line[group.end..].trim_start_matches(is_digit).len(),
         false if whole.end > group.end => group.end,
         false => end_of(line, group.end),
@@ -175,6 +178,7 @@ mod tests {
             ("n=1'234;", "1", "1'234"),
             ("took 1.5e+03 s", "1.5", "1.5e+03"),
             ("took 1.5e+03 s", "03", "1.5e+03"),
+            ("took 12e3", "12", "12e3"),
             ("took 5e", "5", "5"),
             ("delta -3 ms", "3", "-3"),
             ("run-7", "7", "7"),
@@ -187,7 +191,7 @@ mod tests {
             let at = line.find(group).unwrap();
             let range = at..at + group.len();
             assert_eq!(around(line, range.clone(), range.clone()), expected, "{line}");
-            let digits = |c: char| c.is_ascii_digit();
+            let digits = |c: char| c.is_ascii_digit() || "e+".contains(c);
             let whole = around(line, range, 0..line.len());
             assert!(whole.contains(group) && whole.replace(group, "").chars().all(digits), "{line}: {whole}");
         }

@@ -69,20 +69,35 @@ pub fn last_bytes(text: &str, most: usize) -> &str {
     &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
-/// Removes the escape sequences of terminals, such as colours, from text in which [`visible`] replaced the control characters.
+/// Returns text in which [`visible`] replaced the control characters as a terminal shows it: without escape sequences, such as
+/// colours, and without what a backspace takes back. A move to the beginning of the line becomes a carriage return.
 pub fn without_escapes(text: &str) -> String {
     let mut parts = text.split('␛');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        plain += match part.split_at_checked(1) {
+        let rest = match part.split_at_checked(1) {
             // A control sequence ends with a letter, and an operating system command with a bell or at the next escape.
-            Some(("[", rest)) => rest.find(|c| ('@'..='~').contains(&c)).map_or("", |at| &rest[at + 1..]),
+            Some(("[", rest)) => {
+                let end = rest.find(|c| ('@'..='~').contains(&c)).map_or(rest.len(), |at| at + 1);
+                if ["G", "0G", "1G"].contains(&&rest[..end]) {
+                    plain.push('␍');
+                }
+                &rest[end..]
+            }
             Some(("]", rest)) => rest.split_once('␇').map_or("", |(_, rest)| rest),
             Some((_, rest)) => rest,
             None => part,
         };
+        plain += rest;
     }
-    plain
+    let mut shown = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        match c {
+            '␈' => drop(shown.pop()),
+            c => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// Returns the number of terminal columns that the text occupies. Wide characters count as two.

@@ -634,6 +634,7 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) 
             end: Some(text("end of the output")),
             bytes: 100_000,
             sha256: "0".repeat(64),
+            steady_sha256: None,
         },
         expectations: vec![Expectation {
             pattern: text("pattern"),

@@ -89,8 +89,8 @@ fn run(number: usize, node: &NodeId) -> Run {
     let of = if is_repetition { number - 1 } else { number };
     let text =
         format!("{}{}", text(&format!("{of}"), 2_000), if differs { "\nAnother value.\n" } else { "" });
-    let output =
-        Output { bytes: text.len() as u64, sha256: format!("{:064x}", hash(&text)), text, end: None };
+    let (bytes, sha256) = (text.len() as u64, format!("{:064x}", hash(&text)));
+    let output = Output { text, bytes, sha256, ..Output::default() };
     let command = ["python3", "measure.py", "--batch", &of.to_string()].map(str::to_owned).to_vec();
     let ran = Ran {
         folder: Some("bench".to_owned()),

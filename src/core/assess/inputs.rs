@@ -251,6 +251,20 @@ pub fn starts_git(ran: &Ran) -> bool {
     words(ran).any(|word| word == "git" || word.ends_with("/git"))
 }
 
+/// Returns the scripts among the files of the project that a command starts by an interpreter, as far as its words tell.
+pub fn started_scripts(ran: &Ran, files: &Files) -> impl Iterator<Item = String> {
+    let folder = ran.folder.as_deref().unwrap_or_default();
+    let words = words(ran).filter(|word| !word.is_empty() && !word.starts_with('-')).collect::<Vec<_>>();
+    let started = words.windows(2).filter(|pair| is_one_of(pair[0], &INTERPRETERS));
+    let paths: Vec<String> = started.filter_map(|pair| path_from(folder, pair[1])).collect();
+    paths.into_iter().filter(|path| files.contains_key(path))
+}
+
+fn is_one_of(word: &str, programs: &[&str]) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    programs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
 /// Returns whether a path, seen from the root of the project, is outside of it.
 pub fn is_outside(path: &str) -> bool {
     path == ".." || path.starts_with(['/', '\\']) || path.starts_with("../")
@@ -583,10 +597,6 @@ impl CapturedRun<'_> {
             false => word.starts_with("../") && path_from(folder, word).is_none(),
         };
         let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
-        let is_one_of = |word: &str, programs: &[&str]| {
-            let name = word.rsplit('/').next().unwrap_or_default();
-            programs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
-        };
         // What another machine or a container starts lies there.
         if self
             .ran

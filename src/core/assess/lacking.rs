@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::inputs::{Files, path_from};
+use super::inputs::{Files, path_from, starts_git};
 use crate::domain::run::{Output, Ran};
 use crate::text::{one_line, shorten, without_escapes};
 
@@ -65,6 +65,9 @@ const NOT_THERE: [&str; 7] = [
     "does not exist",
     "not a directory",
 ];
+/// What git says where no branch is checked out, as in the work tree of a rerun.
+const NO_BRANCH: [&str; 5] =
+    ["(no branch)", "HEAD detached at", "(HEAD,", "(HEAD)", "ref HEAD is not a symbolic ref"];
 /// The maximum number of paths that are looked for.
 const PATHS: usize = 50;
 /// The maximum length of a name in a sentence, in characters.
@@ -108,6 +111,12 @@ pub fn lacking(
                 format!("the revision {name} is not here; for a shallow clone: git fetch --unshallow")
             }
         });
+    }
+    let asks = |option: &str| again.command.iter().any(|word| word.contains(option));
+    let has_none = |line: &String| line == "HEAD" || NO_BRANCH.iter().any(|said| line.contains(said));
+    let is_unnamed = asks("--show-current") && again.output.text.trim().is_empty();
+    if starts_git(again) && (is_unnamed || new.iter().any(has_none)) {
+        return Some("it asks git for the branch, and none is checked out: rerun with --at here".to_owned());
     }
     let says = |line: &&String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
     let is_end = |c: char| c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c);
@@ -234,6 +243,7 @@ mod tests {
                 "FileNotFoundError: [Errno 2] No such file or directory: 'in/a.csv'",
                 "in/a.csv is",
             ),
+            ("git rev-parse --abbrev-ref HEAD", "HEAD", "for the branch"),
             // What the project had, and what is no message of a shell or a tool.
             ("find data.txt", "find: ‘data.txt’: No such file or directory", ""),
             ("git diff data.txt", "fatal: ambiguous argument 'data.txt': unknown revision or path", ""),

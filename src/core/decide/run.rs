@@ -455,6 +455,8 @@ mod tests {
             ("/tmp/pytest-of-a/pytest-3/test_a0", "/tmp/pytest-of-b/pytest-12/test_a0", true),
             ("in /tmp/tmp.Ab3dE6gHij/x", "in /tmp/tmp.Ab3dE6gHij/y", false),
             ("in /tmp/good", "in /tmp/bad", false),
+            ("5%␛[1G/tmp/a-x8d9a_2k /tmp/tmp.Ab12Cd", "41%␈␈␈/tmp/a-7pq_2kaz /tmp/tmp.2nYztt", true),
+            ("/tmp/run-failed, /tmp/x_case12", "/tmp/run-passed, /tmp/x_case13", false),
         ] {
             assert_eq!(ran(one).output.is_like(&ran(other).output), is_like, "{one} {other}");
         }

@@ -256,6 +256,10 @@ pub struct Output {
     /// The SHA-256 hash of everything printed, in hexadecimal. If both streams have output, it is the hash of their two
     /// hashes, so interleaving does not matter.
     pub sha256: String,
+    /// The same hash of each line without what chance decides, such as colours and the names of temporary files. Absent if the
+    /// output is recorded completely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_sha256: Option<String>,
 }
 
 /// A pattern that a line of a command's output has to match.
@@ -559,14 +563,19 @@ impl Output {
     /// the names of temporary files.
     pub fn is_like(&self, other: &Output) -> bool {
         let [own, others] = [self, other].map(|output| {
-            let lines =
-                output.text.trim_end().lines().map(|line| without_escapes(line.trim_end_matches('␍')));
-            let last =
-                |line: String| without_temporary(line.rsplit('␍').next().unwrap_or_default().trim_end());
-            (output.end.is_none() && !output.sha256.is_empty()).then(|| lines.map(last).collect::<Vec<_>>())
+            let lines = output.text.trim_end().lines();
+            (output.end.is_none() && !output.sha256.is_empty()).then(|| lines.map(steady).collect::<Vec<_>>())
         });
-        self.is_identical(other) || (own.is_some() && own == others)
+        let is_steady = self.steady_sha256.is_some() && self.steady_sha256 == other.steady_sha256;
+        self.is_identical(other) || is_steady || (own.is_some() && own == others)
     }
+}
+
+/// Returns what a line of output shows without what chance decides: colours, blanks at its end, earlier states of a progress bar
+/// and the names of temporary files.
+pub fn steady(line: &str) -> String {
+    let shown = without_escapes(line.trim_end_matches('␍'));
+    without_temporary(shown.rsplit('␍').next().unwrap_or_default().trim_end())
 }
 
 /// Replaces the paths of temporary files and folders, whose names are random.
@@ -588,7 +597,9 @@ fn without_temporary(line: &str) -> String {
     let steady = |path: &str| {
         let names: Vec<&str> = path.split('/').collect();
         let is_below = FOLDERS.iter().any(|folder| path.starts_with(folder));
-        let last = (1..names.len()).rev().find(|at| is_below && is_temporary(names[*at]));
+        let is_first = |at: usize| ["tmp", "T", "shm"].contains(&names[at - 1]);
+        let is_chance = |at: usize| is_temporary(names[at]) || is_first(at) && ends_at_random(names[at]);
+        let last = (1..names.len()).rev().find(|at| is_below && is_chance(*at));
         last.map(|at| format!("$TMPDIR/{}", names[at + 1..].join("/")))
     };
     let (mut result, mut rest) = (String::new(), line);
@@ -600,6 +611,28 @@ fn without_temporary(line: &str) -> String {
         rest = &rest[end..];
     }
     result + rest
+}
+
+/// Returns whether a name of a file, with or without its extension, ends as mkdtemp, mktemp, Go or Java end it after a prefix.
+fn ends_at_random(name: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    // A word, also with a number, has a meaning.
+    let is_word = |part: &str| {
+        let word = part.trim_end_matches(is_digit).trim_start_matches(|c: char| c.is_ascii_uppercase());
+        word.chars().all(|c| c.is_ascii_lowercase())
+    };
+    let is_random = |name: &str, length: usize| {
+        let at = name.len().checked_sub(length);
+        at.and_then(|at| name.split_at_checked(at)).is_some_and(|(before, end)| {
+            let is_plain = end.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            before.ends_with(['-', '_', '.']) && is_plain && !end.split('_').all(is_word)
+        })
+    };
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    [name, stem].iter().any(|name| {
+        name.len() - name.trim_end_matches(is_digit).len() >= 9
+            || [6, 8, 10].iter().any(|length| is_random(name, *length))
+    })
 }
 
 impl System {

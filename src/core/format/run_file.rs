@@ -146,6 +146,7 @@ mod tests {
                 end: Some("done\n".into()),
                 bytes: 9_000_000,
                 sha256: "00".repeat(32),
+                steady_sha256: Some("11".repeat(32)),
             },
             expectations: vec![Expectation {
                 pattern: r"p99 (\d+) ms".into(),

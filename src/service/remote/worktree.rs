@@ -9,6 +9,7 @@ use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::{PLAIN_FILE, ProjectState};
 use crate::secrets::{suspects, text_of};
 use crate::service::project::ChangedFiles;
+use crate::text::one_line;
 
 /// The maximum size of a patch, in bytes.
 const PATCH_MAX: usize = 64 << 10;
@@ -246,8 +247,14 @@ impl GitProgram {
         Ok(files.map(|part| (part[0].to_owned(), part[2].to_owned())).collect())
     }
 
-    /// Returns a file of a work tree that stands for content that is elsewhere, as of Git LFS or git-annex, if there is one.
-    pub fn pointers(&self, folder: &Path, is_read: &dyn Fn(&str) -> bool) -> Option<String> {
+    /// Says what a work tree lacks of what a command reads: a submodule, or the content for which a file stands, as of Git LFS or
+    /// git-annex.
+    pub fn not_checked_out(&self, folder: &Path, is_read: &dyn Fn(&str) -> bool) -> Option<String> {
+        let submodules = self.submodules(folder, "HEAD").unwrap_or_default().into_iter();
+        let mut missing = submodules.filter(|(path, _)| !folder.join(path).join(".git").exists());
+        if let Some((path, _)) = missing.find(|(path, _)| is_read(path)) {
+            return Some(format!("{} is not checked out here: git submodule update --init", one_line(&path)));
+        }
         let is_pointer = |path: &String| {
             let file = folder.join(path);
             let is_short = fs::metadata(&file).is_ok_and(|about| about.len() < 1_024);
@@ -255,7 +262,8 @@ impl GitProgram {
             text.starts_with("version https://git-lfs.") || text.starts_with("/annex/objects/")
         };
         let files = self.filtered_files(folder).ok()?.into_iter().map(|(path, _)| path);
-        files.into_iter().find(|path| is_read(path) && is_pointer(path))
+        let file = files.into_iter().find(|path| is_read(path) && is_pointer(path))?;
+        Some(format!("the content of {} is not here: git lfs pull, or git annex get", one_line(&file)))
     }
 
     /// Returns whether a commit behind HEAD removed a path.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::expect::{Expected, renamed};
+use super::expect::Expected;
 use super::output::Recorder;
 use super::trace::{TracedPaths, Tracer};
 use crate::base::platform::{self, INTERRUPT, KILL, QUIT, TERMINATE, Terminal};
@@ -84,6 +84,8 @@ pub struct CaptureRequest<'a> {
     pub input: CommandInput<'a>,
     /// The destinations of standard output and standard error.
     pub sinks: [Option<Sink>; 2],
+    /// The folders whose paths are other ones in each run or clone, each with its name in what is stored.
+    pub places: Vec<(PathBuf, String)>,
     /// The expectations to check against the output.
     pub expected: Vec<Expected>,
     /// The time limit.
@@ -121,19 +123,21 @@ impl Captured {
             traced: None,
         }
     }
+}
 
-    /// Replaces the path of a folder in what was printed, because it is another one in each run or clone.
-    pub fn rename(&mut self, folder: &Path, to: &str) {
-        let paths = [fs::canonicalize(folder).unwrap_or_default(), folder.to_owned()];
-        let paths = paths.map(|path| path.to_string_lossy().into_owned());
-        let Output { text, end, .. } = &mut self.output;
-        let found = self.expectations.iter_mut().filter_map(|it| it.found.as_mut());
-        for text in found.chain([text]).chain(end) {
-            for path in paths.iter().filter(|path| !path.is_empty()) {
-                *text = renamed(text, path, to);
-            }
-        }
-    }
+/// Returns the folder for temporary files, with its name on most machines.
+pub fn temporary_place() -> Option<(PathBuf, String)> {
+    let folder = std::env::temp_dir();
+    (folder.is_absolute() && folder.parent().is_some()).then(|| (folder, "/tmp".to_owned()))
+}
+
+/// Returns the paths to rename in what is printed.
+fn renamings(places: Vec<(PathBuf, String)>) -> Vec<(String, String)> {
+    let paths = places.into_iter().flat_map(|(folder, to)| {
+        let paths = [fs::canonicalize(&folder).unwrap_or_default(), folder];
+        paths.map(|path| (path.to_string_lossy().trim_end_matches('/').to_owned(), to.clone()))
+    });
+    paths.filter(|(path, to)| !path.is_empty() && path != to).collect()
 }
 
 /// Runs a command.
@@ -145,7 +149,10 @@ pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Optio
     let mut captured = Captured::not_run(String::new());
     let has_starter = request.tracer.is_some() || !request.starter.is_empty();
     let shared = Arc::new(CaptureState {
-        recorder: Mutex::new(Recorder::new(std::mem::take(&mut request.expected))),
+        recorder: Mutex::new(Recorder::new(
+            std::mem::take(&mut request.expected),
+            renamings(std::mem::take(&mut request.places)),
+        )),
         passed: AtomicU64::new(0),
         writing: AtomicUsize::new(0),
         reading: AtomicUsize::new(0),
@@ -179,7 +186,7 @@ pub fn capture(mut request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Optio
     captured.traced = request.tracer.map(Tracer::finish);
     let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
     (captured.output, captured.expectations) =
-        std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
+        std::mem::replace(recorder, Recorder::new(Vec::new(), Vec::new())).finish();
     let is_untold = has_starter && captured.traced.as_ref().is_none_or(Result::is_err);
     if let (Ended::Exit(1), true, Some(program)) = (&captured.ended, is_untold, request.command.first())
         && let Some(reason) = not_started(program, &captured.output.text)
@@ -429,6 +436,7 @@ mod tests {
             variables: Vec::new(),
             input: CommandInput::Nothing,
             sinks: [None, None],
+            places: Vec::new(),
             expected: Vec::new(),
             timeout: None,
             kills_background: false,

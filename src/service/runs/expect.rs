@@ -6,7 +6,7 @@ use super::output::clean;
 use super::workspace::may_precede_path;
 use crate::domain::run::{Ended, Expectation, PROJECT, Ran};
 use crate::numbers;
-use crate::text::{shorten, without_escapes};
+use crate::text::{one_line, shorten, without_escapes};
 
 /// The maximum size of a compiled regular expression, in bytes.
 const EXPRESSION_MAX: usize = 256 << 10;
@@ -141,8 +141,13 @@ impl Expected {
             }
             let part = clean(part);
             let plain = without_escapes(&part);
-            let named = self.roots.iter().fold(plain.clone(), |line, root| renamed(&line, root, PROJECT));
-            let mut lines = vec![named, plain, part];
+            let named = |line: &str| {
+                self.roots.iter().fold(line.to_owned(), |line, root| renamed(&line, root, PROJECT))
+            };
+            // Where an escape sequence moves to the beginning of the line, another state begins, too.
+            let states = plain.rsplit('␍').flat_map(|state| [named(state), state.to_owned()]);
+            let mut lines: Vec<String> = states.collect();
+            lines.push(part);
             lines.dedup();
             let found = lines.iter().find_map(|line| self.found_in(line));
             self.found = found.or(self.found.take());
@@ -176,6 +181,16 @@ impl Expected {
         let range = self.range.map(|(text, ..)| text);
         Expectation { pattern: self.pattern, range, found: self.found, held }
     }
+}
+
+/// Returns the last line of an output of which nothing is expected that says how long something took: each rerun may say something
+/// else.
+pub fn timed_line(ran: &Ran) -> Option<String> {
+    const TOOK: &str = r"\d[.,]\d+ ?([mnuµ]?s|secs?|seconds?|min(utes)?)\b|\d ?[mnuµ]s\b";
+    let took = Regex::new(TOOK).ok().filter(|_| ran.expectations.is_empty())?;
+    let parts = [Some(&ran.output.text), ran.output.end.as_ref()].into_iter().flatten();
+    let lines = parts.flat_map(|text| text.lines()).filter(|line| took.is_match(line));
+    lines.last().map(|line| shorten(&one_line(line), FOUND_MAX))
 }
 
 /// Returns whether an expectation was not met because its group took only a part of a number, which says nothing of the output.

@@ -32,8 +32,8 @@ mod sandbox;
 mod trace;
 mod workspace;
 
-pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture, plain_variables};
-pub use expect::{Expected, took_a_part};
+pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture, plain_variables, temporary_place};
+pub use expect::{Expected, timed_line, took_a_part};
 pub use files::{LaidOut, PLACE, in_project, named_outside, named_variables, stored_command, stored_project};
 pub use sandbox::{sandbox, try_sandbox};
 pub use trace::{TracedPaths, Tracer};

@@ -3,18 +3,20 @@
 //! # Guarantees
 //!
 //! - Memory use is limited to 2 MiB of a line of each stream and 96 KiB of the combined output.
-//! - The checksum does not depend on how the two streams are interleaved.
+//! - The checksums do not depend on how the two streams are interleaved.
 
 use sha2::{Digest, Sha256};
 
-use super::expect::Expected;
-use crate::domain::run::{Expectation, Output};
+use super::expect::{Expected, renamed};
+use crate::domain::run::{Expectation, Output, steady};
 use crate::text::{first_bytes, last_bytes, visible};
 
 /// The maximum size of each stored part, the beginning and the end, in bytes.
 const HALF: usize = 32 << 10;
 /// The maximum number of bytes at each end of a line that are matched against expectations.
 const LINE_END: usize = 512 << 10;
+/// The size of the pieces in which the steady part of a long line is hashed, in bytes.
+const PIECE: usize = 64 << 10;
 
 /// Records the output of a command on its two streams.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Recorder {
     tail: Vec<u8>,
     bytes: u64,
     expected: Vec<Expected>,
+    /// The paths to rename, each with its name in what is stored.
+    places: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -34,18 +38,76 @@ struct Stream {
     begun: Vec<u8>,
     /// The current incomplete line.
     line: Vec<u8>,
+    steady: Steady,
+}
+
+/// Hashes what is steady in a stream.
+#[derive(Debug, Default)]
+struct Steady {
+    hash: Sha256,
+    /// The current incomplete line, but for the pieces that are hashed.
+    line: Vec<u8>,
+    /// The number of line ends since the last text.
+    ends: usize,
+}
+
+impl Steady {
+    fn add(&mut self, new: &[u8], places: &[(String, String)]) {
+        let mut parts = new.split(|byte| *byte == b'\n');
+        let last = parts.next_back().unwrap_or_default();
+        for part in parts {
+            self.extend(part, places);
+            self.cut(self.line.len(), places);
+            self.ends += 1;
+        }
+        self.extend(last, places);
+    }
+
+    fn extend(&mut self, part: &[u8], places: &[(String, String)]) {
+        self.line.extend_from_slice(part);
+        // Where a piece ends may not depend on how the output arrives.
+        while self.line.len() > PIECE {
+            let piece = &self.line[..PIECE];
+            match piece[..PIECE - 1].iter().rposition(|byte| *byte == b'\r') {
+                // Only the last state of a progress bar counts.
+                Some(before) => drop(self.line.drain(..=before)),
+                None => {
+                    let blank = piece.iter().rposition(|byte| *byte == b' ').filter(|at| *at > 0);
+                    self.cut(blank.unwrap_or(PIECE), places);
+                }
+            }
+        }
+    }
+
+    /// Hashes the beginning of the line.
+    fn cut(&mut self, end: usize, places: &[(String, String)]) {
+        let piece: Vec<u8> = self.line.drain(..end).collect();
+        let is_plain = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~') && !b"/\\".contains(byte);
+        let text = match piece.iter().all(is_plain) {
+            true => piece.trim_ascii_end().to_vec(),
+            false => {
+                let name = |text: String, (path, to): &(String, String)| renamed(&text, path, to);
+                steady(&places.iter().fold(clean(&piece), name)).into_bytes()
+            }
+        };
+        if !text.is_empty() {
+            (0..std::mem::take(&mut self.ends)).for_each(|_| self.hash.update(b"\n"));
+            self.hash.update(text);
+        }
+    }
 }
 
 impl Recorder {
-    pub(super) fn new(expected: Vec<Expected>) -> Recorder {
+    pub(super) fn new(expected: Vec<Expected>, places: Vec<(String, String)>) -> Recorder {
         let streams = Default::default();
-        Recorder { streams, head: Vec::new(), tail: Vec::new(), bytes: 0, expected }
+        Recorder { streams, head: Vec::new(), tail: Vec::new(), bytes: 0, expected, places }
     }
 
     /// Records new bytes from one of the streams.
     pub(super) fn record(&mut self, stream: usize, new: &[u8]) {
         let stream = &mut self.streams[stream];
         stream.hash.update(new);
+        stream.steady.add(new, &self.places);
         let count = new.len() as u64;
         (stream.bytes, self.bytes) = (stream.bytes + count, self.bytes + count);
         if !self.expected.is_empty() {
@@ -80,13 +142,15 @@ impl Recorder {
         for stream in 0..self.streams.len() {
             let begun = std::mem::take(&mut self.streams[stream].begun);
             self.keep(&begun);
+            let steady = &mut self.streams[stream].steady;
+            steady.cut(steady.line.len(), &self.places);
             let line = std::mem::take(&mut self.streams[stream].line);
             if !line.is_empty() {
                 self.expected.iter_mut().for_each(|it| it.check_line(&line));
             }
         }
         let is_whole = self.bytes <= (self.head.len() + self.tail.len()) as u64;
-        let (text, end) = match is_whole {
+        let (mut text, mut end) = match is_whole {
             true => halves(clean(&[self.head, self.tail].concat())),
             false => {
                 // The stored end may begin inside a character.
@@ -97,11 +161,17 @@ impl Recorder {
                 )
             }
         };
-        let sha256 = sum(self.streams);
-        (
-            Output { text, end, bytes: self.bytes, sha256 },
-            self.expected.into_iter().map(Expected::finish).collect(),
-        )
+        let steady = self.streams.each_mut().map(|it| (std::mem::take(&mut it.steady.hash), it.bytes > 0));
+        let steady_sha256 = end.is_some().then(|| sum(steady));
+        let sha256 = sum(self.streams.map(|it| (it.hash, it.bytes > 0)));
+        let mut expectations: Vec<Expectation> = self.expected.into_iter().map(Expected::finish).collect();
+        let found = expectations.iter_mut().filter_map(|it| it.found.as_mut());
+        for text in found.chain([&mut text]).chain(&mut end) {
+            for (path, to) in &self.places {
+                *text = renamed(text, path, to);
+            }
+        }
+        (Output { text, end, bytes: self.bytes, sha256, steady_sha256 }, expectations)
     }
 }
 
@@ -117,10 +187,10 @@ fn append(line: &mut Vec<u8>, part: &[u8]) {
 
 /// Returns the SHA-256 of the output. If both streams have output, hashes their two digests, which makes the result
 /// independent of the reading order.
-fn sum(streams: [Stream; 2]) -> String {
-    let has_both = streams.iter().all(|stream| stream.bytes > 0);
-    let has_errors = streams[1].bytes > 0;
-    let [output, errors] = streams.map(|stream| stream.hash.finalize());
+fn sum(streams: [(Sha256, bool); 2]) -> String {
+    let has_both = streams.iter().all(|(_, has_output)| *has_output);
+    let has_errors = streams[1].1;
+    let [output, errors] = streams.map(|(hash, _)| hash.finalize());
     let sum = match (has_both, has_errors) {
         (true, _) => Sha256::new().chain_update(output).chain_update(errors).finalize(),
         (false, true) => errors,
@@ -174,7 +244,7 @@ mod tests {
     use super::*;
 
     fn recorded(parts: &[(usize, &[u8])]) -> Output {
-        let mut recorder = Recorder::new(Vec::new());
+        let mut recorder = Recorder::new(Vec::new(), Vec::new());
         parts.iter().for_each(|(stream, bytes)| recorder.record(*stream, bytes));
         recorder.finish().0
     }
@@ -220,6 +290,12 @@ mod tests {
         let output = recorded(&[(0, "é".repeat(HALF).as_bytes()), (0, b"!")]);
         let end = output.end.unwrap();
         assert!(!output.text.contains('\u{FFFD}') && !end.contains('\u{FFFD}') && end.ends_with("é!"));
+        let steady = |name: &str, piece: usize| {
+            let text = format!("5%\r\x1b[1m{} \r\nin /tmp/tmp.{name}\n", "x, ".repeat(50_000));
+            recorded(&text.as_bytes().chunks(piece).map(|it| (0, it)).collect::<Vec<_>>()).steady_sha256
+        };
+        assert!(steady("Ab12Cd", 999).is_some() && steady("Ab12Cd", 999) == steady("2nYztt", 32_768));
+        assert_ne!(steady("Ab12Cd", 999), steady("Ab12Cd/y", 999));
         // Text that is stored in full has no second part.
         let output = recorded(&[(0, &[b'x'; 2 * HALF])]);
         assert_eq!((output.text.len(), output.end), (2 * HALF, None));
@@ -228,7 +304,7 @@ mod tests {
     #[test]
     fn expectations_see_each_stream_line_by_line() {
         let expected = ["^whole$", "^last$", "x tail$"].map(|it| Expected::parse(it).unwrap()).into();
-        let mut recorder = Recorder::new(expected);
+        let mut recorder = Recorder::new(expected, Vec::new());
         recorder.record(0, &vec![b'x'; 9 * LINE_END]);
         recorder.record(0, b" tail\nwho");
         recorder.record(1, b"err");

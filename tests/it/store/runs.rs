@@ -84,7 +84,7 @@ impl Place {
 }
 
 fn ran(output: &str) -> Ran {
-    let output = Output { text: output.into(), end: None, bytes: output.len() as u64, sha256: output.into() };
+    let output = Output { text: output.into(), sha256: output.into(), ..Output::default() };
     let at = "2026-01-05T09:00:00Z".parse().unwrap();
     Ran {
         seconds: Seconds { milliseconds: 250 },
