@@ -140,7 +140,7 @@ pub fn record(
     Ok(Decision { event, warnings: diagnostics.warnings })
 }
 
-/// Returns whether a repetition says anything new: another result than the last one in the same state of the project, or judged by
+/// Returns whether a repetition says anything new: another result than the last one in the same state of the project, judged by
 /// other expectations, another commit to which a name in the command points, the first such result there by another person or
 /// machine, or the first *same* after a difference elsewhere.
 fn is_news(
@@ -165,7 +165,15 @@ fn is_news(
     let is_as_before = said == verdict
         && match verdict {
             RunComparison::Same => before.is_met() == ran.is_met(),
-            RunComparison::Differs => before.is_alike(ran),
+            // A command that prints something else each time differs again, until somebody judges what it printed.
+            RunComparison::Differs => {
+                let is_judged = |run: &Arc<Run>| matches!(run.what, RunKind::Judged { of, .. } if of == last.id);
+                let held = |ran: &Ran| ran.expectations.iter().map(|it| it.held).collect::<Vec<_>>();
+                before.is_alike(ran)
+                    || (before.ended == ran.ended
+                        && held(before) == held(ran)
+                        && !investigation.counted_runs().any(is_judged))
+            }
             RunComparison::CouldNotRun => before.ended == ran.ended,
         };
     let [asked, asks] = [before, ran].map(|ran| ran.expectations.iter().map(Expectation::asked));
@@ -506,7 +514,7 @@ mod tests {
             ("Cid", 32, "a", "2", true),
             ("", 33, "a", "2", true),
             ("", 33, "a", "2", false),
-            ("", 33, "a", "3", true),
+            ("", 33, "a", "3", false),
             ("", 33, "b", "1", true),
             ("", 33, "b", "1", false),
             ("", 34, "a", "3", false),
