@@ -167,7 +167,8 @@ fn is_news(
             RunComparison::Same => before.is_met() == ran.is_met(),
             // A command that prints something else each time differs again, until somebody judges what it printed.
             RunComparison::Differs => {
-                let is_judged = |run: &Arc<Run>| matches!(run.what, RunKind::Judged { of, .. } if of == last.id);
+                let is_judged =
+                    |run: &Arc<Run>| matches!(run.what, RunKind::Judged { of, .. } if of == last.id);
                 let held = |ran: &Ran| ran.expectations.iter().map(|it| it.held).collect::<Vec<_>>();
                 before.is_alike(ran)
                     || (before.ended == ran.ended

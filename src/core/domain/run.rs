@@ -257,7 +257,7 @@ pub struct Output {
     /// hashes, so interleaving does not matter.
     pub sha256: String,
     /// The same hash of each line without what chance decides, such as colours and the names of temporary files. Absent if the
-    /// output is recorded completely.
+    /// output is recorded completely, or if a stream has more than 64 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_sha256: Option<String>,
 }
