@@ -133,17 +133,28 @@ impl MistakenEmphasis {
 /// Returns whether the marks of an emphasis are signs of a calculation within a word, or of an approximate number.
 fn is_of_number(source: &str, range: &Range<usize>, width: usize) -> bool {
     let inside = &source[range.start + width..range.end - width];
-    let starts_with_digit = inside.starts_with(|c: char| c.is_ascii_digit());
-    if source[range.start..].starts_with('~') && width == 1 && starts_with_digit {
+    let (before, after) = (&source[..range.start], &source[range.end..]);
+    let is_approximate = source[range.start..].starts_with('~') && width == 1;
+    if is_approximate && inside.starts_with(char::is_numeric)
+        || joins_digits(before, inside)
+        || joins_digits(inside, after)
+    {
         return true;
     }
-    let around = [source[..range.start].chars().next_back(), source[range.end..].chars().next()];
+    let around = [before.chars().next_back(), after.chars().next()];
     let ends = [inside.chars().next(), inside.chars().next_back()];
     let is_calculated =
-        |c: &Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "()[]$€£.,+-".contains(c));
+        |c: &Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "()[]$€£.,+-%!\"'`".contains(c));
     around.iter().all(is_calculated)
         && around.iter().any(|c| c.is_some_and(char::is_alphanumeric))
-        && around.iter().chain(&ends).flatten().any(char::is_ascii_digit)
+        && around.iter().chain(&ends).flatten().any(|c| c.is_numeric())
+}
+
+/// Returns whether two digits would stand side by side if the marks between these texts were not shown.
+fn joins_digits(before: &str, after: &str) -> bool {
+    let is_mark = |c| matches!(c, '*' | '~' | '_');
+    before.trim_end_matches(is_mark).ends_with(char::is_numeric)
+        && after.trim_start_matches(is_mark).starts_with(char::is_numeric)
 }
 
 /// Returns the length of the delimiter that opens and closes an emphasis. Delimiters are ASCII.
