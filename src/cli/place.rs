@@ -12,7 +12,7 @@ use super::{CommandError, CommandResult, misused};
 use crate::domain::wording::command;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::store::{FindError, ListFilter, ListState, Store, WorkTree};
-use crate::text::{one_line, shorten, without_case};
+use crate::text::{folded, one_line, shorten};
 
 /// The heading of the options that most commands have.
 pub(super) const EVERYWHERE: &str = "Options of all commands";
@@ -227,7 +227,9 @@ pub(super) fn named_id(investigation: &Investigation, word: &str) -> CommandResu
         (Ok(node), _) => Ok(node.id.clone()),
         (Err(error), id) => match error.ambiguous(word) {
             Some(error) => Err(error.to_string().into()),
-            None if investigation.find_withdrawn(word).is_some() => Err(investigation.missing(word).into()),
+            None if investigation.find_withdrawn(word).is_some() || investigation.is_unreadable(word) => {
+                Err(investigation.missing(word).into())
+            }
             None => id.map_err(|_| unnamed(word, &with_words(investigation, word))),
         },
     }
@@ -250,6 +252,9 @@ pub(super) fn node<'a>(investigation: &'a Investigation, words: &[String]) -> Co
         }
     }
     if let Ok(id) = text.parse::<NodeId>() {
+        if investigation.is_unreadable(&text) {
+            return Err(format!("the file of {id} can't be read: `tot check` says why").into());
+        }
         return Err(format!("there is no node {id}").into());
     }
     match with_words(investigation, &text).as_slice() {
@@ -260,9 +265,9 @@ pub(super) fn node<'a>(investigation: &'a Investigation, words: &[String]) -> Co
 
 /// Returns the nodes with all these words in the title or the headline. Case and order are ignored.
 pub(super) fn with_words<'a>(investigation: &'a Investigation, text: &str) -> Vec<&'a Arc<Node>> {
-    let words: Vec<String> = text.split_whitespace().map(without_case).collect();
+    let words: Vec<String> = text.split_whitespace().map(folded).collect();
     let has_all = |node: &&Arc<Node>| {
-        let title = without_case(&format!("{} {}", node.title, node.name()));
+        let title = folded(&format!("{} {}", node.title, node.name()));
         !words.is_empty() && words.iter().all(|word| title.contains(word))
     };
     investigation.preorder().into_iter().filter(has_all).collect()

@@ -4,16 +4,68 @@
 
 pub mod related;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::error::Error;
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns the text with each letter and its accents as one character where Unicode has one (NFC). macOS stores file names
 /// decomposed, and people type composed letters.
 pub fn composed(text: &str) -> String {
     if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+}
+
+/// Returns JSON without the byte order mark that some systems put before it, and in which U+FFFD replaces each escaped half
+/// of a character without its other half. Clients send such halves when a model emits half an emoji, and JSON parsers refuse
+/// them. The reply to the call notes the replacement.
+pub fn mended_json(text: &[u8]) -> Cow<'_, [u8]> {
+    let (whole, text) = (text, text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
+    if !text.windows(3).any(|part| part.eq_ignore_ascii_case(b"\\ud")) {
+        return if text.len() == whole.len() { Cow::Borrowed(text) } else { Cow::Owned(text.to_vec()) };
+    }
+    let code = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut mended, mut found, mut at) = (Vec::with_capacity(text.len()), false, 0);
+    while at < text.len() {
+        let length = match (code(at), code(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                mended.extend_from_slice(b"\\ufffd");
+                (found, at) = (true, at + 6);
+                continue;
+            }
+            // An escaped backslash begins no other escape.
+            _ if text[at] == b'\\' => 2,
+            _ => 1,
+        };
+        let end = (at + length).min(text.len());
+        mended.extend_from_slice(&text[at..end]);
+        at = end;
+    }
+    if found || text.len() < whole.len() { Cow::Owned(mended) } else { Cow::Borrowed(text) }
+}
+
+/// Returns the form used to search text: full case folding, of compatible characters (NFKC). A typographic apostrophe is a plain
+/// one, and a dotted capital `İ` is an `i`.
+pub fn folded(text: &str) -> String {
+    let text = text.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    let text = text.filter(|c| *c != '\u{307}' && !is_hidden(*c));
+    text.map(|c| if matches!(c, '‘' | '’' | 'ʼ') { '\'' } else { c }).collect()
+}
+
+/// Returns whether the character is a vowel sign or tone mark of a script, such as those of Thai, and no accent for letters of
+/// any script.
+pub fn is_sign(c: char) -> bool {
+    let is_accent = matches!(
+        u32::from(c),
+        0x300..=0x36f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe00..=0xfe2f
+    );
+    is_combining_mark(c) && !is_accent
 }
 
 /// Shortens the text to at most `most` characters, including the `…` that marks a cut. Cuts after a whole word if that

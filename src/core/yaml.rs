@@ -45,10 +45,11 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_yaml::from_str_with_options(text, read_options()).map_err(|error| {
         let location = error.location();
         let message = error.without_snippet().render();
+        let at = location.and_then(|location| text.lines().nth((location.line() as usize).checked_sub(1)?));
         YamlError {
             line: location.map(|location| location.line()),
             column: location.map(|location| location.column()),
-            message: short_message(&message),
+            message: short_message(&message, at.unwrap_or_default()),
         }
     })
 }
@@ -155,8 +156,14 @@ fn write_options() -> serde_yaml::SerializerOptions {
     }
 }
 
-/// Returns the first line of an error message, without the position, which is shown separately.
-fn short_message(message: &str) -> String {
+/// Returns the first line of an error message about this line of the file, without the position, which is shown separately.
+fn short_message(message: &str, at: &str) -> String {
+    let key = at
+        .split_once(':')
+        .filter(|_| !at.contains(['{', '[']))
+        .map(|(key, _)| key.trim().trim_start_matches("- "));
+    let key = key.filter(|key| key.len() < 40 && key.chars().all(char::is_alphanumeric));
+    let key = key.map(|key| format!(": `{key}`")).unwrap_or_default();
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
     let line = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
@@ -168,9 +175,9 @@ fn short_message(message: &str) -> String {
     let line = advice.iter().fold(line, |line, advice| line.split(advice).next().unwrap_or(line));
     let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
     match &line[..end.unwrap_or(line.len())] {
-        "invalid u32" => "not a whole number".to_owned(),
-        line if line.starts_with("cannot deserialize null into ") => "the value is missing".to_owned(),
-        "expected string scalar" => "not a text".to_owned(),
+        "invalid u32" => format!("not a whole number{key}"),
+        line if line.starts_with("cannot deserialize null into ") => format!("the value is missing{key}"),
+        "expected string scalar" => format!("not a text{key}"),
         // The message may quote the text, and a key can be a megabyte long.
         line => shorten(line, MESSAGE_MAX),
     }

@@ -389,10 +389,16 @@ impl Investigation {
         self.withdrawn().find(|node| [node.id.short().as_str(), node.id.whole()].contains(&name))
     }
 
+    /// Returns whether the file of the node with this short or whole id can't be read.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        self.unreadable.iter().any(|id| [id.short().as_str(), id.whole()].contains(&name))
+    }
+
     /// Returns why [`Investigation::find`] has not found this name, as a sentence.
     pub fn missing(&self, name: &str) -> String {
         match self.find_withdrawn(name).and_then(|node| node.withdrawn.as_ref()) {
             Some(withdrawal) => format!("{name} was {withdrawal}."),
+            None if self.is_unreadable(name) => format!("The file of {name} can't be read."),
             None => format!("There is no node `{}`.", shorten(name, 60)),
         }
     }

@@ -140,6 +140,12 @@ impl<'a> Planner<'a> {
         if let Some(call) = self.contested() {
             return (NextStep::Call(call), Vec::new());
         }
+        // The roots may be there, in files that can't be read.
+        if let Some(problem) = file_problems(self.investigation, self.rules).into_iter().next()
+            && self.investigation.committed().next().is_none()
+        {
+            return (NextStep::Settle(problem), Vec::new());
+        }
         let change = self.instead_of_children(&slots);
         let change = change.or_else(|| leaves.first().and_then(|leaf| self.close(leaf)));
         if change.is_some() {
