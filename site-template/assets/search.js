@@ -54,7 +54,8 @@
   let listed = 0;
 
   // A word as a pattern. Escapes only characters that mode `u` allows to be escaped.
-  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")
+    .replace(/ss|[ßẞ]/giu, "(?:ss|[ßẞ])").replace(/[iİ]/giu, "[iİ]").replace(/['’]/gu, "['’]");
   const asPattern = (word) => {
     // `30364` also finds 30,364, and vice versa.
     const digits = word.replace(/(?<=\d)[,.’'](?=\d{3}(?!\d))/gu, "");

@@ -12,7 +12,7 @@ use super::{CommandError, ExitResult, misused, passed};
 use crate::base::parallel;
 use crate::domain::Comment;
 use crate::store::{Snapshot, Store};
-use crate::text::{composed, counted, one_line};
+use crate::text::{composed, counted, folded, one_line};
 
 /// The number of characters shown before the first match.
 const BEFORE: usize = 16;
@@ -65,7 +65,8 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
         .text
         .iter()
         .flat_map(|text| text.split_whitespace())
-        .map(|word| composed(&word.to_lowercase()))
+        .map(folded)
+        .filter(|word| !word.is_empty())
         .collect();
     if words.is_empty() {
         return Err(misused("give a word to search for"));
@@ -144,14 +145,14 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
 
 /// Returns the text around the first word, and the positions of all words in that text. Returns `None` if a word is missing.
 fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
-    let text = &composed(text);
-    let lower = text.to_lowercase();
-    if !words.iter().all(|word| lower.contains(word.as_str())) {
+    let whole = folded(text);
+    if !words.iter().all(|word| whole.contains(word.as_str())) {
         return None;
     }
-    let line = one_line(text);
+    let line = one_line(&composed(text));
     let characters: Vec<char> = line.chars().collect();
-    let first = words.iter().filter_map(|word| find(&characters, word, 0)).min().unwrap_or(0);
+    let folds: Vec<String> = characters.iter().map(|c| folded(c.encode_utf8(&mut [0; 4]))).collect();
+    let first = words.iter().filter_map(|word| find(&folds, word, 0)).map(|(at, _)| at).min().unwrap_or(0);
     let mut from = first.saturating_sub(BEFORE);
     // The excerpt begins at a word.
     while from > 0 && from < first && !characters[from - 1].is_whitespace() {
@@ -168,11 +169,10 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     let byte = |at: usize| start + part[..at].iter().map(|c| c.len_utf8()).sum::<usize>();
     let mut marked = Vec::new();
     for word in words {
-        let length = word.chars().count();
         let mut next = 0;
-        while let Some(at) = find(part, word, next) {
-            next = (at + length).min(part.len());
-            marked.push((byte(at), byte(next)));
+        while let Some((at, end)) = find(&folds[from..to], word, next) {
+            next = end;
+            marked.push((byte(at), byte(end)));
         }
     }
     marked.sort_unstable();
@@ -185,13 +185,19 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     Some((excerpt, marked))
 }
 
-/// Finds a lower-case word in the text. Positions are counted in characters.
-fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
-    let starts = |at: usize| {
-        let mut rest = text[at..].iter().flat_map(|c| c.to_lowercase());
-        word.chars().all(|c| rest.next() == Some(c))
+/// Finds a folded word in the folded characters of a text. Returns where it starts and ends.
+fn find(text: &[String], word: &str, from: usize) -> Option<(usize, usize)> {
+    let end = |at: usize| {
+        let (mut rest, mut end) = (word, at);
+        while !rest.is_empty() {
+            let next = text.get(end)?;
+            // A word may end within a letter that folds to several.
+            rest = rest.strip_prefix(next.as_str()).or_else(|| next.starts_with(rest).then_some(""))?;
+            end += 1;
+        }
+        Some(end)
     };
-    (from..text.len()).find(|at| starts(*at))
+    (from..text.len()).find_map(|at| Some((at, end(at)?)))
 }
 
 fn shown(matches: &[SearchMatch], folders: usize, screen: Screen) -> String {
@@ -261,9 +267,16 @@ mod tests {
         assert_eq!(found("The writer", &["writer", "lock"]), None);
         assert_eq!(found("ababab", &["aba", "bab"]).unwrap(), "[abab]ab");
         assert_eq!(found("ÄÖ straße İx", &["öx"]), None);
-        assert_eq!(found("ÄÖ x", &["äö"]).unwrap(), "[ÄÖ] x");
-        // Letters that get longer in lower case do not shift the marks.
-        assert_eq!(found("İİİ lock", &["lock"]).unwrap(), "İİİ [lock]");
+        // Letters that get longer do not shift the marks.
+        for (text, word, shown) in [
+            ("ÄÖ x", "äö", "[ÄÖ] x"),
+            ("İİİ lock", "lock", "İİİ [lock]"),
+            ("Große Straße", "STRASSE", "Große [Straße]"),
+            ("İstanbul, ＡＢＣ", "istanbul", "[İstanbul], ＡＢＣ"),
+            ("ﬁne, don’t ＡＢＣ", "don't", "ﬁne, [don’t] ＡＢＣ"),
+        ] {
+            assert_eq!(found(text, &[&folded(word)]).unwrap(), shown);
+        }
     }
 
     #[test]

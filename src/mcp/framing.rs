@@ -15,6 +15,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
+use crate::text::mended_json;
+
 /// The number of bytes retained from the end of an oversized line. Official clients write the id within these bytes.
 const TAIL: usize = 1024;
 
@@ -41,7 +43,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
         Ok(message) => return Ok(Some(message)),
         Err(fault) => fault,
     };
-    let text = mended(text);
+    let text = mended_json(text);
     let fault = match &text {
         Cow::Borrowed(_) => fault,
         Cow::Owned(text) => match serde_json::from_slice(text) {
@@ -58,38 +60,6 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
     }
     let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "not a JSON-RPC request".to_owned());
     Err(InvalidMessage { silent: false, ..refusal })
-}
-
-/// Returns JSON without the byte order mark that some systems put before it, and in which U+FFFD replaces each escaped half
-/// of a character without its other half. Clients send such halves when a model emits half an emoji, and JSON parsers refuse
-/// them. The reply to the call notes the replacement.
-pub(super) fn mended(text: &[u8]) -> Cow<'_, [u8]> {
-    let (whole, text) = (text, text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
-    if !text.windows(3).any(|part| part.eq_ignore_ascii_case(b"\\ud")) {
-        return if text.len() == whole.len() { Cow::Borrowed(text) } else { Cow::Owned(text.to_vec()) };
-    }
-    let code = |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let (mut mended, mut found, mut at) = (Vec::with_capacity(text.len()), false, 0);
-    while at < text.len() {
-        let length = match (code(at), code(at + 6)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-            (Some(0xd800..=0xdfff), _) => {
-                mended.extend_from_slice(b"\\ufffd");
-                (found, at) = (true, at + 6);
-                continue;
-            }
-            // An escaped backslash begins no other escape.
-            _ if text[at] == b'\\' => 2,
-            _ => 1,
-        };
-        let end = (at + length).min(text.len());
-        mended.extend_from_slice(&text[at..end]);
-        at = end;
-    }
-    if found || text.len() < whole.len() { Cow::Owned(mended) } else { Cow::Borrowed(text) }
 }
 
 /// The outermost fields of a message, read even if the message is invalid.
@@ -283,10 +253,10 @@ mod tests {
             ("\u{feff}[1]", "[1]"),
             ("\u{feff}[\"\\ud83d\"]", "[\"\\ufffd\"]"),
         ] {
-            assert_eq!(mended(sent.as_bytes()), Cow::<[u8]>::Owned(expected.into()), "{sent}");
+            assert_eq!(mended_json(sent.as_bytes()), Cow::<[u8]>::Owned(expected.into()), "{sent}");
         }
         let whole = br#"["\ud83d\ude00 \\ud83d \u00e9"#;
-        assert!(matches!(mended(whole), Cow::Borrowed(text) if text == whole));
+        assert!(matches!(mended_json(whole), Cow::Borrowed(text) if text == whole));
         assert!(
             parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud83d"}}"#).unwrap().is_some()
         );

@@ -30,13 +30,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::super::framing::{Envelope, mended, parse};
+use super::super::framing::{Envelope, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
 use super::body::{BodyBudget, BodyError};
 use super::media::{Accepted, is_json};
 use super::{HEALTH, HttpOptions, PATH, PATIENCE};
 use crate::base::connections::Connection;
+use crate::text::mended_json;
 
 type RmcpService = StreamableHttpService<Server, LocalSessionManager>;
 type GateState = State<Arc<HttpGate>>;
@@ -236,7 +237,7 @@ async fn answer(
     parts.extensions.remove::<Connection>();
     let accepted = check_media(&mut parts)?;
     let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
-    let body = match mended(&body) {
+    let body = match mended_json(&body) {
         Cow::Owned(mended) => mended.into(),
         Cow::Borrowed(_) => body,
     };
@@ -315,7 +316,9 @@ fn refusal_of_rmcp(status: StatusCode, has_host: bool, has_session: bool) -> Opt
         StatusCode::NOT_FOUND => "no such session: it has ended, or another server had it",
         StatusCode::METHOD_NOT_ALLOWED => "this method is for clients with a session of an older protocol",
         StatusCode::BAD_REQUEST if !has_host => "no Host",
-        StatusCode::BAD_REQUEST if !has_session => "no Mcp-Session-Id, or headers that don't fit the message",
+        StatusCode::BAD_REQUEST if !has_session => {
+            "no Mcp-Session-Id, an unsupported MCP-Protocol-Version, or headers that don't fit the message"
+        }
         StatusCode::BAD_REQUEST => {
             "an unsupported MCP-Protocol-Version, or headers that don't fit the message"
         }

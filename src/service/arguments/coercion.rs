@@ -17,7 +17,7 @@
 //! `properties`, `required`, `additionalProperties`, `items`, `enum`, and bounds on numbers, lengths and lists. A
 //! schema without a `type` accepts everything. `pattern`, `anyOf` and other keywords are not checked.
 
-use crate::text::shorten;
+use crate::text::{mended_json, shorten};
 use serde_json::{Map, Number, Value};
 
 /// Coerces `input` to `schema`, or returns everything that doesn't fit.
@@ -357,7 +357,7 @@ fn decoded(value: &Value) -> Option<Value> {
     if !text.starts_with(['[', '{']) {
         return None;
     }
-    serde_json::from_str(text).ok()
+    serde_json::from_slice(&mended_json(text.as_bytes())).ok()
 }
 
 fn kind(schema: &Value) -> Option<&str> {
