@@ -18,7 +18,7 @@ use crate::picture;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallDiagnostics, secrets};
 use crate::secrets::{suspects, text_of};
-use crate::text::{counted, percent_decoded};
+use crate::text::{counted, percent_decoded, shell_line};
 
 /// A file that an agent submitted with a result, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -32,6 +32,7 @@ pub struct Attach {
     #[schemars(extend("x-empty" = true))]
     pub text: Option<String>,
     /// Or in base64; picture metadata is dropped.
+    #[schemars(extend("x-empty" = true))]
     pub base64: Option<String>,
 }
 
@@ -79,8 +80,8 @@ pub(super) fn of_result(
     let mut files = Vec::with_capacity(given.len());
     for Attach { name, text, base64 } in given {
         // Clients fill both fields, one of them with nothing.
-        let base64 = base64.filter(|digits| !digits.is_empty());
-        let text = text.filter(|text| !(text.is_empty() && base64.is_some()));
+        let base64 = base64.filter(|digits| !(digits.trim().is_empty() && text.is_some()));
+        let text = text.filter(|text| !(text.trim().is_empty() && base64.is_some()));
         let content = match (text, base64) {
             (Some(text), None) => of_data_address(&text).unwrap_or_else(|| Ok(text.into_bytes())),
             (None, Some(digits)) => of_data_address(&digits).unwrap_or_else(|| of_base64(&digits)),
@@ -106,7 +107,8 @@ fn of_base64(digits: &str) -> Result<Vec<u8>, String> {
         &STANDARD,
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
     );
-    // Encoders may wrap their output in lines.
+    // Encoders may wrap their output in lines, and clients may quote and escape it.
+    let digits = digits.trim().trim_matches(['"', '\'']).replace("\\r", "").replace("\\n", "");
     let digits: String = digits.split_whitespace().collect();
     ENGINE.decode(digits.replace('-', "+").replace('_', "/")).map_err(|error| {
         let error = error.to_string();
@@ -117,15 +119,21 @@ fn of_base64(digits: &str) -> Result<Vec<u8>, String> {
 /// Decodes a text that is as a whole a `data:` address. Returns `None` for any other text.
 fn of_data_address(text: &str) -> Option<Result<Vec<u8>, String>> {
     let text = text.trim();
-    let (head, data) = text.split_once(',')?;
+    let mut in_quotes = false;
+    let comma = text.find(|c| {
+        in_quotes ^= c == '"';
+        c == ',' && !in_quotes
+    })?;
+    let (head, data) = (&text[..comma], &text[comma + 1..]);
     let scheme = head.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
     let (mut kind, is_base64) = (&head[scheme.len()..], head.to_ascii_lowercase().ends_with(";base64"));
     if is_base64 {
         kind = &kind[..kind.len() - ";base64".len()];
     }
     // The lines of an event stream begin like an address.
-    let is_kind = kind.contains('/') || (kind.is_empty() && is_base64);
-    if !is_kind || head.contains(char::is_whitespace) || (!is_base64 && data.contains('\n')) {
+    let kind = kind.split(';').next().unwrap_or_default();
+    let is_kind = kind.is_empty() || kind.contains('/') && !kind.contains([' ', '"', '{', '[']);
+    if !is_kind || (!is_base64 && (head.contains(char::is_whitespace) || data.contains('\n'))) {
         return None;
     }
     let data = percent_decoded(data);
@@ -172,7 +180,8 @@ pub(super) fn checked(
         }
         let Some(content) = picture::without_metadata(&content).map(Cow::into_owned) else {
             let message = format!("The picture {name} of {node} may say where and with what it was taken.");
-            let how = format!("Attach it as PNG or JPEG, or remove that first: `exiftool -all= {name}`.");
+            let remove = shell_line(&["exiftool".into(), "-all=".into(), name.to_string()]);
+            let how = format!("Attach it as PNG or JPEG, or remove that first: `{remove}`.");
             diagnostics.refuse(Code::InvalidArgument, node, message, how);
             continue;
         };
@@ -195,6 +204,8 @@ mod tests {
             ("data:text/plain;base64,aGkgdGhlcmU=", "hi there"),
             (" DATA:image/png;charset=utf-8;BASE64,aGkgdGhlcmU\n", "hi there"),
             ("data:;base64,aGkgdGhlcmU%3D", "hi there"),
+            ("data:text/plain;name=\"a, b.txt\";base64,aGkgdGhlcmU=", "hi there"),
+            ("data:,hi there", "hi there"),
             ("data:image/svg+xml,%3Csvg%20a='b'/>%zz%", "<svg a='b'/>%zz%"),
         ] {
             assert_eq!(of_data_address(text), Some(Ok(content.as_bytes().to_vec())), "{text}");
@@ -208,7 +219,7 @@ mod tests {
 
     #[test]
     fn base64_is_read_in_either_alphabet_with_or_without_padding() {
-        for digits in ["+/+/aA==", "-_-_aA", "+/+_\naA="] {
+        for digits in ["+/+/aA==", "-_-_aA", "+/+_\naA=", "\"+/+/\\naA==\""] {
             assert_eq!(of_base64(digits).unwrap(), [0xfb, 0xff, 0xbf, 0x68], "{digits}");
         }
     }
