@@ -1,8 +1,8 @@
 //! Mends texts that were damaged on their way here, and says so.
 //!
 //! [`mended`] is the entry point. A model sometimes escapes a text once too often, so that `\n` stands where a line ends.
-//! Guarantee: `\n` becomes a line break only in prose without any line break, only where nothing but a line can end, and never in
-//! a code span, between quotation marks, or in a path such as `C:\new`. Any other `\n` stays as it is.
+//! Guarantee: `\n` or `\r\n` becomes a line break only in prose with hardly any line break, only where nothing but a line can end,
+//! and never in a code span, between quotation marks, or in a path such as `C:\new`. Any other `\n` stays as it is, with a note.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub fn mended(arguments: &mut Value) -> Vec<String> {
     mend(arguments, "", &mut found);
     let notes = [
         (found.unescaped, "was escaped once too often: its `\\n` became line breaks."),
-        (found.unclear, "has `\\n` but no line break, and stays so: correct it if lines should end there."),
+        (found.unclear, "has `\\n`, which stays: correct it if lines should end there."),
         (found.lost, "has the character U+FFFD: a part of it was lost on the way here."),
     ];
     let notes = notes.into_iter().filter(|(places, _)| !places.is_empty());
@@ -69,16 +69,18 @@ fn mend(value: &mut Value, path: &str, found: &mut Found) {
             }
             let mut parts = path.split('.').map(|part| part.split('[').next().unwrap_or_default());
             let is_prose = parts.clone().next_back().is_some_and(|name| PROSE.contains(&name));
-            if !is_prose || parts.any(|name| VERBATIM.contains(&name)) || text.contains(['\n', '\r']) {
+            let (breaks, escapes) = (text.trim_end().matches('\n').count(), text.matches("\\n").count());
+            if !is_prose || parts.any(|name| VERBATIM.contains(&name)) || escapes <= 2 * breaks {
                 return;
             }
-            match unescaped(text) {
-                Escapes::None => {}
-                Escapes::Unclear => found.unclear.push(path.to_owned()),
-                Escapes::Clear(mended) => {
-                    found.unescaped.push(path.to_owned());
-                    *text = mended;
-                }
+            let mut left = unescaped(text);
+            if let Escapes::Clear(mended) = left {
+                found.unescaped.push(path.to_owned());
+                *text = mended;
+                left = unescaped(text);
+            }
+            if left != Escapes::None {
+                found.unclear.push(path.to_owned());
             }
         }
         Value::Array(items) => {
@@ -103,25 +105,27 @@ enum Escapes {
 
 fn unescaped(text: &str) -> Escapes {
     let (mut mended, mut is_clear) = (String::with_capacity(text.len()), false);
-    let (mut in_code, mut in_quotes, mut has_unclear, mut at) = (false, false, false, 0);
+    let (mut in_code, mut in_quotes, mut in_fence, mut has_unclear) = (false, false, false, false);
+    let (mut line, mut at) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
         // An escaped backslash begins no other escape.
-        let part = ["```", "\\\\", "\\\"", "\\n"].into_iter().find(|part| rest.starts_with(part));
+        let part = ["```", "\\\\", "\\\"", "\\r\\n", "\\n"].into_iter().find(|part| rest.starts_with(part));
         let part = part.unwrap_or(&rest[..c.len_utf8()]);
         let after = &rest[part.len()..];
         match part {
-            "`" => in_code = !in_code,
-            "\"" | "\\\"" if !in_code => in_quotes = !in_quotes,
+            "```" if line == mended.len() => in_fence = !in_fence && opens_fence(after),
+            "`" if !in_fence => in_code = !in_code,
+            "\"" | "\\\"" if !in_code && !in_fence => in_quotes = !in_quotes,
             _ => {}
         }
         match part {
-            "\\n" if !in_code && !in_quotes => {
+            "\\n" | "\\r\\n" if !in_code && !in_quotes => {
                 // What is further away does not tell whether a line ends.
                 let before = last_bytes(&mended, NEAR);
-                let after = first_bytes(after, NEAR);
-                let is_heading = !is_clear && mended.starts_with('#');
-                let is_mine = is_loose(before, after) && ends_line(before, after, is_heading);
+                let after = &first_bytes(after, NEAR).replace("\\r\\n", "\\n");
+                let is_heading = mended[line..].starts_with('#');
+                let is_mine = in_fence || is_loose(before, after) && ends_line(before, after, is_heading);
                 has_unclear |= !is_mine && is_loose(before, after);
                 is_clear |= is_mine;
                 mended.push_str(if is_mine { "\n" } else { part });
@@ -130,12 +134,19 @@ fn unescaped(text: &str) -> Escapes {
             _ => mended.push_str(part),
         }
         at += part.len();
+        line = if mended.ends_with('\n') { mended.len() } else { line };
     }
     match (is_clear, has_unclear) {
         (true, _) => Escapes::Clear(mended),
         (false, true) => Escapes::Unclear,
         (false, false) => Escapes::None,
     }
+}
+
+/// Returns whether a code block begins with the text after these three marks: with its language, and the end of that line.
+fn opens_fence(after: &str) -> bool {
+    let language = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-_#".contains(c));
+    language.starts_with("\\n") || language.starts_with("\\r\\n")
 }
 
 /// Returns whether a `\n` may end a line, and is neither a part of a path nor of quoted code, nor the subject itself.
@@ -158,19 +169,22 @@ fn is_loose(before: &str, after: &str) -> bool {
 }
 
 /// Returns whether only a line can end between these texts.
-fn ends_line(before: &str, after: &str, is_first_of_heading: bool) -> bool {
+fn ends_line(before: &str, after: &str, is_heading: bool) -> bool {
     let is_double = after.starts_with("\\n") || before.ends_with('\n');
     let rest = after.trim_start_matches("\\n").trim_start_matches(' ');
     let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_item = ["- ", "* ", "+ ", "# ", "## ", "### ", "#### ", "| ", "> ", "```"]
-        .iter()
-        .any(|it| rest.starts_with(it))
-        || number.len() < rest.len() && number.starts_with([')', '.']) && number[1..].starts_with(' ');
+    let is_item =
+        ["- ", "* ", "+ ", "# ", "## ", "### ", "#### ", "> ", "```"].iter().any(|it| rest.starts_with(it))
+            || number.len() < rest.len() && number.starts_with([')', '.']) && number[1..].starts_with(' ');
     let begins = rest.starts_with(|c: char| c.is_alphabetic() && !c.is_lowercase());
     let is_text = rest.starts_with(|c: char| c.is_alphanumeric() || "*_[`|<(\"“«".contains(c));
     is_item
         || before.ends_with("```")
-        || begins && (is_first_of_heading || ends_sentence(before))
+        || before.ends_with('|')
+        || rest.starts_with('|')
+        || is_heading && !rest.starts_with(char::is_lowercase)
+        || rest.is_empty() && before.ends_with(|c: char| c.is_alphanumeric() || c == '.')
+        || begins && ends_sentence(before)
         || is_double && is_text
 }
 
@@ -196,7 +210,11 @@ mod tests {
                 r"## A\n\nUse `a\nb` or printf('x.\n').\n\n```\nls\n```",
                 "## A\n\nUse `a\\nb` or printf('x.\\n').\n\n```\nls\n```",
             ),
-            (r"It isn't.\nBut it's near.", "It isn't.\nBut it's near."),
+            (r"It isn't.\r\nBut it's near.", "It isn't.\nBut it's near."),
+            (
+                "## A\\n|a|b|\\n|-|-|\\n\\n```sh\\necho a\\n\"b\\n```\\n",
+                "## A\n|a|b|\n|-|-|\n\n```sh\necho a\n\"b\n```\n",
+            ),
             (r"Files in src\new are read.\n\n- one", "Files in src\\new are read.\n\n- one"),
             (r#"Run \"a.\nB\" first.\n\nThen stop"#, "Run \"a.\\nB\" first.\n\nThen stop"),
         ] {
@@ -230,7 +248,7 @@ mod tests {
         let text = r"A.\n\n- b";
         let mut arguments = json!({"results": [{"findings": text, "caveats": [text], "evidence": r"a\nb",
             "headline": "Half \u{fffd}", "attachments": [{"text": text}], "commands": [{"command": text}]}],
-            "conclusion": format!("{text}\nx")});
+            "conclusion": format!("{text}\nx\n")});
         let notes = mended(&mut arguments).join("\n");
         let result = &arguments["results"][0];
         assert_eq!((&result["findings"], &result["caveats"][0]), (&json!("A.\n\n- b"), &json!("A.\n\n- b")));
