@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rmcp::model::{Prompt, PromptArgument};
 
+use super::resources::{AROUND, MOST, length};
 use crate::assess::{Answer, Assessment, DoubtKind};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
@@ -16,7 +17,7 @@ use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::reply::plan::{claim, unshown};
 use crate::service::{Loaded, Refusal, Service};
-use crate::text::{one_line, shorten};
+use crate::text::{first_bytes, one_line, shorten};
 
 /// Returns all prompts, in the order in which they are listed.
 pub fn prompts() -> [Prompt; 4] {
@@ -60,7 +61,7 @@ pub fn prompts() -> [Prompt; 4] {
 }
 
 /// The maximum length of user-supplied text in a prompt, in characters.
-const TEXT: usize = 6_000;
+const TEXT: usize = 2_000;
 
 /// The maximum number of blockers and pending nodes to list.
 const NAMED: usize = 10;
@@ -88,7 +89,7 @@ pub fn prompt(
         return Err(Diagnostic::new(Code::InvalidArgument, message).into());
     }
     let text = |name: &str| given(name).unwrap_or_default();
-    match name {
+    let text = match name {
         "investigate" => investigate(service, &text("query"), given("ruleset").as_deref()),
         "continue" => continue_prompt(service, &text("sessionId")),
         "research" => research(service, &text("sessionId"), text("nodeId").trim()),
@@ -96,7 +97,22 @@ pub fn prompt(
             Some(node) => verify(service, &text("sessionId"), node.trim()),
             None => attack(service, &text("sessionId")),
         },
+    };
+    text.map(bounded)
+}
+
+/// Cuts a prompt that is too long, as a reply to a tool is.
+fn bounded(text: String) -> String {
+    if length(&text) + AROUND <= MOST {
+        return text;
     }
+    let mut kept = text.as_str();
+    while length(kept) + AROUND > MOST {
+        kept = first_bytes(kept, kept.len() - kept.len() / 20 - 1);
+    }
+    format!(
+        "{kept}\n\n…\n\nThe rest is left out: tot_read returns whole texts, and tot_next the tasks with their prompts.\n"
+    )
 }
 
 fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<String, Refusal> {
@@ -106,6 +122,13 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
         let suggestion = format!("The rulesets are {}.", service.rulesets().name_list());
         Diagnostic::new(Code::UnknownRuleset, message).suggest(suggestion)
     })?;
+    let instructions = instructions(&EffectiveRules::by_default(&file.ruleset));
+    let room = MOST.saturating_sub(2 * AROUND + length(&instructions));
+    if length(query) > room {
+        let message = format!("The question has {} bytes; this prompt has room for {room}.", length(query));
+        let how = "Put the details into a file, and name the file in the question.";
+        return Err(Diagnostic::new(Code::TextTooLong, message).suggest(how).into());
+    }
     Ok(format!(
         "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
          tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the exact question, `ruleset` is \
@@ -113,7 +136,7 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
          Then follow the method below to its end. Do actual research, with whatever tools you have, and give each node to \
          a sub-agent if you have some: people review everything you commit, with its sources.\n\n{}",
         quoted(query),
-        instructions(&EffectiveRules::by_default(&file.ruleset))
+        instructions
     ))
 }
 

@@ -21,16 +21,16 @@ use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, Store
 use crate::text::{counted, first_bytes, one_line, shorten};
 
 /// The number of resources on a page.
-const PAGE: usize = 50;
+const PAGE: usize = 20;
 
-/// The maximum size of a resource, in bytes as sent.
-const MOST: usize = 12_000;
+/// The maximum size of a resource or a prompt, in bytes as sent.
+pub(super) const MOST: usize = 12_000;
 
 /// What precedes the number of bytes to skip at the end of an address.
 const OFFSET: &str = "?offset=";
 
-/// The room for the fields around a resource's text and for the note on what was left out, in bytes.
-const AROUND: usize = 600;
+/// The room for the fields around a text and for the note on what was left out, in bytes.
+pub(super) const AROUND: usize = 600;
 
 /// The content types.
 const MARKDOWN: &str = "text/markdown";
@@ -89,7 +89,8 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>,
         let ended = if facts.ended { "ended" } else { "open" };
         let description = format!("{}, {ended}: {}", facts.ruleset, counted(facts.nodes, "node"));
         let resource = Resource::new(ResourceAddress::Overview(id.clone()).to_string(), id);
-        let resource = resource.with_title(one_line(&facts.title)).with_description(description);
+        let resource =
+            resource.with_title(shorten(&one_line(&facts.title), 80)).with_description(description);
         Some(resource.with_mime_type(MARKDOWN))
     });
     Ok((first.into_iter().chain(investigations).collect(), listing.next))
@@ -195,7 +196,7 @@ fn within(text: &str, address: &str, offset: usize, is_graph: bool) -> String {
 }
 
 /// Returns the length of a text within a message, in bytes.
-fn length(text: &str) -> usize {
+pub(super) fn length(text: &str) -> usize {
     serde_json::to_string(text).map_or(usize::MAX, |text| text.len() - 2)
 }
 
