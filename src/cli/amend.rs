@@ -99,11 +99,11 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     }
     let call = match (&arguments.what, node) {
         (None, _) if arguments.conclusion && arguments.binding.is_given() => DraftFields::default(),
-        (None, _) if arguments.conclusion => match piped()? {
+        (None, _) if arguments.conclusion => match piped("a file")? {
             Some(text) => of_conclusion(&text)?,
             None => return edit(&subject, None, arguments),
         },
-        (None, _) => match piped()? {
+        (None, _) => match piped("a file")? {
             Some(text) => of_text(&text)?,
             None => return Err(misused("name a node, or --conclusion")),
         },

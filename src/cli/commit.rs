@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
         Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
         _ => (None, what),
     };
-    let piped = if what.is_empty() { piped()? } else { None };
+    let piped = if what.is_empty() { piped("-m TEXT")? } else { None };
     let call = match (files, piped) {
         (_, Some(text)) => of_text(&text)?,
         ([_, ..], None) => of_files(&subject, files, named.as_ref())?,

@@ -48,7 +48,7 @@ Examples:
   tot end                          in your editor, with the answers listed
   tot end conclusion.md
   tot end --answer R4.A1a1 --rival R3.B conclusion.md
-  tot end --stopped budget -m 'So far: the planner is the likely cause.'";
+  tot end --stopped budget --bottom-line 'The planner is the likely cause.' -m 'Two of three leads were followed.'";
 
 /// The bottom line of a conclusion, the answers that it rests on, and what it does not cover.
 #[derive(Args)]
@@ -115,11 +115,11 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
         Ok((shared, Advised { body, advice }))
     };
     if let Some(text) = &arguments.message {
-        return subject.tell(call((String::new(), text)), lines);
+        return subject.tell(call((String::new(), &work::text(text)?)), lines);
     }
     let given = match &arguments.file {
         Some(file) => Some(work::read(file)?),
-        None => work::standard_input()?,
+        None => work::standard_input("-m TEXT")?,
     };
     if let Some(text) = given {
         return subject.tell(call(parts(&text)), lines);

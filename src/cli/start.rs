@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     };
     let (query, edited) = match (&arguments.query, piped) {
         (Some(query), _) => (work::text(query)?, None),
-        (None, piped) => match piped()? {
+        (None, piped) => match piped("an argument")? {
             Some(text) => (text, None),
             None => {
                 let edited = editor::write(

@@ -6,7 +6,7 @@
 //! 3. The reply is printed as lines, or as JSON with `--json`. If the call is refused, the command exits with status 1.
 
 use std::fs;
-use std::io::{IsTerminal, Read};
+use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -37,6 +37,8 @@ use crate::text::one_line;
 
 /// The time after which a command says that it waits for standard input.
 const TO_SAY: Duration = Duration::from_secs(2);
+/// The time after which it no longer waits for the first byte.
+const TO_GIVE_UP: Duration = Duration::from_secs(60);
 
 /// The options of all these commands.
 #[derive(Args)]
@@ -288,35 +290,42 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     read.map_err(|error| format!("cannot read {}: {error}{hint}", one_line(file)))
 }
 
-/// Returns the message, or standard input without one. Returns `None` if standard input is a terminal, where an editor can
-/// open.
-pub(super) fn given(message: Option<&str>) -> Result<Option<String>, String> {
-    message.map_or_else(piped, |text| Ok(Some(text.to_owned())))
+/// Returns the message of `-m`, or standard input without one. Returns `None` if standard input is a terminal, where an editor
+/// can open.
+pub(super) fn given(message: Option<&str>) -> CommandResult<Option<String>> {
+    message.map_or_else(|| Ok(piped("-m TEXT")?), |message| text(message).map(Some))
 }
 
-/// Reads a text from standard input. Returns `None` if it is a terminal, where an editor can open.
-pub(super) fn piped() -> Result<Option<String>, String> {
-    match standard_input()? {
+/// Reads a text from standard input. Returns `None` if it is a terminal, where an editor can open. `other` is the argument that
+/// can take the text instead.
+pub(super) fn piped(other: &str) -> Result<Option<String>, String> {
+    match standard_input(other)? {
         Some(text) if text.trim().is_empty() => {
-            Err("standard input is empty: give the text there or as an argument; see --help".to_owned())
+            Err(format!("standard input is empty: give the text there, or as {other}"))
         }
         text => Ok(text),
     }
 }
 
-/// Reads standard input, which may be empty. Returns `None` if it is a terminal. Says what it waits for, because a script may leave
-/// a pipe open that nothing is written to.
-pub(super) fn standard_input() -> Result<Option<String>, String> {
+/// Reads standard input, which may be empty. Returns `None` if it is a terminal. A script may leave a pipe open that nothing is
+/// written to: says what it waits for, and does not wait for ever.
+pub(super) fn standard_input(other: &str) -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() {
         return Ok(None);
     }
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(read("-")));
-    let text = receiver.recv_timeout(TO_SAY).or_else(|_| {
-        tell("waiting for the text on standard input; to give it as an argument, see --help");
-        receiver.recv()
+    thread::spawn(move || {
+        // The bytes stay in the buffer of standard input. Reading them again reports an error.
+        let _ = std::io::stdin().lock().fill_buf();
+        sender.send(())
     });
-    text.unwrap_or_else(|error| Err(error.to_string())).map(Some)
+    if receiver.recv_timeout(TO_SAY).is_err() {
+        tell(&format!("waiting for the text on standard input; it can also be given as {other}"));
+        let nothing =
+            |_| format!("nothing came on standard input: give the text as {other}, where - waits for it");
+        receiver.recv_timeout(TO_GIVE_UP).map_err(nothing)?;
+    }
+    read("-").map(Some)
 }
 
 /// Reads the fields of a draft as the arguments of a call.
