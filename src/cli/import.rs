@@ -90,6 +90,9 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
 }
 
 fn import_file(place: &Location, path: &Path, dry_run: bool) -> Result<Vec<Unbundled>, FileError> {
+    if path == Path::new("-") {
+        return Err(FileError::new("UNREADABLE", "standard input can't be imported: give a file"));
+    }
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(BUNDLE.len() as u64).read_to_end(&mut start))

@@ -88,7 +88,8 @@ pub(super) fn say_fields(document: &impl Serialize) -> CommandResult {
 
 /// Prints to stdout, through the user's pager if stdout is a terminal, as git does.
 pub(super) fn page(text: &str) -> CommandResult {
-    if !io::stdout().is_terminal() {
+    // A pager stops on a terminal that can't move its cursor.
+    if !io::stdout().is_terminal() || std::env::var_os("TERM").is_some_and(|it| it == "dumb") {
         return say(text);
     }
     let here = std::env::current_dir()?;

@@ -51,8 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot propose --next                the required nodes
   tot propose                       in your editor, with the required nodes filled in
-  tot propose 'Read the slow query log' 'Ask the vendor'
-  tot propose 'Compare the plans' --below R1.A
+  tot propose 'Read the slow query log' 'Ask the vendor' --below R1.A
   tot propose --withdraw R2.A1 R2.A2
   tot propose 'Try it on the other disk' --below R2.A1 --reopen -m 'It was measured on one disk only.'
   tot propose nodes.yaml
@@ -92,7 +91,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
             Propose { nodes, ..Propose::default() }
         }
         [] if !arguments.withdraw.is_empty() => Propose::default(),
-        [] => match piped()? {
+        [] => match piped("arguments")? {
             Some(text) => match of_text(&text)? {
                 Ok(call) => call,
                 Err(refusal) => return subject.tell(Err(refusal), lines),
@@ -264,7 +263,8 @@ pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>
     };
     id.ok_or_else(|| match parent {
         Some(parent) => format!("no ids are left below {parent}: propose below another node with --below"),
-        None => "the ruleset allows no more roots: propose below a node with --below".to_owned(),
+        None => "the ruleset allows no more roots: propose and commit the first title alone, then the others below it"
+            .to_owned(),
     })
 }
 

@@ -43,7 +43,7 @@ impl Service {
             let shown: String = name.chars().take(60).collect();
             let known = self.rulesets.name_list();
             Diagnostic::new(Code::UnknownRuleset, format!("Unknown ruleset `{shown}`."))
-                .suggest(format!("The rulesets are {known}; the default is {}.", builtin::DEFAULT))
+                .suggest(format!("The rulesets are {known}."))
         })?;
         let now = self.now()?;
         let secrets = secrets(&request, self.secrets(&file.ruleset));

@@ -63,7 +63,7 @@ impl RulesetFolder {
         &self,
         named: Option<&str>,
     ) -> CommandResult<(Library, Option<String>)> {
-        let file = named.filter(|named| named.ends_with(ENDING)).map(Path::new);
+        let file = named.filter(|named| named.contains(['.', '/', '\\'])).map(Path::new);
         let name = match file.and_then(Path::file_stem) {
             Some(name) => Some(name.to_string_lossy().into_owned()),
             None => named.map(str::to_owned),

@@ -202,7 +202,8 @@ pub(super) fn seen(investigation: &Investigation, to: &NodeId, kind: LinkKind) -
 
 pub(super) fn check_number(about: &str, field: &str, number: usize, diagnostics: &mut CallDiagnostics) {
     if number > MOST {
-        let message = format!("{field} of {about} has {number} entries; the limit is {MOST}.");
+        let of = if about.is_empty() { String::new() } else { format!(" of {about}") };
+        let message = format!("{field}{of} has {number} entries; the limit is {MOST}.");
         let how = "Keep what matters, and put the rest into a file that you cite.";
         diagnostics.refuse(Code::InvalidArgument, about, message, how);
     }

@@ -171,7 +171,7 @@ fn propose(proposal: &ProposalCheck, diagnostics: &mut CallDiagnostics) {
             true => format!("Withdraw all of them to start over, or keep at least {least}.").into(),
             false => {
                 let missing = least - kept;
-                Wording::both(" (parent: null)", "")
+                Wording::both(" (parent: null)", " (`tot propose --next` has them)")
                     .map(|how| format!("Give {missing} roots in this batch{how}, from different angles."))
             }
         };
