@@ -60,8 +60,11 @@ pub fn prompts() -> [Prompt; 4] {
     ]
 }
 
-/// The maximum length of user-supplied text in a prompt, in characters.
-const TEXT: usize = 2_000;
+/// The maximum length of findings and of the report in a prompt, in characters.
+const TEXT: usize = 6_000;
+
+/// The maximum length of other user-supplied text in a prompt, in characters.
+const BESIDE: usize = 2_000;
 
 /// The maximum number of blockers and pending nodes to list.
 const NAMED: usize = 10;
@@ -202,15 +205,16 @@ fn attack(service: &Service, session: &str) -> Result<String, Refusal> {
         loaded.investigation().meta().id,
         question(&loaded)
     );
-    if let Some(report) = loaded.investigation().report() {
-        let unshown = unshown(service, &loaded, "", &report.report());
-        let unshown: String = unshown.iter().map(|it| format!("\n- {it}\n")).collect();
-        text.push_str(&format!("\n## The report\n\n{}\n{unshown}", shorten(report.report().trim(), TEXT)));
-    }
     text.push_str(&not_covered(&loaded));
     for answer in &assessment.answers {
         let targets = targets(service, &loaded, &assessment, answer);
         text.push_str(&format!("\n## {}\n\n{targets}\n", answer.node.id));
+    }
+    // A prompt that is too long is cut at its end, and tot_read returns the report.
+    if let Some(report) = loaded.investigation().report() {
+        let unshown = unshown(service, &loaded, "", &report.report());
+        let unshown: String = unshown.iter().map(|it| format!("\n- {it}\n")).collect();
+        text.push_str(&format!("\n## The report\n\n{}\n{unshown}", shorten(report.report().trim(), TEXT)));
     }
     Ok(text)
 }
@@ -273,7 +277,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         ));
     }
     if let Some(evidence) = &it.evidence {
-        text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), TEXT)));
+        text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), BESIDE)));
     }
     let assessment = loaded.assessment();
     if let Some(answer) = assessment.answer(&node.id) {
@@ -329,8 +333,8 @@ fn question(loaded: &Loaded) -> String {
     let context = meta
         .context
         .as_deref()
-        .map(|context| format!("\n\nContext:\n\n{}", quoted(&shorten(context.trim(), TEXT))));
-    format!("Its question:\n\n{}{}", quoted(&shorten(meta.query.trim(), TEXT)), context.unwrap_or_default())
+        .map(|context| format!("\n\nContext:\n\n{}", quoted(&shorten(context.trim(), BESIDE))));
+    format!("Its question:\n\n{}{}", quoted(&shorten(meta.query.trim(), BESIDE)), context.unwrap_or_default())
 }
 
 /// Formats text as a Markdown quotation.
