@@ -104,13 +104,12 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     if arguments.signatures {
         return signatures::run(arguments.allowed_signers.as_deref(), &arguments.common);
     }
-    let project = match &arguments.project {
+    let project = match arguments.project.as_deref() {
         _ if !arguments.references => None,
-        Some(dir) => Some(Project::around(dir).map_err(|error| misused(causes(&error)))?),
-        None => {
-            let reason = "not inside a project: name one with --project";
-            Some(Project::here().ok_or_else(|| misused(reason))?)
+        None if Project::here().is_none() => {
+            return Err(misused("not inside a project: name one with --project"));
         }
+        dir => Some(Project::around(dir.unwrap_or(Path::new("."))).map_err(|it| misused(causes(&it)))?),
     };
     let mut reports = Vec::new();
     for path in &arguments.common.place.paths(&arguments.folders)? {

@@ -11,7 +11,7 @@ use super::root::{self, Root};
 use super::{CommandError, CommandResult, misused};
 use crate::domain::wording::command;
 use crate::domain::{Investigation, Node, NodeId};
-use crate::store::{FindError, ListFilter, ListState, Store, WorkTree};
+use crate::store::{FindError, ListFilter, ListState, Store, WorkTree, strange_root};
 use crate::text::{folded, one_line, shorten};
 
 /// The heading of the options that most commands have.
@@ -170,13 +170,12 @@ impl Location {
     /// Returns the store if the root exists. A missing root indicates a mistyped name or the wrong current folder.
     pub(super) fn existing(&self) -> Result<&Store, String> {
         let root = self.store.root();
-        match root.is_dir() {
-            true => Ok(&self.store),
-            false if root.exists() => Err(format!(
-                "{} is a file, not a folder of investigations: name one with --root DIR or TOT_ROOT",
-                root.display()
-            )),
-            false => Err(format!(
+        match strange_root(root) {
+            None if root.is_dir() => Ok(&self.store),
+            Some(what) => {
+                Err(format!("{what}, not a folder of investigations: name one with --root DIR or TOT_ROOT"))
+            }
+            None => Err(format!(
                 "folder {} not found: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names \
                  another{}",
                 root.display(),

@@ -201,6 +201,25 @@ impl StoreError {
         StoreError::new(StoreErrorKind::Full, message)
     }
 
+    /// Wraps a file system error about a path.
+    pub(in crate::store) fn of_files(message: String, path: &Path, source: io::Error) -> StoreError {
+        let error = StoreError::new(StoreErrorKind::Io, message);
+        let error = match source.kind() {
+            // For example what `sudo tot` has written.
+            io::ErrorKind::PermissionDenied => {
+                let own = path.ancestors().find(|it| it.join(layout::META).is_file());
+                let own = own.map(|own| shell_line(&[own.display().to_string()]));
+                let back = own.map(|own| format!(", `sudo chown -R \"$USER\" {own}` gives it back"));
+                error.hinting(format!(
+                    "Check that the folder is writable, and with `ls -l` whose it is: after `sudo`, it may be another's{}",
+                    back.unwrap_or_default()
+                ))
+            }
+            _ => error,
+        };
+        error.caused_by(source)
+    }
+
     /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = self.hint.clone().unwrap_or_else(|| self.kind.hint().to_owned());
@@ -229,23 +248,7 @@ impl StoreError {
 
 /// Wraps a file system error.
 pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
-    move |source| {
-        let error = StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()));
-        let error = match source.kind() {
-            // For example what `sudo tot` has written.
-            io::ErrorKind::PermissionDenied => {
-                let own = path.ancestors().find(|it| it.join(layout::META).is_file());
-                let own = own.map(|own| shell_line(&[own.display().to_string()]));
-                let back = own.map(|own| format!(", `sudo chown -R \"$USER\" {own}` gives it back"));
-                error.hinting(format!(
-                    "Check that the folder is writable, and with `ls -l` whose it is: after `sudo`, it may be another's{}",
-                    back.unwrap_or_default()
-                ))
-            }
-            _ => error,
-        };
-        error.caused_by(source)
-    }
+    move |source| StoreError::of_files(format!("could not {action} {}", path.display()), path, source)
 }
 
 impl From<RootRemoved> for StoreError {

@@ -151,6 +151,7 @@ impl Store {
     pub fn prepare(&self) -> Result<(), StoreError> {
         self.refuse_read_only()?;
         self.is_root_there()?;
+        self.refuse_strange_root()?;
         self.ignore_investigations()?;
         self.was_there.store(true, Ordering::Relaxed);
         sweep::root(&self.root);
@@ -194,6 +195,7 @@ impl Store {
     /// running. A root that never existed is treated as empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
         self.is_root_there()?;
+        self.refuse_strange_root()?;
         let folders = catalog::entries(&self.root).map_err(io_error("list", &self.root))?;
         list::list(&folders, filter)
     }
@@ -534,19 +536,16 @@ impl Store {
         held.insert(0, snapshot.clone());
     }
 
+    /// Returns an error if the root is there, but is not a folder.
+    fn refuse_strange_root(&self) -> Result<(), StoreError> {
+        let refused = |it| StoreError::new(StoreErrorKind::Io, it).hinting(ROOT_HINT);
+        strange_root(&self.root).map_or(Ok(()), |it| Err(refused(it)))
+    }
+
     /// Hides the investigations in the root from `git status` in an enclosing repository.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
-        let io = |fault| {
-            let error = match self.root.is_file() {
-                true => StoreError::new(StoreErrorKind::Io, format!("{} is a file", self.root.display())),
-                false => io_error("write", &path)(fault),
-            };
-            error.hinting(
-                "Investigations are kept in a folder that you may write to: name one with --root DIR or TOT_ROOT, for a \
-                 server in the client's configuration",
-            )
-        };
+        let io = |fault| io_error("write", &path)(fault).hinting(ROOT_HINT);
         fs::create_dir_all(&self.root).map_err(io)?;
         let is_there = || fs::symlink_metadata(&path).is_ok();
         // The user may have changed the file.
@@ -565,6 +564,16 @@ impl Store {
             outcome => outcome.map_err(io),
         }
     }
+}
+
+const ROOT_HINT: &str = "Investigations are kept in a folder that you may write to: name one with --root DIR or TOT_ROOT, \
+                         for a server in the client's configuration";
+
+/// Says what a root is, if it is there but is not a folder.
+pub fn strange_root(root: &Path) -> Option<String> {
+    fs::symlink_metadata(root).ok().filter(|_| !root.is_dir())?;
+    let what = if root.is_file() { "a file" } else { "a link that leads nowhere" };
+    Some(format!("{} is {what}", root.display()))
 }
 
 /// Locks the mutex even if a previous holder panicked. The values are consistent at all times.

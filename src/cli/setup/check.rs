@@ -114,18 +114,18 @@ fn git() -> Vec<SetupCheck> {
     };
     let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
     let command = || set("", "gpg.ssh.defaultkeycommand").filter(|_| format == "ssh");
-    // A trial of other keys could ask for a PIN.
-    let is_tried = !["openpgp", "x509"].contains(&format.as_str());
-    let trial = |_: &String| match is_tried.then(|| git.try_signing()) {
-        // A key that waits to be touched, or a slow program.
-        None | Some(Err(RemoteError::TimedOut { .. } | RemoteError::Ending { .. })) => Ok(()),
-        Some(tried) => tried,
+    let tried = |key: &String| match format.as_str() {
+        "openpgp" => git.openpgp_fault(key).map_or(Ok(()), |said| Err((said, None))),
+        // A trial could ask for a PIN.
+        "x509" => Ok(()),
+        _ => match git.try_signing() {
+            // A key that waits to be touched, or a slow program.
+            Err(RemoteError::TimedOut { .. } | RemoteError::Ending { .. }) => Ok(()),
+            tried => tried.map_err(|error| (error.to_string(), error.without_key())),
+        },
     };
     let key = set("", "user.signingkey").or_else(command);
-    let signing = match key
-        .as_ref()
-        .map(|key| trial(key).map_err(|error| (error.to_string(), error.without_key())))
-    {
+    let signing = match key.as_ref().map(tried) {
         Some(Err((said, advice))) if !said.contains("incorrect passphrase") => SetupCheck::wrong(
             "signing",
             format!("a key ({format}) is set, but {said}"),

@@ -192,12 +192,13 @@ pub(super) fn pin_report(report: &mut Conclusion, earlier: &str, known: &LookedU
 
 /// Returns warnings about missing sources, misquoted files, and files ignored by git.
 pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic> {
-    let (mut missing, mut misquoted, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+    let [mut missing, mut misquoted, mut ignored, mut unread] = <[Vec<String>; 4]>::default();
     for one in unpinned {
         match one {
             LookedUp::Missing(what) => missing.push(what),
             LookedUp::Misquoted(_, what) => misquoted.push(what),
             LookedUp::Ignored(path) => ignored.push(path),
+            LookedUp::Unread(why) => unread.push(why),
             LookedUp::Found(_) => {}
         }
     }
@@ -229,6 +230,14 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         "words that the file does not contain",
         amend.map(|call| format!("Look again, and correct the lines or the words with {call}.")),
     );
+    let unread = warning(
+        Code::StoreError,
+        unread,
+        "files of a project that git can't read, so nothing of them is stored",
+        amend.map(|call| {
+            format!("Mend it (a bad index: delete it, `git reset`), and cite again with {call}.")
+        }),
+    );
     ignored.sort();
     let ignored = warning(
         Code::ReferenceIgnored,
@@ -236,5 +245,5 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         "ignored files, so only the names are stored",
         "If the content may be shared, quote the relevant part in the findings.".into(),
     );
-    missing.into_iter().chain(misquoted).chain(ignored).collect()
+    missing.into_iter().chain(misquoted).chain(unread).chain(ignored).collect()
 }

@@ -406,7 +406,8 @@ fn classify(
         runs,
         references,
         links,
-        warnings: own.warnings.iter().map(to_warning).collect(),
+        // What git says of this machine is no fact of the result, and may name its folders.
+        warnings: own.warnings.iter().filter(|it| it.code != Code::StoreError).map(to_warning).collect(),
         ..Classification::new(state, result.findings, committed_at)
     };
     match &mut after.classification {

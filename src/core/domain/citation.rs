@@ -98,6 +98,8 @@ pub enum LookedUp {
     Missing(String),
     /// The file exists but is ignored by git, so nothing about its content is recorded. The string is its path.
     Ignored(String),
+    /// The project's repository can't be read. The string is the reason.
+    Unread(String),
 }
 
 /// The lookup results for the paths that a call cites. Paths outside the project and unreadable files have no entry.
@@ -108,7 +110,7 @@ impl LookedUp {
     pub fn pin(&self) -> Option<&Pin> {
         match self {
             LookedUp::Found(pin) | LookedUp::Misquoted(pin, _) => Some(pin),
-            LookedUp::Missing(_) | LookedUp::Ignored(_) => None,
+            LookedUp::Missing(_) | LookedUp::Ignored(_) | LookedUp::Unread(_) => None,
         }
     }
 }

@@ -9,8 +9,8 @@
 //! - Only regular files of at most 8 MiB are read, so a pipe or a device can't block a call.
 //! - Nothing is written. git objects are read in place, with the repository's own settings. Nothing is executed, except that
 //!   git resolves the names of commits if references are in the reftable format.
-//! - A file that is ignored by the repository's or the user's rules is cited by name without being read. The same
-//!   applies to a file whose ignore status is unknown.
+//! - A file that is ignored by the repository's or the user's rules is cited by name without being read. A file whose
+//!   ignore status is unknown is not read either.
 //! - Lines that seem to contain a credential are not quoted, nor are lines from a hidden, untracked file such as
 //!   `.env`.
 //!
@@ -43,7 +43,7 @@ use crate::domain::{CitedPath, Investigation, Lines, LookedUp, LookedUpPaths, Pi
 use crate::secrets;
 use crate::service::remote::GitProgram;
 use crate::store::WorkTree;
-use crate::text::{counted, one_line, shorten};
+use crate::text::{causes, counted, one_line, shorten};
 pub use drift::{Drift, FileContent, drift};
 pub use forge::{Forge, SourceUrlError};
 pub use inputs::{ChangedFiles, ProjectFiles, inputs_here};
@@ -170,10 +170,7 @@ impl Project {
     pub fn around(folder: &Path) -> Result<Project, ProjectError> {
         let folder = fs::canonicalize(folder)
             .map_err(|source| ProjectError::NotFound { path: folder.to_owned(), source })?;
-        let Some(root) = Project::work_tree_around(&folder).map(|(root, _)| root.to_owned()) else {
-            return Err(ProjectError::NoRepository { path: folder });
-        };
-        let project = Project { root, folder };
+        let project = Project::containing(&folder).ok_or(ProjectError::NoRepository { path: folder })?;
         match project.open() {
             Ok(_) => Ok(project),
             Err(source) => Err(ProjectError::Unreadable { path: project.root, source: Box::new(source) }),
@@ -186,9 +183,14 @@ impl Project {
         projects.into_iter().find_map(|dir| Some((dir, WorkTree::of(dir)?)))
     }
 
-    /// Returns the project that contains the current folder, or `None` if there is no readable project.
+    fn containing(folder: &Path) -> Option<Project> {
+        let root = Project::work_tree_around(folder)?.0.to_owned();
+        Some(Project { root, folder: folder.to_owned() })
+    }
+
+    /// Returns the project that contains the current folder, even if its repository is unreadable: what reads it says why.
     pub fn here() -> Option<Project> {
-        Project::around(&std::env::current_dir().ok()?).ok()
+        Project::containing(&fs::canonicalize(std::env::current_dir().ok()?).ok()?)
     }
 
     /// Returns the root of the work tree.
@@ -237,7 +239,13 @@ impl Project {
         if cited.is_empty() {
             return LookedUpPaths::new();
         }
-        let Ok(repository) = self.open() else { return LookedUpPaths::new() };
+        let repository = match self.open() {
+            Ok(repository) => repository,
+            Err(error) => {
+                let said = LookedUp::Unread(self.reason(error));
+                return cited.iter().map(|it| (it.clone(), said.clone())).collect();
+            }
+        };
         // The list is long in a large project, so it is read only if a file is missing.
         let all = OnceCell::new();
         let found = cited
@@ -311,6 +319,12 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
+    /// Says why the repository can't be read: in git's words, which name the file, if git can't either.
+    fn reason(&self, error: gix::Error) -> String {
+        let git = GitProgram::find(false).and_then(|git| git.untracked(&self.root, false));
+        one_line(&git.map_or_else(|refused| refused.to_string(), |_| causes(&error)))
+    }
+
     /// Resolves the name of a commit. Supports only plain names and ids, since other revision expressions can be slow. The inner
     /// value is `None` if there is no such commit, and the outer one if the repository can't be read.
     fn commit_of(&self, repository: &gix::Repository, name: &str) -> Option<Option<gix::ObjectId>> {
@@ -329,28 +343,25 @@ impl Project {
         Some(object().and_then(|object| Some(object.peel_to_kind(Kind::Commit).ok()?.id)))
     }
 
-    /// Returns whether a file is untracked and ignored. Returns true if this cannot be determined.
-    fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
-        let excluded = || -> Result<bool, gix::Error> {
-            let index = repository.index_or_empty()?;
-            if index.entry_by_path(path.into()).is_some() {
-                return Ok(false);
-            }
-            // Includes the ignore rules of the user's git configuration.
-            let mut permissions = gix::open::Permissions::isolated();
-            permissions.config = gix::open::permissions::Config::all();
-            let allow = gix::sec::Permission::Allow;
-            permissions.env = gix::open::permissions::Environment {
-                xdg_config_home: allow,
-                home: allow,
-                git_prefix: allow,
-                ..permissions.env
-            };
-            let user = gix::open_opts(&self.root, gix::open::Options::default().permissions(permissions))?;
-            let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
-            Ok(user.excludes(&index, None, source)?.at_path(path, None)?.is_excluded())
+    /// Returns whether a file is untracked and ignored.
+    fn is_ignored(&self, repository: &gix::Repository, path: &str) -> Result<bool, gix::Error> {
+        let index = repository.index_or_empty()?;
+        if index.entry_by_path(path.into()).is_some() {
+            return Ok(false);
+        }
+        // Includes the ignore rules of the user's git configuration.
+        let mut permissions = gix::open::Permissions::isolated();
+        permissions.config = gix::open::permissions::Config::all();
+        let allow = gix::sec::Permission::Allow;
+        permissions.env = gix::open::permissions::Environment {
+            xdg_config_home: allow,
+            home: allow,
+            git_prefix: allow,
+            ..permissions.env
         };
-        excluded().unwrap_or(true)
+        let user = gix::open_opts(&self.root, gix::open::Options::default().permissions(permissions))?;
+        let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
+        Ok(user.excludes(&index, None, source)?.at_path(path, None)?.is_excluded())
     }
 
     /// Looks up a path. Returns `None` if the path is outside the project or is not a readable regular file.
@@ -376,8 +387,10 @@ impl Project {
         let head = self.commit_of(repository, "HEAD")?;
         let in_head = |paths: &[String]| committed(repository, head?, paths);
         if let Some(path) = candidates.iter().find_map(|path| self.plain_file(path)) {
-            if self.is_ignored(repository, &path) {
-                return Some(LookedUp::Ignored(path));
+            match self.is_ignored(repository, &path) {
+                Ok(false) => {}
+                Ok(true) => return Some(LookedUp::Ignored(path)),
+                Err(error) => return Some(LookedUp::Unread(self.reason(error))),
             }
             let blob = in_head(std::slice::from_ref(&path)).map(|(_, blob)| blob);
             return found(repository, cited, &bytes(&self.root.join(&path))?, head, path, blob);

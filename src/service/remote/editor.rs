@@ -18,7 +18,9 @@ impl GitProgram {
     /// Returns an error if there is no editor, as on a dumb terminal, or if the editor fails, which is how users
     /// cancel.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
-        let editor = self.variable(folder, "GIT_EDITOR")?;
+        // An empty variable would run the file itself.
+        let editor = Some(self.variable(folder, "GIT_EDITOR")?).filter(|it| !it.is_empty());
+        let editor = editor.unwrap_or_else(|| "vi".to_owned());
         // The setting may contain arguments. git runs the editor in the same way.
         let mut command = command("sh", Path::new("."));
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);

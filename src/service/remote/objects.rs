@@ -366,10 +366,12 @@ impl GitProgram {
     /// Returns an error if git fails.
     pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
         let commit = commit.to_string();
+        // `git reset` would take a tag named HEAD for the head of a branch without a commit.
+        self.here(repository, &["update-ref", "HEAD", &commit])?.succeeded()?;
         if left_out.is_empty() {
-            return self.here(repository, &["reset", "--quiet", "--hard", &commit])?.succeeded().map(drop);
+            return self.here(repository, &["read-tree", "--reset", "-u", &commit])?.succeeded().map(drop);
         }
-        self.here(repository, &["reset", "--quiet", &commit])?.succeeded()?;
+        self.here(repository, &["read-tree", &commit])?.succeeded()?;
         let call = GitCall { input: Some(left_out.join("\0").into_bytes()), ..GitCall::default() };
         let arguments = ["update-index", "--skip-worktree", "-z", "--stdin"];
         self.run(repository, &arguments, call)?.succeeded()?;

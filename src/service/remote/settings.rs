@@ -106,6 +106,19 @@ impl Settings {
         self.last(&format!("remote.{remote}.totsynced"))
     }
 
+    /// Returns the address to which a remote is pushed, if it is not the one from which it is fetched.
+    pub fn other_push_address(&self, upstream: &Upstream) -> Option<String> {
+        if let Some(own) = self.last(&format!("remote.{}.pushurl", upstream.remote)) {
+            return Some(own.to_owned()).filter(|own| *own != upstream.address);
+        }
+        let replaced = |rule: &Setting| {
+            let base = rule.key.strip_prefix("url.")?.strip_suffix(".pushinsteadof")?;
+            Some((base.to_owned(), upstream.address.strip_prefix(rule.value.as_deref()?)?))
+        };
+        let longest = self.entries.iter().filter_map(replaced).min_by_key(|(_, rest)| rest.len());
+        longest.map(|(base, rest)| base + rest)
+    }
+
     /// Returns the branch that is synced, or `None` if it is not certain. Another branch, such as an experiment, is the
     /// user's own. It may track the same branch on the remote.
     pub fn own_branch<'a>(&self, here: &'a LocalReferences) -> Option<&'a str> {

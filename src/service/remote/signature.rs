@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use super::process::{Deadline, GitCall};
@@ -92,6 +93,26 @@ impl GitProgram {
         git.tag_with(folder, &tag, unasked.map(|(name, value)| (name, value.to_owned())).into())
     }
 
+    /// Says what is wrong with a secret key of OpenPGP. Nobody is asked for its PIN.
+    pub fn openpgp_fault(&self, key: &str) -> Option<String> {
+        let program = gpg(&self.users_own(Path::new("."), None).unwrap_or_default());
+        let mut list = platform::command(&program, Path::new("."));
+        list.args(["--batch", "--with-colons", "--list-secret-keys", "--", key]).stdin(Stdio::null());
+        let listed = match list.output() {
+            Ok(listed) => String::from_utf8_lossy(&listed.stdout).into_owned(),
+            Err(error) => return Some(format!("{program} can't be started: {error}")),
+        };
+        // `sec:<validity>:…`
+        let found = listed.lines().filter_map(|line| line.strip_prefix("sec:")?.chars().next());
+        let fault = match found.max_by_key(|it| !"er".contains(*it)) {
+            Some('e') => "says that it has expired",
+            Some('r') => "says that it was revoked",
+            Some(_) => return None,
+            None => "has no such secret key",
+        };
+        Some(format!("{program} {fault}"))
+    }
+
     fn tag_with(
         &self,
         repository: &Path,
@@ -117,7 +138,7 @@ impl GitProgram {
         let mut ran = self.run(repository, &arguments, call)?;
         // What remains is the reason. Git shows a carriage return as a question mark.
         let is_reason = |line: &&str| {
-            !["error: unable to sign the tag", "The tag message has been left"]
+            !["error: unable to sign the tag", "The tag message has been left", "[GNUPG:]"]
                 .iter()
                 .any(|it| line.starts_with(it))
         };
@@ -260,13 +281,18 @@ fn time_with_expired_key(said: &str) -> Option<u64> {
     time.filter(|_| lines.any(|line| line.starts_with("EXPKEYSIG ")))
 }
 
-/// Writes a script that starts the user's gpg with its clock at a time. Git for Windows runs scripts, too.
-fn gpg_at(time: u64, folder: &Path, settings: &[String]) -> Option<PathBuf> {
+/// Returns the user's gpg.
+fn gpg(settings: &[String]) -> String {
     let keys = ["gpg.program=", "gpg.openpgp.program="];
     let of_key = |setting: &String| keys.iter().find_map(|key| setting.strip_prefix(key).map(str::to_owned));
-    let gpg = settings.iter().filter_map(of_key).rfind(|program| program != "gpg");
+    let found = settings.iter().filter_map(of_key).rfind(|program| program != "gpg");
+    found.unwrap_or_else(|| "gpg".to_owned())
+}
+
+/// Writes a script that starts the user's gpg with its clock at a time. Git for Windows runs scripts, too.
+fn gpg_at(time: u64, folder: &Path, settings: &[String]) -> Option<PathBuf> {
     let words = [
-        gpg.unwrap_or_else(|| "gpg".to_owned()),
+        gpg(settings),
         "--faked-system-time".to_owned(),
         format!("{time}!"),
         "--no-auto-check-trustdb".to_owned(),
@@ -311,7 +337,11 @@ fn read(succeeded: bool, said: &str) -> Signature {
         ("EXPKEYSIG", "its key has expired, so it may have been made later"),
         ("NO_PUBKEY", "the public key is not in your keyring"),
     ];
-    const SSH: [(&str, bool, &str); 14] = [
+    let unopened = said.lines().find_map(|line| line.strip_prefix("Unable to open allowed keys file \""));
+    if let Some((file, _)) = unopened.and_then(|it| it.split_once('"')).filter(|(file, _)| !file.is_empty()) {
+        return unchecked(&format!("the file of allowed keys {} can't be opened", one_line(file)));
+    }
+    const SSH: [(&str, bool, &str); 15] = [
         ("allowedSignersFile needs to be configured", false, "no file lists the allowed keys"),
         ("Unable to open allowed keys file", false, "no file lists the allowed keys"),
         ("is needed for ssh signature verification", false, "your ssh-keygen is older than OpenSSH 8.2"),
@@ -321,6 +351,7 @@ fn read(succeeded: bool, said: &str) -> Signature {
         ("Couldn't parse signature", true, MALFORMED),
         (": invalid format", true, MALFORMED),
         ("key is not permitted for use", true, "its key is not allowed to sign for git"),
+        ("no valid principals found", true, "its certificate had expired, or names no allowed signer"),
         (": key has expired", true, "its key had expired when it was signed"),
         (": key is not yet valid", true, "its key was not valid yet when it was signed"),
         ("Unable to read allowed keys file", false, "the file of allowed keys can't be read"),
@@ -384,6 +415,7 @@ mod tests {
             ),
             ("Couldn't parse signature: missing footer\nNo principal matched.", "bad"),
             ("/x:1: key has expired: verify time\nNo principal matched.", "bad"),
+            ("/x:1: no valid principals found\nNo principal matched.", "bad"),
             ("/x:1: missing key\nNo principal matched.", "unchecked"),
             ("Unable to read allowed keys file \"/x\": Is a directory\nNo principal matched.", "unchecked"),
             ("Could not verify signature.\n", "bad"),

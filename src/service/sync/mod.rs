@@ -76,7 +76,9 @@ struct SyncSubject {
     upstream: Upstream,
     here: LocalReferences,
     is_partial: bool,
-    /// True if the remote has another address than at the last sync. It may lack what the one before had.
+    /// Says that what was sent is not where it is read, if the two addresses differ.
+    sent_elsewhere: Option<String>,
+    /// True if the remote has another address than at the last sync, or another to push to. It may lack what was sent.
     has_moved: bool,
 }
 
@@ -199,16 +201,17 @@ impl Syncing<'_> {
             settings = self.git.settings(path)?;
         }
         match settings.upstream(&branch) {
-            Some(upstream) => Ok(Some(SyncSubject {
-                path: path.to_owned(),
-                branch,
-                has_moved: settings
-                    .synced(&upstream.remote)
-                    .is_some_and(|it| it != shown_address(&upstream.address)),
-                upstream,
-                here,
-                is_partial: settings.is_partial(),
-            })),
+            Some(upstream) => {
+                let from = shown_address(&upstream.address);
+                let sent_elsewhere = settings.other_push_address(&upstream).map(|to| {
+                    let (remote, to) = (&upstream.remote, shown_address(&to));
+                    format!("{remote} is pushed to {to}, but read from {from}, which lacks what was sent")
+                });
+                let has_moved = sent_elsewhere.is_some()
+                    || settings.synced(&upstream.remote).is_some_and(|it| it != from);
+                let (path, is_partial) = (path.to_owned(), settings.is_partial());
+                Ok(Some(SyncSubject { path, branch, upstream, here, is_partial, sent_elsewhere, has_moved }))
+            }
             None if all => Ok(None),
             None => Err(SyncError::NoRemote { path: path.to_owned(), branch }),
         }

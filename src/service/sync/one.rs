@@ -148,6 +148,7 @@ impl Syncing<'_> {
             if !self.options.rejoin && !subject.has_moved {
                 return Err(self.rewritten(subject, seen, None)?);
             }
+            done.notes.extend(subject.sent_elsewhere.clone());
             self.keep_unjoined(subject, seen, done)?;
             return Ok(None);
         };
@@ -159,11 +160,14 @@ impl Syncing<'_> {
                 if self.store.subject(path, theirs)?.is_some()
                     && !self.store.is_ancestor(path, seen, theirs)? =>
             {
-                let error = self.rewritten(subject, seen, Some(theirs))?;
                 // What is at a new address may be older, but nothing may have been removed from it.
-                let is_older = subject.has_moved && self.store.is_ancestor(path, theirs, seen)?;
-                if !self.options.rejoin && !is_older {
-                    return Err(error);
+                if subject.has_moved && self.store.is_ancestor(path, theirs, seen)? {
+                    done.notes.extend(subject.sent_elsewhere.clone());
+                } else {
+                    let error = self.rewritten(subject, seen, Some(theirs))?;
+                    if !self.options.rejoin {
+                        return Err(error);
+                    }
                 }
                 rewritten = Some(seen);
             }

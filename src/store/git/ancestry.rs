@@ -256,7 +256,7 @@ pub(super) struct Walk<'g> {
 impl<'g> Walk<'g> {
     pub(super) fn new(git: &'g Git) -> StoreResult<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
-        let shallow = shallow.map_err(git.library("read the shallow boundary"))?;
+        let shallow = shallow.map_err(|_| git.damaged_file("shallow"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();
         Ok(Walk { git, shallow, seen: HashSet::new(), end: None })
     }

@@ -527,7 +527,10 @@ impl Git {
                 Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 outcome => {
                     let failed = io_error("write an object to", self.objects.path());
-                    return outcome.map_err(|source| failed(io::Error::other(source)));
+                    return outcome.map_err(|source| {
+                        let kind = source.downcast_any_ref().map_or(io::ErrorKind::Other, io::Error::kind);
+                        failed(io::Error::new(kind, source))
+                    });
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Git repository errors.
 
-use std::fs;
+use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
 use std::path::Path;
+use std::{fs, io};
 
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -46,13 +47,31 @@ impl Git {
         move |source| library_error(action, &self.location())(source)
     }
 
+    /// Names one of git's files that can't be read: `HEAD`, or `shallow` with the boundary of a shallow clone.
+    pub(super) fn damaged_file(&self, name: &str) -> StoreError {
+        let path = self.git_dir.join(name);
+        let (shown, file) = (path.display(), in_shell(&path));
+        let hint = match name {
+            "HEAD" => format!("`echo ref: refs/heads/main >{file}` restores it, if it was main"),
+            _ => format!("`rm {file}` removes it; if this was a shallow clone, make it again"),
+        };
+        StoreError::new(StoreErrorKind::Damaged, format!("git's file {shown} is damaged")).hinting(hint)
+    }
+
     /// Names the file of a branch that can't be read, for example because a power cut emptied it, and how to restore it.
     pub(super) fn unreadable_head(&self, source: gix::Error) -> StoreError {
+        if let Some(broken) = self.broken_packs().into_iter().next() {
+            return broken;
+        }
         let (place, head) = (self.location(), fs::read_to_string(self.git_dir.join("HEAD")));
         let name = head.unwrap_or_default().trim().trim_start_matches("ref: ").to_owned();
         let path = self.git_dir.join(&name);
-        let is_branch = name.starts_with("refs/heads/") && FullName::try_from(name.as_str()).is_ok();
-        if !is_branch || !path.is_file() {
+        let is_id = |text: &[u8]| ObjectId::from_hex(text.trim_ascii_end()).is_ok();
+        if !is_id(name.as_bytes()) && FullName::try_from(name.as_str()).is_err() {
+            return self.damaged_file("HEAD");
+        }
+        let is_branch = name.starts_with("refs/heads/") && fs::read(&path).is_ok_and(|it| !is_id(&it));
+        if !is_branch {
             return self.library("read the head")(source);
         }
         let message = format!("the branch {} is damaged", path.display());
@@ -94,7 +113,12 @@ pub(super) fn library_error<'a>(
 ) -> impl Fn(gix::Error) -> StoreError + 'a {
     move |source| {
         let message = format!("could not {action} in {}", path.display());
-        StoreError::new(StoreErrorKind::Library, message).caused_by(source)
+        match source.downcast_any_ref().map(io::Error::kind) {
+            Some(kind @ (PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)) => {
+                StoreError::of_files(message, path, io::Error::new(kind, source))
+            }
+            _ => StoreError::new(StoreErrorKind::Library, message).caused_by(source),
+        }
     }
 }
 

@@ -124,7 +124,12 @@ pub(super) fn build_in(
         gix::create::Options::default(),
         open_options(options.configuration),
     );
-    created.map_err(library_error("create a repository", aside))?;
+    created.map_err(|source| match broken_configuration(&aside.join(".git")) {
+        Some(error) => error.caused_by(source),
+        None => library_error("create a repository", aside)(source).hinting(
+            "Check that the disk has space, and with `git config --list` that git can read its settings",
+        ),
+    })?;
     // Sample hooks would only be clutter.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;

@@ -80,7 +80,7 @@ impl Git {
     /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
     pub fn log(&self, from: CommitId) -> StoreResult<impl Iterator<Item = StoreResult<CommitInfo>>> {
         let shallow = self.repository.shallow_commits();
-        let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
+        let shallow = shallow.map_err(|_| self.damaged_file("shallow"))?;
         let mut next = Some(from);
         Ok(iter::from_fn(move || {
             let id = next.take()?;
@@ -140,7 +140,7 @@ impl Git {
     /// Returns the boundary commits of a shallow clone, sorted by id.
     pub fn shallow_boundary(&self) -> StoreResult<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
-        let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
+        let shallow = shallow.map_err(|_| self.damaged_file("shallow"))?;
         let mut ends: Vec<CommitId> =
             shallow.iter().flat_map(|ends| ends.iter()).map(|end| CommitId(*end)).collect();
         ends.sort();

@@ -3,9 +3,10 @@
 
 use std::convert::Infallible;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
+use gix::odb::pack;
 use gix::refs::FullName;
 
 use super::Git;
@@ -50,6 +51,7 @@ impl Git {
     /// that removes it. `tags` are the folders that this program needs for its own tags, each with a `/` at its end.
     pub fn faults(&self, tags: &[&str]) -> Vec<StoreError> {
         let mut faults = self.broken_references();
+        faults.extend(self.broken_packs());
         let graph = self.repository.commit_graph().and_then(|graph| {
             graph.verify_integrity::<Infallible>(|_| Ok(())).map_err(gix::Error::from_error)
         });
@@ -64,6 +66,32 @@ impl Git {
         }
         faults.extend(tags.iter().filter_map(|folder| self.check_room(&format!("{folder}NAME")).err()));
         faults
+    }
+
+    /// Returns an error for each index of packed objects that can't be read, or that names a pack that is missing.
+    pub(super) fn broken_packs(&self) -> Vec<StoreError> {
+        let folder = self.git_dir.join("objects").join("pack");
+        let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let broken = |path: PathBuf| {
+            let (reason, then) = if path.extension().is_some_and(|it| it == "idx") {
+                let error = pack::index::File::at(&path, self.repository.object_hash()).err()?;
+                let again = in_shell(&path.with_extension("pack"));
+                (error.to_string(), format!(", and `git index-pack {again}` makes it again"))
+            } else if path.file_name().is_some_and(|it| it == "multi-pack-index") {
+                let missing = |index: pack::multi_index::File| {
+                    let missing = index.index_names().iter().find(|it| !folder.join(it).exists())?;
+                    Some(format!("it names {}, which is missing", missing.display()))
+                };
+                let index = pack::multi_index::File::at(&path, None);
+                (index.map_or_else(|error| Some(error.to_string()), missing)?, "; git needs none".to_owned())
+            } else {
+                return None;
+            };
+            let message = format!("git's file {} can't be used: {reason}", path.display());
+            let hint = format!("`rm -f {}` removes it{then}", in_shell(&path));
+            Some(StoreError::new(StoreErrorKind::Damaged, message).hinting(hint))
+        };
+        files.filter_map(broken).collect()
     }
 
     /// Returns an error for each file among the references that git can't read as one, such as those that cloud drives leave, or whose

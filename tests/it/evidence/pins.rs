@@ -106,6 +106,10 @@ fn of_files_that_git_ignores_only_the_names_are_stored() {
     let evidence = "Seen.\n\n## References\n- terraform.tfvars:1";
     let reply = amend_root(&mut session, json!({"evidence": evidence}));
     assert_eq!(warnings(&reply, "REFERENCE_IGNORED").len(), 1, "{reply:#}");
+    // What git can't read is not called ignored.
+    write(&project, ".git/index", "garbage");
+    let reply = amend_root(&mut session, json!({"evidence": "Seen.\n\n## References\n- src/db.py:1"}));
+    assert!(warnings(&reply, "STORE_ERROR").join("").contains("index file smaller than"), "{reply:#}");
     let history = session.git(&["log", "-p", "--format=%B"]);
     let blob = session.sandbox.git(&project, &["hash-object", "terraform.tfvars"]);
     assert!(!history.contains(secret) && !history.contains(blob.trim()), "{history}");

@@ -89,13 +89,15 @@ fn citations_that_are_not_as_they_are_said_to_be() {
     let missing = citing(missing, |cited| Some(LookedUp::Missing(format!("{} is not there", cited.path))));
     let ignored = "Found.\n\n## References\n- keys.tfvars:2";
     let ignored = citing(ignored, |cited| Some(LookedUp::Ignored(cited.path)));
+    let unread =
+        citing("Found.\n\n## References\n- src/a.rs:9", |_| Some(LookedUp::Unread("fatal: x".into())));
     // A name is not a quote.
     let quotes =
         "Found.\n\n## References\n- src/a.rs:9 - `let n = 3;` is the number\n- src/b.rs:2 - `connect()`";
     let misquoted = citing(quotes, |cited| {
         Some(LookedUp::Misquoted(pin(), format!("“{}” is not at src/a.rs:9", cited.quote?)))
     });
-    assert_snapshot!([missing, ignored, misquoted].join("\n"));
+    assert_snapshot!([missing, ignored, misquoted, unread].join("\n"));
 }
 
 #[test]
