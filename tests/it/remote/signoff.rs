@@ -263,8 +263,10 @@ fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed
     // A relative path in the user's file leads from there, and not into the repository.
     sandbox.configure("gpg.ssh.allowedSignersFile", "signers");
     fs::copy(&theirs, machine.repository(&id).join("signers")).unwrap();
-    assert_eq!(state(&machine, None, &tag), "unchecked: no file lists the allowed keys");
-    fs::copy(&theirs, sandbox.path("home/signers")).unwrap();
+    let own = sandbox.path("home/signers");
+    let unopened = format!("unchecked: the file of allowed keys {} can't be opened", own.display());
+    assert_eq!(state(&machine, None, &tag), unopened);
+    fs::copy(&theirs, own).unwrap();
     assert_eq!(state(&machine, None, &tag), "valid");
     // The program that signs can't be set either.
     approve(&machine, &[]);
