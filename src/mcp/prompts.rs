@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rmcp::model::{Prompt, PromptArgument};
 
-use super::resources::{AROUND, MOST, length};
+use super::resources::{AROUND, MOST, fitting, length};
 use crate::assess::{Answer, Assessment, DoubtKind};
 use crate::decide::blockers::blockers;
 use crate::decide::next::{brief, briefs, check, outlook};
@@ -17,7 +17,7 @@ use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::reply::plan::{claim, unshown};
 use crate::service::{Loaded, Refusal, Service};
-use crate::text::{first_bytes, one_line, shorten};
+use crate::text::{one_line, shorten};
 
 /// Returns all prompts, in the order in which they are listed.
 pub fn prompts() -> [Prompt; 4] {
@@ -106,15 +106,13 @@ pub fn prompt(
 
 /// Cuts a prompt that is too long, as a reply to a tool is.
 fn bounded(text: String) -> String {
-    if length(&text) + AROUND <= MOST {
+    let kept = fitting(&text, false);
+    if kept == text.len() {
         return text;
     }
-    let mut kept = text.as_str();
-    while length(kept) + AROUND > MOST {
-        kept = first_bytes(kept, kept.len() - kept.len() / 20 - 1);
-    }
     format!(
-        "{kept}\n\n…\n\nThe rest is left out: tot_read returns whole texts, and tot_next the tasks with their prompts.\n"
+        "{}\n\n…\n\nThe rest is left out: tot_read returns whole texts, and tot_next the tasks with their prompts.\n",
+        &text[..kept]
     )
 }
 

@@ -169,9 +169,17 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
 /// Returns a text from an offset, cut after a line if it is too long, and what was left out.
 fn within(text: &str, address: &str, offset: usize, is_graph: bool) -> String {
     let text = &text[first_bytes(text, offset).len()..];
-    if length(text) + AROUND <= MOST {
+    let (shown, left) = text.split_at(fitting(text, is_graph));
+    if left.is_empty() {
         return text.to_owned();
     }
+    let next = format!("{address}{OFFSET}{}", offset + shown.len());
+    let note = format!("{} left out: the text goes on at {next}", counted(left.lines().count(), "line"));
+    if is_graph { format!("{shown}  // {note}\n}}\n") } else { format!("{shown}\n\n…\n\n{note}\n") }
+}
+
+/// Returns how much of a text fits into a message, in bytes. The last line may be a part of one, except in a graph.
+pub(super) fn fitting(text: &str, is_graph: bool) -> usize {
     let (mut room, mut kept) = (MOST - AROUND, 0);
     for line in text.split_inclusive('\n') {
         let size = length(line);
@@ -179,7 +187,6 @@ fn within(text: &str, address: &str, offset: usize, is_graph: bool) -> String {
             (room, kept) = (room - size, kept + line.len());
             continue;
         }
-        // A long line is cut too, except in a graph.
         for c in line.chars().take_while(|_| !is_graph) {
             let size = length(c.encode_utf8(&mut [0; 4]));
             if size > room {
@@ -189,10 +196,7 @@ fn within(text: &str, address: &str, offset: usize, is_graph: bool) -> String {
         }
         break;
     }
-    let (shown, left) = text.split_at(kept);
-    let next = format!("{address}{OFFSET}{}", offset + kept);
-    let note = format!("{} left out: the text goes on at {next}", counted(left.lines().count(), "line"));
-    if is_graph { format!("{shown}  // {note}\n}}\n") } else { format!("{shown}\n\n…\n\n{note}\n") }
+    kept
 }
 
 /// Returns the length of a text within a message, in bytes.
