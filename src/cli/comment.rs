@@ -227,9 +227,8 @@ pub(super) fn find(investigation: &Investigation, kind: CommentKind, part: &str)
         return Err(format!("a comment is named by at least {PART_MIN} characters of its id").into());
     }
     let is_it = |comment: &Comment| {
-        let id = comment.id.to_string();
         let is_node = comment.node.as_ref().is_some_and(|node| node.as_str() == part.trim());
-        id.starts_with(&lower) || id.ends_with(&lower) || (is_node && kind == CommentKind::Resolution)
+        comment.id.matches(&lower) || (is_node && kind == CommentKind::Resolution)
     };
     let (what, found): (_, Vec<Comment>) = match kind {
         CommentKind::Resolution => {

@@ -56,7 +56,7 @@ struct LogCommit {
     warnings: Vec<String>,
     /// Parts of the commit that are unreadable or omitted.
     gaps: Vec<String>,
-    /// Who made the commit, as pages show it.
+    /// The name shown for the author of the commit, as on pages.
     #[serde(skip)]
     who: String,
     #[serde(skip)]

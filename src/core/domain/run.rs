@@ -256,7 +256,7 @@ pub struct Output {
     /// The SHA-256 hash of everything printed, in hexadecimal. If both streams have output, it is the hash of their two
     /// hashes, so interleaving does not matter.
     pub sha256: String,
-    /// The same hash of each line without what chance decides, such as colours and the names of temporary files. Absent if the
+    /// Such a hash of each line without what chance decides, such as colours and the names of temporary files. Absent if the
     /// output is recorded completely, or if a stream has more than 64 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_sha256: Option<String>,

@@ -141,8 +141,8 @@ impl<'a> Planner<'a> {
             return (NextStep::Call(call), Vec::new());
         }
         // The roots may be there, in files that can't be read.
-        if let Some(problem) = file_problems(self.investigation, self.rules).into_iter().next()
-            && self.investigation.committed().next().is_none()
+        if self.investigation.committed().next().is_none()
+            && let Some(problem) = file_problems(self.investigation, self.rules).into_iter().next()
         {
             return (NextStep::Settle(problem), Vec::new());
         }
