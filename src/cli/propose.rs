@@ -216,7 +216,7 @@ fn nothing_owed(subject: &WorkTarget) -> String {
 fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&String>) -> CommandResult {
     let investigation = subject.investigation();
     let mut ids = Ids::new(investigation);
-    nodes.iter().filter_map(|node| node.id.parse().ok()).for_each(|id| ids.take(&id));
+    nodes.iter().filter_map(|node| node.id.parse().ok()).for_each(|id| drop(ids.take(&id)));
     let mut next = below.map(|below| subject.node_id(below)).transpose()?.map(Some);
     for node in nodes {
         let given = node.parent.as_ref().and_then(|parent| investigation.find(parent).ok());

@@ -288,12 +288,13 @@ fn commit_proposed(
 
 /// Returns the agents in the batch that already have committed results, each with one of their nodes.
 fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
-    let asked: Vec<&str> =
+    let asked: HashSet<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
-    let named = investigation.committed().flat_map(|(node, _)| {
-        let agents = node.classification.iter().flat_map(|classification| classification.agents());
-        agents.filter(|agent| asked.contains(agent)).map(|agent| (agent.to_owned(), node.id.clone()))
-    });
+    let last_of = |agent: &str| {
+        let is_of = |node: &Node| node.classification.iter().flat_map(|it| it.agents()).any(|it| it == agent);
+        investigation.committed().rev().map(|(node, _)| node).find(|node| is_of(node))
+    };
+    let named = asked.into_iter().filter_map(|agent| Some((agent.to_owned(), last_of(agent)?.id.clone())));
     named.collect()
 }
 

@@ -365,6 +365,8 @@ pub fn next(
     pending.sort_by_key(|node| node.claim.as_ref().is_none_or(|claim| now >= claim.until));
     let planner = Planner::new(investigation, rules, ClaimedAuthor::of(agent, &request.caller), most);
     let (mut outlook, slots) = planned(investigation, rules, &planner, &pending);
+    let has_ended = outlook.next_step == NextStep::Reopen;
+    let slots = if pending.is_empty() || has_ended { slots } else { planner.beside_pending() };
     let pending = match outlook.next_step.call() {
         Some(LegalCall::Commit(nodes)) => briefs(investigation, rules, nodes),
         _ => Vec::new(),

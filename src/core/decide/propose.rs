@@ -1,6 +1,6 @@
 //! `tot_propose` proposes nodes to research next, and withdraws pending proposals.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -104,7 +104,7 @@ pub fn propose(
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
         check_texts(rules, &new.id, texts, &mut diagnostics);
     }
-    let mut spellings = Spellings::new(investigation);
+    let mut spellings = Spellings { in_use: Ids::new(investigation), in_batch: HashSet::new() };
     let call = ProposeCall { investigation, rules, caller, now };
     let asked_roots: HashSet<String> = request
         .nodes
@@ -204,19 +204,10 @@ pub(super) fn pending_list(investigation: &Investigation) -> Wording {
     }
 }
 
-/// The short ids in use, keyed by their lower-case spelling. Two ids that differ only in case can't be checked out together
-/// on macOS or Windows.
-struct Spellings {
-    in_use: HashMap<String, ShortId>,
+/// The short ids in use. Two that differ only in letter case can't be checked out together on macOS or Windows.
+struct Spellings<'c> {
+    in_use: Ids<'c>,
     in_batch: HashSet<ShortId>,
-}
-
-impl Spellings {
-    fn new(investigation: &Investigation) -> Self {
-        let all = investigation.nodes().chain(investigation.withdrawn()).map(|node| node.id.short());
-        let in_use = all.map(|id| (id.as_str().to_ascii_lowercase(), id.clone())).collect();
-        Spellings { in_use, in_batch: HashSet::new() }
-    }
 }
 
 /// The call that proposes nodes.
@@ -232,7 +223,7 @@ struct ProposeCall<'c> {
 fn check_node(
     call: ProposeCall<'_>,
     new: NewNode,
-    spellings: &mut Spellings,
+    spellings: &mut Spellings<'_>,
     diagnostics: &mut CallDiagnostics,
 ) -> Option<Node> {
     let ProposeCall { investigation, rules, caller, now } = call;
@@ -276,7 +267,6 @@ fn check_node(
         check_place(investigation, id, &new, parent.as_deref(), diagnostics);
     }
     let id = id?;
-    spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
     let replaced = investigation.unreplaced(&id);
     let node = Node {
@@ -324,13 +314,13 @@ fn check_id(
     call: ProposeCall<'_>,
     id: &ShortId,
     new: &NewNode,
-    spellings: &Spellings,
+    spellings: &mut Spellings<'_>,
     diagnostics: &mut CallDiagnostics,
 ) {
     let ProposeCall { investigation, rules, .. } = call;
     let mut error =
         |code, message, suggestion: Wording| diagnostics.refuse(code, &new.id, message, suggestion);
-    let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
+    let collision = spellings.in_use.take(id).filter(|other| other != id);
     let found = investigation.find(id.as_str());
     let taken = match found {
         Ok(node) if !node.is_pending() => Some("is already committed".to_owned()),
@@ -345,8 +335,7 @@ fn check_id(
         );
     } else if let Some(reason) = taken {
         let parent = new.parent.as_ref().and_then(|parent| investigation.find(parent).ok());
-        let mut ids = Ids::new(investigation);
-        spellings.in_batch.iter().for_each(|id| ids.take(id));
+        let mut ids = spellings.in_use.clone();
         let free = match parent {
             Some(parent) => ids.child(parent.id.short()).map(|free| ("node below its parent", free)),
             None => ids.root(rules.root_ids(investigation)).map(|free| ("root", free)),

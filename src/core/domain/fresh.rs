@@ -4,31 +4,34 @@
 //! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants.
 //! Descendants of `A1` continue with a letter (`R*.A1[a-z]*`), so `A12` does not match.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Investigation, NodeId, ShortId};
 
 /// The short ids in use: committed, pending, withdrawn, and allocated since. Compared case-insensitively.
-#[derive(Clone, Debug)]
-pub struct Ids {
-    in_use: HashSet<String>,
+#[derive(Clone, Debug, Default)]
+pub struct Ids<'a> {
+    investigation: Option<&'a Investigation>,
+    /// By round, keyed by their lower-case spelling. The ids of a round are collected when it is first needed.
+    in_use: HashMap<u32, HashMap<String, ShortId>>,
 }
 
-impl Ids {
+impl<'a> Ids<'a> {
     /// Creates a set of all ids in an investigation.
-    pub fn new(investigation: &Investigation) -> Self {
-        let nodes = investigation.nodes().chain(investigation.withdrawn()).map(|node| &node.id);
-        Ids::besides(nodes.chain(investigation.unreadable()).map(NodeId::short))
+    pub fn new(investigation: &'a Investigation) -> Self {
+        Ids { investigation: Some(investigation), ..Ids::default() }
     }
 
-    /// Creates a set of the given ids.
-    pub fn besides<'a>(ids: impl IntoIterator<Item = &'a ShortId>) -> Self {
-        Ids { in_use: ids.into_iter().map(|id| id.as_str().to_ascii_lowercase()).collect() }
+    fn of_round(&mut self, round: u32) -> &mut HashMap<String, ShortId> {
+        self.in_use.entry(round).or_insert_with(|| {
+            let ids = self.investigation.into_iter().flat_map(|it| it.ids_in_round(round));
+            ids.map(NodeId::short).map(|id| (id.as_str().to_ascii_lowercase(), id.clone())).collect()
+        })
     }
 
-    /// Marks an id as used.
-    pub fn take(&mut self, id: &ShortId) {
-        self.in_use.insert(id.as_str().to_ascii_lowercase());
+    /// Marks an id as used. Returns the one that was in use before, whose letters may differ in case.
+    pub fn take(&mut self, id: &ShortId) -> Option<ShortId> {
+        self.of_round(id.round()).insert(id.as_str().to_ascii_lowercase(), id.clone())
     }
 
     /// Allocates an id below `parent`; `None` if it would exceed the maximum length.
@@ -50,7 +53,7 @@ impl Ids {
     /// Allocates the first unused candidate, counting from 1.
     fn fresh(&mut self, candidate: impl Fn(u32) -> Option<ShortId>) -> Option<ShortId> {
         (1..).map(candidate).find(|id| match id {
-            Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
+            Some(id) => self.take(id).is_none(),
             // All later candidates are longer.
             None => true,
         })?
@@ -70,10 +73,14 @@ fn letters(mut number: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
-    fn ids(in_use: &[&str]) -> Ids {
-        Ids { in_use: in_use.iter().map(|id| id.to_ascii_lowercase()).collect() }
+    fn ids(in_use: &[&str]) -> Ids<'static> {
+        let mut ids = Ids::default();
+        in_use.iter().for_each(|id| drop(ids.take(&id.parse().unwrap())));
+        ids
     }
 
     fn children(ids: &mut Ids, parent: &str, number: usize) -> Vec<String> {

@@ -123,6 +123,11 @@ impl NodeId {
         &self.short
     }
 
+    /// Returns the start of a round in the order of ids. No node has it.
+    pub(super) fn before_round(round: u32) -> NodeId {
+        ShortId { text: Arc::from(""), round }.into()
+    }
+
     /// Returns the round. Roots are in round 1.
     pub fn round(&self) -> u32 {
         self.short.round

@@ -53,7 +53,7 @@ pub struct Investigation {
     /// The withdrawn proposals, which have no place in the tree.
     withdrawn: Arc<BTreeMap<NodeId, Arc<Node>>>,
     /// The children of each node that has any.
-    children: Arc<HashMap<NodeId, BTreeMap<NodeId, Arc<Node>>>>,
+    children: Arc<HashMap<NodeId, Arc<BTreeMap<NodeId, Arc<Node>>>>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
@@ -475,9 +475,17 @@ impl Investigation {
 
     /// Returns the nodes of one round, committed and pending, ordered by id.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
-        self.nodes()
-            .skip_while(move |node| node.round() < round)
-            .take_while(move |node| node.round() == round)
+        let from = self.nodes.range(NodeId::before_round(round)..);
+        from.take_while(move |(id, _)| id.round() == round).map(|(_, node)| node)
+    }
+
+    /// Returns the ids of one round in use, also those of withdrawn proposals and of files that can't be read.
+    pub fn ids_in_round(&self, round: u32) -> impl Iterator<Item = &NodeId> {
+        let from = NodeId::before_round(round);
+        let is_of_round = move |id: &&NodeId| id.round() == round;
+        let nodes = [&self.nodes, &self.withdrawn].map(|nodes| nodes.range(&from..).map(|(id, _)| id));
+        let nodes = nodes.into_iter().flat_map(move |ids| ids.take_while(is_of_round));
+        nodes.chain(self.unreadable.range(&from..).take_while(is_of_round))
     }
 
     /// Returns the committed nodes with their states, ordered by id.
@@ -498,7 +506,7 @@ impl Investigation {
 
     /// Returns the children of a node, committed and pending, ordered by id.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
-        self.children.get(id).into_iter().flat_map(BTreeMap::values)
+        self.children.get(id).into_iter().flat_map(|children| children.values())
     }
 
     /// Returns the committed children of a node with their states.
@@ -622,7 +630,7 @@ impl Investigation {
         }
         if let Some(parent) = &node.parent {
             let siblings = Arc::make_mut(&mut self.children).entry(parent.clone()).or_default();
-            siblings.insert(node.id.clone(), Arc::clone(&node));
+            Arc::make_mut(siblings).insert(node.id.clone(), Arc::clone(&node));
         }
         Arc::make_mut(&mut self.nodes).insert(node.id.clone(), node);
     }
@@ -637,7 +645,7 @@ impl Investigation {
         };
         let children = Arc::make_mut(&mut self.children);
         if let Some(siblings) = children.get_mut(&parent) {
-            siblings.remove(id);
+            Arc::make_mut(siblings).remove(id);
             if siblings.is_empty() {
                 children.remove(&parent);
             }

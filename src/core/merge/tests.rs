@@ -891,7 +891,8 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
         let some = |ids: &[NodeId]| (!ids.is_empty()).then(|| index.get(ids).clone());
         match op {
             0..=2 => {
-                let mut ids = Ids::besides(tree.nodes.keys().map(NodeId::short));
+                let mut ids = Ids::default();
+                tree.nodes.keys().for_each(|id| drop(ids.take(id.short())));
                 let parent = some(&committed).filter(|_| index.index(5) > 0);
                 let id = match &parent {
                     Some(parent) => ids.child(parent.short()),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::brief;
 use super::states::States;
 use super::{LegalCall, NextCall, NextState, NextStep, ObjectionReply, Task};
-use crate::decide::blockers::{contested, file_problems, outdated, refuted_alone};
+use crate::decide::blockers::{file_problems, refuted_alone};
 use crate::domain::fresh::Ids;
 use crate::domain::{
     BoundAnswer, BoundAs, Code, CommentKind, Diagnostic, Investigation, Node, NodeId, StateName, Wording,
@@ -124,20 +124,13 @@ impl<'a> Planner<'a> {
         self.incomplete.chunk_by(|(a, _), (b, _)| a.round() == b.round()).next().unwrap_or_default()
     }
 
-    /// Returns the next step and the nodes to propose, given the pending proposals that the agent may commit and the
-    /// first blockers.
+    /// Returns the next step, and the nodes to propose if no proposal is pending, given the pending proposals that the agent
+    /// may commit and the first blockers.
     pub(super) fn plan(&self, pending: &[&Node], blockers: &[Diagnostic]) -> (NextStep, Vec<Slot<'a>>) {
-        let mut ids = Ids::new(self.investigation);
-        let (mut slots, what) = self.wanted(&mut ids);
-        let leaves = self.leaves_to_close(&slots);
-        // Leaves are closed once the pending nodes are committed, so no children are proposed below them.
-        let is_closed =
-            |slot: &Slot<'_>| leaves.iter().any(|leaf| slot.parent.is_some_and(|it| it.id == leaf.id));
         if !pending.is_empty() {
-            slots.retain(|slot| !is_closed(slot));
-            return (NextStep::Call(self.settle(pending)), slots);
+            return (NextStep::Call(self.settle(pending)), Vec::new());
         }
-        if let Some(call) = self.contested() {
+        if let Some(call) = self.contested(blockers) {
             return (NextStep::Call(call), Vec::new());
         }
         // The roots may be there, in files that can't be read.
@@ -146,6 +139,9 @@ impl<'a> Planner<'a> {
         {
             return (NextStep::Settle(problem), Vec::new());
         }
+        let mut ids = Ids::new(self.investigation);
+        let (mut slots, what) = self.wanted(&mut ids);
+        let leaves = self.leaves_to_close(&slots);
         let change = self.instead_of_children(&slots);
         let change = change.or_else(|| leaves.first().and_then(|leaf| self.close(leaf)));
         if change.is_some() {
@@ -163,6 +159,16 @@ impl<'a> Planner<'a> {
             return (propose(reason, what), slots);
         }
         self.remaining(&mut ids, blockers)
+    }
+
+    /// Returns the nodes to propose while the agent has pending ones.
+    pub(super) fn beside_pending(&self) -> Vec<Slot<'a>> {
+        let (mut slots, _) = self.wanted(&mut Ids::new(self.investigation));
+        // Leaves are closed once the pending nodes are committed, so no children are proposed below them.
+        let leaves = self.leaves_to_close(&slots);
+        let is_closed = |node: &Node| leaves.iter().any(|leaf| node.id == leaf.id);
+        slots.retain(|slot| !slot.parent.is_some_and(is_closed));
+        slots
     }
 
     /// Returns the next step if the rules ask for no particular nodes.
@@ -488,10 +494,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the call that chooses between conflicting results after a merge.
-    fn contested(&self) -> Option<NextCall> {
-        let differing = contested(self.investigation).into_iter();
-        let contested = differing.chain(outdated(self.investigation, self.rules)).next()?;
-        let node = self.investigation.find(&contested.node?).ok()?;
+    fn contested(&self, blockers: &[Diagnostic]) -> Option<NextCall> {
+        let contested = blockers.iter().find(|it| it.code == Code::Contested)?;
+        let node = self.investigation.find(contested.node.as_ref()?).ok()?;
         let call = LegalCall::Reclassify(self.change(node, self.rules.ruleset().state(node.state()?)?));
         let read = Wording::both("tot_read", "`tot show`");
         let how = read.map(|call| format!("Read both with {call}, and decide."));
