@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::error::Error;
 
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns the text with each letter and its accents as one character where Unicode has one (NFC). macOS stores file names
 /// decomposed, and people type composed letters.
 pub fn composed(text: &str) -> String {
-    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+    if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
 }
 
 /// Returns JSON without the byte order mark that some systems put before it, and in which U+FFFD replaces each escaped half

@@ -12,7 +12,7 @@ use super::model::{Report, StateView};
 use super::{ReportError, ReportInput};
 use crate::assess::Verdict;
 use crate::domain::{Classification, Investigation, Node};
-use crate::markdown;
+use crate::markdown::{self, Mention, Parsed};
 use crate::text::{composed, is_hidden, shorten};
 
 /// The maximum total size of the text in the file, in characters.
@@ -131,10 +131,10 @@ pub(super) fn share(nodes: usize) -> usize {
 }
 
 /// Returns the searchable text of a node: everything that pages show, except its id, its title and its comments.
-pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<SearchText> {
+pub(super) fn texts(node: &Node, findings: &Parsed, mentions: &[Mention], most: usize) -> Vec<SearchText> {
     let mut said = Room { said: Vec::new(), left: most };
     if let Some(result) = &node.classification {
-        said.add_result(result, findings, most);
+        said.add_result(result, findings, mentions, most);
         said.add("Proposed as", result.headline.iter().map(|_| node.title.clone()));
     }
     said.add("Plan", [markdown::plain_text(&node.planned_action, most)]);
@@ -148,7 +148,7 @@ struct Room {
 }
 
 impl Room {
-    fn add_result(&mut self, result: &Classification, findings: &markdown::Parsed, most: usize) {
+    fn add_result(&mut self, result: &Classification, findings: &Parsed, mentions: &[Mention], most: usize) {
         let plain = |text: &String| markdown::plain_text(text, most);
         self.add("Findings", [findings.plain_text(most)]);
         for text in result.backing() {
@@ -156,10 +156,10 @@ impl Room {
         }
         let sources = result.references.iter().flat_map(|it| {
             let kept = it.pinned.as_ref().and_then(|pin| pin.text.as_ref());
-            [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept].into_iter().flatten().cloned()
+            [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept].into_iter().flatten()
         });
-        let mentions = findings.references().into_iter().flat_map(|it| [Some(it.target), it.title]).flatten();
-        self.add("Sources", sources.chain(mentions));
+        let mentions = mentions.iter().flat_map(|it| [Some(&it.target), it.title.as_ref()]).flatten();
+        self.add("Sources", sources.chain(mentions).cloned());
         self.add("Commands", result.commands.iter().map(|it| it.command.clone()));
         self.add("Agent", result.agent_id.clone());
         self.add("Person", result.people().map(|person| person.name.clone()));

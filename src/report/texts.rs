@@ -85,6 +85,7 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
     // The prefix is unique across pages, since the print page contains all nodes.
     let prefix = |what: &str| format!("{what}-{}", node.id);
     let findings = markdown::Parsed::new(classification.map_or("", |c| &c.findings));
+    let (mentions, lists_references) = findings.references();
     NodeTexts {
         excerpt: match classification {
             Some(_) => findings.excerpt(CARD_EXCERPT),
@@ -99,8 +100,8 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
             node.id.as_str(),
             HEADING_LEVEL,
         ),
-        mentions: findings.references(),
-        lists_references: findings.lists_references(),
-        search: search::texts(node, &findings, share),
+        search: search::texts(node, &findings, &mentions, share),
+        mentions,
+        lists_references,
     }
 }

@@ -8,6 +8,7 @@
 //! Commits before the boundary of a shallow clone, and that boundary, are unchecked. If another commit can't be read, or an
 //! earlier version of an edited file, nobody knows what was changed, so no confirmation counts.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -31,12 +32,15 @@ pub(super) struct Past<'a> {
     pub(super) first: Option<CommitId>,
     /// The boundary of a shallow clone. `None` if something else that the edits depend on can't be read.
     pub(super) boundary: Option<Vec<CommitId>>,
+    /// Nodes that need not be read again, by blob.
+    pub(super) nodes: HashMap<BlobId, Arc<Node>>,
 }
 
 impl<'a> Past<'a> {
     /// Returns a history of which nothing is known.
     pub(super) fn unknown(git: &'a Git) -> Self {
-        Past { git, edits: Vec::new(), taken_over: Vec::new(), first: None, boundary: Some(Vec::new()) }
+        let (edits, taken_over, nodes) = Default::default();
+        Past { git, edits, taken_over, first: None, boundary: Some(Vec::new()), nodes }
     }
 
     /// Walks the history of a commit, or of the two parents of a future merge. What `before` knows is not read again.
@@ -120,7 +124,8 @@ impl<'a> Past<'a> {
         let (taken_over, mut edits): (_, Vec<_>) =
             edits.into_iter().partition(|_| are_taken_over.next() == Some(true));
         edits.sort_by(|one, other| (&one.path, one.commit).cmp(&(&other.path, other.commit)));
-        Ok(Past { git, edits, taken_over, first, boundary: is_complete.then_some(boundary) })
+        let boundary = is_complete.then_some(boundary);
+        Ok(Past { git, edits, taken_over, first, boundary, nodes: HashMap::new() })
     }
 
     /// Returns the people whom edits have named as authors, although git has another author.
@@ -130,10 +135,10 @@ impl<'a> Past<'a> {
             if self.boundary.is_none() && !are_here(self.git, &edit.before) {
                 continue;
             }
-            let named = |blob: &Option<BlobId>| named_in(self.git, &edit.path, *blob);
-            let before: Vec<_> = edit.before.iter().flat_map(named).collect();
+            let named = |blob: &Option<BlobId>| named_in(self, &edit.path, *blob);
+            let before = LazyCell::new(|| edit.before.iter().flat_map(named).collect::<Vec<_>>());
             let mut after = named(&edit.after);
-            after.retain(|it| !before.contains(it) && !edit.is_by(&it.0));
+            after.retain(|it| !edit.is_by(&it.0) && !before.contains(it));
             names.extend(after.into_iter().map(|(person, at)| (edit.path.clone(), person, at)));
         }
         FalseNames(names)
@@ -180,13 +185,14 @@ impl<'a> Past<'a> {
                 _ => {}
             }
         }
-        let mut known = HashMap::new();
         for (commit, affected) in affected {
             for node in affected {
-                let mut is_as_then = |child: &Node| self.has_current_result(commit, child, &mut known);
-                let confirmed = investigation.children(&node).filter(|child| is_as_then(child));
-                let confirmed: Vec<NodeId> = confirmed.map(|child| child.id.clone()).collect();
-                by_hand.confirmed_before.entry(node).or_default().extend(confirmed);
+                let confirmed = by_hand.confirmed_before.entry(node.clone()).or_default();
+                for child in investigation.children(&node) {
+                    if !confirmed.contains(&child.id) && self.has_current_result(commit, child) {
+                        confirmed.insert(child.id.clone());
+                    }
+                }
             }
         }
         by_hand
@@ -201,15 +207,20 @@ impl<'a> Past<'a> {
         id: &NodeId,
         affected: &mut BTreeSet<NodeId>,
     ) {
-        let read = |blob: &Option<BlobId>| read::node(self.git, &edit.path, (*blob)?, id).ok();
-        let (before, after): (Vec<Node>, _) =
-            (edit.before.iter().filter_map(read).collect(), read(&edit.after));
+        let read = |blob: &Option<BlobId>| self.node(&edit.path, (*blob)?, id).ok();
+        let (before, after): (Vec<_>, _) = (edit.before.iter().filter_map(read).collect(), read(&edit.after));
         affected.insert(id.clone());
         affected.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
-        let differs = |node: &Node| node.classification.as_ref().is_some_and(|result| result.is_contested());
+        let differs = |node: &Arc<Node>| node.classification.as_ref().is_some_and(|it| it.is_contested());
         if before.iter().any(differs) && !after.as_ref().is_some_and(differs) {
             affected.extend(with_descendants(investigation, id));
         }
+    }
+
+    /// Returns a version of a node.
+    fn node(&self, path: &str, blob: BlobId, id: &NodeId) -> Result<Arc<Node>, Fault> {
+        let known = self.nodes.get(&blob).filter(|node| node.id == *id).cloned();
+        known.map_or_else(|| read::node(self.git, path, blob, id).map(Arc::new), Ok)
     }
 
     /// Returns a comment or run before and after an edit.
@@ -227,25 +238,17 @@ impl<'a> Past<'a> {
     }
 
     /// Returns whether the node had its current result at the commit, or nobody knows.
-    fn has_current_result(
-        &self,
-        commit: CommitId,
-        node: &Node,
-        known: &mut HashMap<(NodeId, BlobId), bool>,
-    ) -> bool {
+    fn has_current_result(&self, commit: CommitId, node: &Node) -> bool {
         let path = layout::node(&node.id);
         let blob = match self.git.blob_at(commit, &path) {
             Ok(Some(blob)) => blob,
             blob => return blob.is_err(),
         };
-        *known.entry((node.id.clone(), blob)).or_insert_with(|| {
-            let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
-            let then = read::node(self.git, &path, blob, &node.id);
-            then.map_or_else(
-                |_| self.git.size(blob).is_err(),
-                |then| since(&then).is_some() && since(&then) == since(node),
-            )
-        })
+        let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
+        self.node(&path, blob, &node.id).map_or_else(
+            |_| self.git.size(blob).is_err(),
+            |then| since(&then).is_some() && since(&then) == since(node),
+        )
     }
 }
 
@@ -389,18 +392,20 @@ fn author<T: Record>(record: &T) -> Option<(Person, Timestamp)> {
 }
 
 /// Returns the people named in a file, each with the time of what they did. The list is empty if the file is unreadable.
-fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
+fn named_in(past: &Past<'_>, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
     let person = |(at, by): (Timestamp, &Caller)| Some((by.person.clone()?, at));
     match layout::file_role(path) {
-        FileRole::Node(id) => read::node(git, path, blob, &id)
-            .map(|node| node.written_by().filter_map(person).collect())
-            .unwrap_or_default(),
-        FileRole::Comment(id) => {
-            read::record::<Comment>(git, path, blob, id).iter().filter_map(author).collect()
+        FileRole::Node(id) => {
+            past.node(path, blob, &id).iter().flat_map(|it| it.written_by().filter_map(person)).collect()
         }
-        FileRole::Run(id) => read::record::<Run>(git, path, blob, id).iter().filter_map(author).collect(),
-        FileRole::Conclusion => read::conclusion(git, path, blob)
+        FileRole::Comment(id) => {
+            read::record::<Comment>(past.git, path, blob, id).iter().filter_map(author).collect()
+        }
+        FileRole::Run(id) => {
+            read::record::<Run>(past.git, path, blob, id).iter().filter_map(author).collect()
+        }
+        FileRole::Conclusion => read::conclusion(past.git, path, blob)
             .map(|end| end.written_by().filter_map(person).collect())
             .unwrap_or_default(),
         _ => Vec::new(),

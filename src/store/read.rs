@@ -55,7 +55,7 @@ pub(super) fn tip(git: &Git, path: &Path, commit: CommitId) -> Result<Snapshot, 
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,
-    past: Past<'_>,
+    mut past: Past<'_>,
     heads: [CommitId; 2],
     tree: Tree,
     branch: Option<String>,
@@ -109,12 +109,12 @@ pub(super) fn of_tree(
             },
             FileRole::Node(id) => {
                 let earlier = unchanged(&file).and_then(|before| before.node(&id));
-                match earlier.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
-                    Some(node) => nodes.push(Arc::clone(node)),
-                    None => match within(&mut room, git, &file, |text| node_in(text, &file.path, &id)) {
-                        Ok(node) => nodes.push(Arc::new(node)),
-                        Err(fault) => faults.push(fault),
-                    },
+                let earlier = earlier.filter(|node| node.written_by().all(|(_, by)| holds(by))).cloned();
+                let read =
+                    || within(&mut room, git, &file, |text| node_in(text, &file.path, &id)).map(Arc::new);
+                match earlier.map_or_else(read, Ok) {
+                    Ok(node) => nodes.push(Arc::clone(past.nodes.entry(file.blob).or_insert(node))),
+                    Err(fault) => faults.push(fault),
                 }
             }
             FileRole::Comment(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {

@@ -71,7 +71,7 @@ fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option
 
 /// Returns the paths cited in the text.
 fn named_paths(text: &Parsed) -> impl Iterator<Item = CitedPath> + use<> {
-    let paths = text.references().into_iter().filter(|mention| mention.kind == MentionKind::Path);
+    let paths = text.references().0.into_iter().filter(|mention| mention.kind == MentionKind::Path);
     paths.filter(|mention| markdown::own_path(&mention.target).is_some()).map(|mention| CitedPath {
         lines: lines_of(&mention),
         path: mention.target,

@@ -90,7 +90,7 @@ pub enum MentionKind {
 /// - A path may name its repository, as `repo@commit:path:line` with at least seven commit digits, or as `owner/name
 ///   path:line`, where the line is required.
 pub fn references(markdown: &str) -> Vec<Mention> {
-    Parsed::new(markdown).references()
+    Parsed::new(markdown).references().0
 }
 
 /// Finds the lines under "References" from which [`references`] can't read a source.
@@ -119,8 +119,9 @@ pub fn own_path(target: &str) -> Option<Mention> {
 }
 
 impl Parsed {
-    /// Returns the sources cited in parsed text, like [`references`].
-    pub fn references(&self) -> Vec<Mention> {
+    /// Returns the sources cited in parsed text, like [`references`], and whether the text has a section with the heading
+    /// "References" or "Reference".
+    pub fn references(&self) -> (Vec<Mention>, bool) {
         let mut reader = self.read();
         reader.define(&self.definitions);
         reader.found.sort_by_key(|(at, _)| *at);
@@ -131,7 +132,7 @@ impl Parsed {
             };
             mention.quote = reader.quotes.iter().find(of).map(|(.., quote)| quote.clone());
         }
-        found
+        (found, reader.has_section)
     }
 
     fn read(&self) -> ReferenceReader {
@@ -141,11 +142,6 @@ impl Parsed {
         }
         reader.end_line();
         reader
-    }
-
-    /// Returns true if the text has a section with the heading "References" or "Reference".
-    pub fn lists_references(&self) -> bool {
-        self.read().has_section
     }
 }
 

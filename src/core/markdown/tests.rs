@@ -1015,7 +1015,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
         ("```\n## References\n```", false),
         ("## References to it\n\n- src/a.rs", false),
     ] {
-        assert_eq!(super::Parsed::new(text).lists_references(), lists, "{text}");
+        assert_eq!(super::Parsed::new(text).references().1, lists, "{text}");
     }
 }
 
