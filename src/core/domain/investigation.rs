@@ -49,11 +49,11 @@ pub struct Meta {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
     meta: Arc<Meta>,
-    nodes: Arc<BTreeMap<NodeId, Arc<Node>>>,
+    nodes: Arc<Nodes>,
     /// The withdrawn proposals, which have no place in the tree.
-    withdrawn: Arc<BTreeMap<NodeId, Arc<Node>>>,
+    withdrawn: Arc<Nodes>,
     /// The children of each node that has any.
-    children: Arc<HashMap<NodeId, Arc<BTreeMap<NodeId, Arc<Node>>>>>,
+    children: Arc<HashMap<NodeId, Arc<Nodes>>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
@@ -121,8 +121,10 @@ pub struct StructureFault {
     pub reason: String,
 }
 
+type Nodes = BTreeMap<NodeId, Arc<Node>>;
+
 /// Returns the nodes with this short id.
-fn of_short(nodes: &BTreeMap<NodeId, Arc<Node>>, short: ShortId) -> impl Iterator<Item = &Arc<Node>> {
+fn of_short(nodes: &Nodes, short: ShortId) -> impl Iterator<Item = &Arc<Node>> {
     let from_first = nodes.range(NodeId::from(short.clone())..);
     from_first.take_while(move |(id, _)| *id.short() == short).map(|(_, node)| node)
 }
@@ -274,8 +276,7 @@ impl Investigation {
         let mut investigation = Investigation::new(meta);
         let mut faults = Vec::new();
         // Sorting by round puts each parent before its children, so one pass suffices and no cycle can form.
-        let sorted: BTreeMap<NodeId, Arc<Node>> =
-            nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
+        let sorted: Nodes = nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {
             match investigation.misplaced(&node) {
                 Some(_) if node.is_withdrawn() => investigation.place(node),
