@@ -16,7 +16,7 @@ use crate::domain::{Code, Diagnostic};
 use crate::graph::{self, DrawnTree, SvgOptions};
 use crate::report::document::{self, LINES, Links, literal, more, overview};
 use crate::service::address::ResourceAddress;
-use crate::service::{Refusal, Service};
+use crate::service::{Loaded, Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, first_bytes, one_line, shorten};
 
@@ -131,14 +131,11 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
     let content = match address {
         ResourceAddress::Investigations => (MARKDOWN, investigations(service)?),
         ResourceAddress::Overview(session) => {
-            let text = match service.look(session)? {
-                Ok(loaded) => overview(&loaded.snapshot, Some(&loaded), Links::Addresses),
-                Err(unruled) => overview(&unruled.snapshot, None, Links::Addresses),
-            };
-            (MARKDOWN, text)
+            let snapshot = service.look(session)?;
+            (MARKDOWN, overview(&snapshot, Loaded::of(&snapshot).ok().as_ref(), Links::Addresses))
         }
         ResourceAddress::Node(session, node) => {
-            let snapshot = service.snapshot(session)?;
+            let snapshot = service.look(session)?;
             let found = match snapshot.investigation.find(node) {
                 Ok(found) => found,
                 Err(error) => return error.ambiguous(node).map_or(Ok(None), |error| Err(error.into())),
@@ -146,7 +143,7 @@ fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'sta
             let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
             (MARKDOWN, document::node(&assessment, found, Links::Addresses))
         }
-        ResourceAddress::History(session) => (MARKDOWN, history(service, &service.snapshot(session)?)?),
+        ResourceAddress::History(session) => (MARKDOWN, history(service, &service.look(session)?)?),
         ResourceAddress::GraphDot(session) => (DOT, graph::dot(&service.read(session)?.assessment())),
         ResourceAddress::GraphSvg(session) => {
             let loaded = service.read(session)?;

@@ -16,14 +16,6 @@ pub struct Loaded {
     pub ruleset: Arc<RulesetFile>,
 }
 
-/// An investigation whose ruleset is unusable.
-pub struct WithoutRules {
-    /// The committed state.
-    pub snapshot: Snapshot,
-    /// The error in the ruleset, and how to fix it.
-    pub error: Diagnostic,
-}
-
 /// The outcome of a write.
 pub struct Written {
     /// The new state.
@@ -63,6 +55,29 @@ impl Turn {
 }
 
 impl Loaded {
+    /// Combines a snapshot with its rules.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error in the ruleset, and how to fix it, if it is unusable.
+    pub fn of(snapshot: &Snapshot) -> Result<Loaded, Diagnostic> {
+        let fault = match &snapshot.ruleset {
+            Ok(ruleset) => return Ok(Loaded { ruleset: Arc::clone(ruleset), snapshot: snapshot.clone() }),
+            Err(fault) => fault,
+        };
+        let readers = Wording::both("tot_status and tot-report", "`tot show` and `tot report`");
+        let how = readers.map(|readers| {
+            let file = &fault.path;
+            format!(
+                "Fix {file} in {} and commit it (git log -p {file} shows earlier versions); until then {readers} omit \
+                 everything that needs rules.",
+                snapshot.path.display()
+            )
+        });
+        let message = format!("The rules of this investigation are unusable: {fault}.");
+        Err(Diagnostic::new(Code::InvalidRuleset, message).suggest(how))
+    }
+
     /// Returns the assessment of the investigation.
     pub fn assessment(&self) -> Assessment<'_> {
         Assessment::new(self.investigation(), Some(self.rules()))
@@ -77,25 +92,4 @@ impl Loaded {
     pub fn rules(&self) -> EffectiveRules<'_> {
         EffectiveRules::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
     }
-}
-
-/// Combines a snapshot with its rules, or with the error in them.
-#[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
-pub(super) fn with_rules(snapshot: Snapshot) -> Result<Loaded, WithoutRules> {
-    let error = match &snapshot.ruleset {
-        Ok(ruleset) => return Ok(Loaded { ruleset: Arc::clone(ruleset), snapshot }),
-        Err(fault) => Diagnostic::new(
-            Code::InvalidRuleset,
-            format!("The rules of this investigation are unusable: {fault}."),
-        )
-        .suggest(Wording::both("tot_status and tot-report", "`tot show` and `tot report`").map(|readers| {
-            let file = &fault.path;
-            format!(
-                "Fix {file} in {} and commit it (git log -p {file} shows earlier versions); until then {readers} omit \
-                 everything that needs rules.",
-                snapshot.path.display()
-            )
-        })),
-    };
-    Err(WithoutRules { snapshot, error })
 }

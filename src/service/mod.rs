@@ -42,8 +42,7 @@ use crate::store::{Durability, FindError, Snapshot, Store};
 use crate::text::shorten;
 use address::ResourceAddress;
 use changes::{BEHIND, Changes, Listener, ServiceChange};
-use loaded::with_rules;
-pub use loaded::{Loaded, Turn, WithoutRules, Written};
+pub use loaded::{Loaded, Turn, Written};
 pub use refusal::Refusal;
 use sharing::{Sharing, UseKind};
 
@@ -244,27 +243,18 @@ impl Service {
     ///
     /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, or a store error.
     pub fn read(&self, session: &str) -> Result<Loaded, Refusal> {
-        self.look(session)?.map_err(|unruled| unruled.error.into())
-    }
-
-    /// Like [`Service::read`], but also returns the state of an investigation with an unusable ruleset.
-    ///
-    /// # Errors
-    ///
-    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or a store error.
-    pub fn look(&self, session: &str) -> Result<Result<Loaded, WithoutRules>, Refusal> {
-        let snapshot = self.recovered(session)?;
-        self.used(&snapshot, UseKind::Read);
-        Ok(with_rules(snapshot))
+        Ok(Loaded::of(&self.look(session)?)?)
     }
 
     /// Returns the committed state of an investigation, even if its ruleset is unusable.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Service::look`].
-    pub fn snapshot(&self, session: &str) -> Result<Snapshot, Refusal> {
-        self.look(session).map(|seen| seen.map_or_else(|unruled| unruled.snapshot, |loaded| loaded.snapshot))
+    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or a store error.
+    pub fn look(&self, session: &str) -> Result<Snapshot, Refusal> {
+        let snapshot = self.recovered(session)?;
+        self.used(&snapshot, UseKind::Read);
+        Ok(snapshot)
     }
 
     /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each warning is returned

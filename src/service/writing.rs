@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::changes::ServiceChange;
-use super::loaded::{Loaded, Written, with_rules};
+use super::loaded::{Loaded, Written};
 use super::sharing::UseKind;
 use super::{Refusal, Service};
 use crate::decide::{Decision, Rejection};
@@ -79,7 +79,7 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Decisions,
     ) -> Result<(Vec<Draft>, Option<Decided>), Refusal> {
-        let loaded = with_rules(snapshot.clone()).map_err(|unruled| Refusal::from(unruled.error))?;
+        let loaded = Loaded::of(snapshot)?;
         if let Some(fault) =
             snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
         {

@@ -17,7 +17,7 @@ use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, N
 use crate::json::{self, CommentJson, NodeJson};
 use crate::service::address::ResourceAddress;
 use crate::service::reply::{AttachmentEntry, ReplyFields, ReplyMessage};
-use crate::service::{Loaded, Refusal, Service, WithoutRules};
+use crate::service::{Loaded, Refusal, Service};
 use crate::text::{counted, shorten};
 
 pub(super) const ABOUT: About = About {
@@ -73,20 +73,15 @@ pub(super) struct ReadBody {
 }
 
 pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcome<ReadBody> {
-    let seen = service.look(&input.session_id)?;
-    let snapshot = match &seen {
-        Ok(loaded) => &loaded.snapshot,
-        Err(unruled) => &unruled.snapshot,
-    };
+    let snapshot = service.look(&input.session_id)?;
     let investigation = snapshot.investigation.as_ref();
-    let rules = seen.as_ref().ok().map(|loaded| loaded.rules());
     let inputs = service.inputs(investigation);
-    let assessment = Assessment::new(investigation, rules).with_inputs(inputs.as_ref());
+    let assessment = Assessment::new(investigation, snapshot.rules()).with_inputs(inputs.as_ref());
     let (reports, others): (Vec<&str>, Vec<&str>) =
         input.node_ids.iter().map(|id| id.trim()).partition(|id| *id == REPORT);
     if let (Some(report), false) = (investigation.report(), reports.is_empty()) {
         let others = others.into_iter().filter(|id| investigation.find(id).is_ok()).collect();
-        return Ok(report_read(report, &assessment, input.offset, others, shared(&seen)));
+        return Ok(report_read(report, &assessment, input.offset, others, ReplyFields::seen(&snapshot)));
     }
     let mut nodes: Vec<&Arc<Node>> = Vec::new();
     let mut errors = Vec::new();
@@ -99,10 +94,10 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         }
     }
     if !errors.is_empty() {
-        let loaded = seen.ok().map(Box::new);
+        let loaded = Loaded::of(&snapshot).ok().map(Box::new);
         return Err(Refusal { errors, loaded });
     }
-    let mut shared = shared(&seen);
+    let mut shared = ReplyFields::seen(&snapshot);
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
     let read = read(&assessment, &nodes, offset);
     let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
@@ -121,13 +116,6 @@ pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcom
         shared.message = ReplyMessage::note(more.join(" "));
     }
     Ok((shared, ReadBody { nodes: read.nodes, rest }, ()))
-}
-
-fn shared(seen: &Result<Loaded, WithoutRules>) -> ReplyFields {
-    match seen {
-        Ok(loaded) => ReplyFields::done(loaded, None, &[]),
-        Err(unruled) => ReplyFields::without_rules(unruled),
-    }
 }
 
 /// Reads the report or its draft, as one node.

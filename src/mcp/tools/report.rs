@@ -61,14 +61,12 @@ pub(super) struct ReportBody {
 }
 
 pub(super) fn run(service: &Service, input: ReportToolInput, _: &Caller) -> ToolOutcome<ReportBody> {
-    let id = service.snapshot(&input.session_id)?.investigation.meta().id;
+    let id = service.look(&input.session_id)?.investigation.meta().id;
     let out = report::folder_in(service.site(), id).map_err(|error| report_error(&error))?;
     let writing = Writing::begin(&out, &()).map_err(|error| report_error(&error))?;
     let _turn = RENDERING.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut shared, snapshot) = match service.look(&id.to_string())? {
-        Ok(loaded) => (ReplyFields::done(&loaded, None, &[]), loaded.snapshot),
-        Err(unruled) => (ReplyFields::without_rules(&unruled), unruled.snapshot),
-    };
+    let snapshot = service.look(&id.to_string())?;
+    let mut shared = ReplyFields::seen(&snapshot);
     let reading = ReadOptions { project: service.project().cloned(), ..ReadOptions::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
     let sources = Sources { folders: &folders, roots: &[], reading: &reading, store };

@@ -22,7 +22,7 @@ use crate::service::reply::sent;
 use crate::service::reply::{GraphForm, GraphNode, ReplyFields, figures, pending};
 use crate::service::sharing::SyncStatus;
 use crate::service::signoff;
-use crate::service::{Loaded, Service, WithoutRules};
+use crate::service::{Loaded, Service};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
 
@@ -169,32 +169,33 @@ pub(super) struct StatusFacts {
 }
 
 pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> ToolOutcome<StatusBody, StatusFacts> {
-    let seen = service.look(&input.session_id)?;
+    let snapshot = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
         Some(cursor) => cursor.parse::<usize>().map_err(|_| invalid_cursor())?,
     };
-    let session = |snapshot: &Snapshot| snapshot.investigation.meta().id.to_string();
-    Ok(match seen {
-        Ok(loaded) => {
-            let outlook = outlook(loaded.investigation(), &loaded.rules());
-            let graph = graph_of(&loaded, input.graph);
-            let shared = ReplyFields { graph, ..ReplyFields::loaded(&loaded, &outlook) };
-            let body = StatusBody { session_id: session(&loaded.snapshot) };
-            let facts = with_rules(service, &loaded, &input, start);
-            (shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts })
-        }
-        Err(unruled) => {
-            let body = StatusBody { session_id: session(&unruled.snapshot) };
-            (ReplyFields::without_rules(&unruled), body, without_rules(service, &unruled, &input, start))
-        }
-    })
+    let body = StatusBody { session_id: snapshot.investigation.meta().id.to_string() };
+    let facts = facts(service, &snapshot, &input, start);
+    let Ok(loaded) = Loaded::of(&snapshot) else {
+        return Ok((ReplyFields::seen(&snapshot), body, facts));
+    };
+    let outlook = outlook(loaded.investigation(), &loaded.rules());
+    let graph = graph_of(&loaded, input.graph);
+    let shared = ReplyFields { graph, ..ReplyFields::loaded(&loaded, &outlook) };
+    let facts = with_rules(service, &loaded, &input, start, facts);
+    Ok((shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts }))
 }
 
-fn with_rules(service: &Service, loaded: &Loaded, input: &StatusInput, start: usize) -> StatusFacts {
+/// Adds the parts of the status that depend on rules.
+fn with_rules(
+    service: &Service,
+    loaded: &Loaded,
+    input: &StatusInput,
+    start: usize,
+    mut facts: StatusFacts,
+) -> StatusFacts {
     let (investigation, rules) = (loaded.investigation(), loaded.rules());
     let assessment = loaded.assessment().with_inputs(service.inputs(investigation).as_ref());
-    let mut facts = facts(service, &loaded.snapshot, input, start);
     facts.outcome = Some(assessment.outcome);
     facts.verdict = assessment.words();
     let sign_offs = signoff::looked_up(service.store(), &loaded.snapshot, false);
@@ -279,18 +280,6 @@ fn line(node: &Node, remark: &str, with_gist: bool) -> String {
     format!("{} {state} ({remark}) {}{gist}", node.id, shorten(node.name(), TITLE))
 }
 
-/// Returns the status of an investigation whose rules are unusable.
-fn without_rules(
-    service: &Service,
-    unruled: &WithoutRules,
-    input: &StatusInput,
-    start: usize,
-) -> StatusFacts {
-    let facts = facts(service, &unruled.snapshot, input, start);
-    let fault = unruled.snapshot.ruleset.as_ref().err().map(ToString::to_string);
-    StatusFacts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
-}
-
 /// Returns the parts of the status that do not depend on rules.
 fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usize) -> StatusFacts {
     let investigation = snapshot.investigation.as_ref();
@@ -337,7 +326,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
         listed,
         next_cursor,
         sync,
-        faults: snapshot.faults.iter().map(ToString::to_string).collect(),
+        faults: snapshot.all_faults().map(ToString::to_string).collect(),
         ..StatusFacts::default()
     }
 }

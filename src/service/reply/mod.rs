@@ -22,8 +22,8 @@ use crate::format::layout;
 use crate::json::present;
 use crate::markdown;
 use crate::ruleset::rules::shortened;
-use crate::service::{Loaded, Refusal, Service, WithoutRules, Written};
-use crate::store::CommitId;
+use crate::service::{Loaded, Refusal, Service, Written};
+use crate::store::{CommitId, Snapshot};
 use crate::text::counted;
 
 pub use results::*;
@@ -362,18 +362,20 @@ impl ReplyFields {
         self
     }
 
-    /// Returns the fields for a call that reads an investigation with unusable rules.
-    pub fn without_rules(unruled: &WithoutRules) -> ReplyFields {
-        let investigation = &unruled.snapshot.investigation;
-        let error = std::slice::from_ref(&unruled.error);
+    /// Returns the fields for a call that reads an investigation, even with unusable rules.
+    pub fn seen(snapshot: &Snapshot) -> ReplyFields {
+        let error = match Loaded::of(snapshot) {
+            Ok(loaded) => return ReplyFields::done(&loaded, None, &[]),
+            Err(error) => error,
+        };
         ReplyFields {
-            session: Some(investigation.meta().id),
+            session: Some(snapshot.investigation.meta().id),
             status: CallStatus::Ok,
-            message: ReplyMessage::note(unruled.error.text()),
-            warnings: error.to_vec(),
-            current_round: Some(investigation.current_round()),
+            message: ReplyMessage::note(error.text()),
+            current_round: Some(snapshot.investigation.current_round()),
             can_end: Some(false),
-            owed: blocker_entries(error, 0),
+            owed: blocker_entries(std::slice::from_ref(&error), 0),
+            warnings: vec![error],
             ..ReplyFields::default()
         }
     }
