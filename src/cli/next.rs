@@ -8,6 +8,7 @@ use super::caller::agent_name;
 use super::screen::{Screen, doubts};
 use super::work::{LocalTools, WorkArguments};
 use super::{ExitResult, done, misused};
+use crate::decide::claim::Claimant;
 use crate::service::reply::Advised;
 use crate::service::reply::plan::{self, Brief, ClaimedEntry, NextAdvice, NextBody, NextInput, PlanRequest};
 use crate::text::one_line;
@@ -51,24 +52,26 @@ Examples:
   tot next --claim R2.A1 --for 240 --as reviewer-2
   tot next --release R2.A1              frees it for others";
 
-/// The error if a claim has no claimant.
-const UNNAMED: &str = "git does not know your name: name the claimant with --as";
-
 pub(super) fn run(arguments: &NextArguments) -> ExitResult {
     let NextArguments { nodes, agent, minutes, work, .. } = arguments;
-    match nodes.is_empty() {
-        _ if arguments.release => return done(claim::release(nodes, &work.common)),
-        true => {}
-        false if arguments.claim => {
-            return done(claim::claim(nodes, agent.as_deref(), *minutes, &work.common));
+    match (nodes.is_empty(), arguments.release) {
+        (true, true) => return Err(misused("name at least one node, such as R2.A1")),
+        (false, false) if !arguments.claim => {
+            return Err(misused("nodes are for --claim and --release"));
         }
-        false => return Err(misused("nodes are for --claim and --release")),
+        _ => {}
     }
     let subject = LocalTools::new("tot next", work)?.subject()?;
     let agent = match agent {
-        None if arguments.claim => Some(subject.author()?.ok_or(UNNAMED)?),
+        None if arguments.claim => {
+            Some(subject.author()?.ok_or("git does not know your name: name the claimant with --as")?)
+        }
         agent => agent.clone(),
     };
+    if !nodes.is_empty() {
+        let claimant = Claimant { agent_id: agent, minutes: *minutes };
+        return done(claim::run(&subject, nodes, Some(&claimant).filter(|_| arguments.claim)));
+    }
     let brief = if arguments.full { Brief::Full } else { Brief::Short };
     let asked = PlanRequest { max_tasks: Some(arguments.max_tasks), brief };
     let (session_id, claim) = (subject.id(), arguments.claim);

@@ -177,6 +177,11 @@ impl WorkTarget {
         Ok(self.work.place.store.open(&self.path)?.author())
     }
 
+    /// Returns whether the output is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.work.json
+    }
+
     /// Returns the investigation's id.
     pub(super) fn id(&self) -> String {
         self.investigation().meta().id.to_string()
