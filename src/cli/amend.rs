@@ -7,13 +7,13 @@ use serde_json::json;
 use state::StateArguments;
 
 use super::caller::agent_name;
-use super::comment::{edits, find};
+use super::comment::edits;
 use super::draft::{self, DraftFields, plain_list, plain_text};
 use super::end::Binding;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, piped};
 use super::{ExitResult, misused};
 use crate::decide::amend::Amend;
-use crate::domain::{Caller, CommentKind, NodeId};
+use crate::domain::{Caller, NodeId};
 use crate::service::reply::{self, AmendBody, Replied};
 use crate::text::one_line;
 
@@ -84,8 +84,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     }
     let node = arguments.what.as_ref().and_then(|what| what.parse::<NodeId>().ok());
     if let Some(part) = &arguments.accept {
-        let correction = find(subject.investigation(), CommentKind::Correction, part)?;
-        let mut call = DraftFields::from_iter([("correction".to_owned(), json!(correction.id.to_string()))]);
+        let mut call = DraftFields::from_iter([("correction".to_owned(), json!(part))]);
         call.extend(node.map(|node| ("nodeId".to_owned(), json!(node.to_string()))));
         return subject.tell(amended(&subject, call, arguments, &subject.caller_as(agent)?), lines);
     }

@@ -12,12 +12,11 @@ use super::print::{say_fields, stored, warn};
 use super::work::given;
 use super::{CommandError, CommandResult, say};
 use crate::base::world::World;
-use crate::decide::comment::Say;
-use crate::decide::run::PART_MIN;
+use crate::decide::comment::{self, Say};
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId, TextEdit};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
-use crate::text::{one_line, shorten};
+use crate::text::one_line;
 
 /// Comment on a node, or on the whole investigation. The comment is stored as one file in one commit, with your git
 /// identity as its author.
@@ -139,7 +138,7 @@ fn tell(place: &Location, written: &Written, how: &CommentOptions) -> CommandRes
         _ => None,
     };
     if how.common.json {
-        let head = comment.map(|_| written.loaded.snapshot.head.to_string());
+        let head = written.commit().map(|commit| commit.to_string());
         return say_fields(&json!({
             "commit": head,
             "commentId": comment.map(|it| it.id.to_string()),
@@ -168,6 +167,7 @@ fn tell(place: &Location, written: &Written, how: &CommentOptions) -> CommandRes
 }
 
 /// A comment to write.
+#[derive(Default)]
 pub(super) struct CommentRequest<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
@@ -220,39 +220,20 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
 }
 
 /// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections and corrections are
-/// searched, and `part` can also be the id of their node; for a correction, only corrections.
-pub(super) fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
-    let lower = part.trim().to_ascii_lowercase();
-    if lower.len() < PART_MIN {
-        return Err(format!("a comment is named by at least {PART_MIN} characters of its id").into());
-    }
-    let is_it = |comment: &Comment| {
-        let is_node = comment.node.as_ref().is_some_and(|node| node.as_str() == part.trim());
-        comment.id.matches(&lower) || (is_node && kind == CommentKind::Resolution)
-    };
-    let (what, found): (_, Vec<Comment>) = match kind {
+/// searched, and `part` can also be the id of their node.
+fn find(investigation: &Investigation, kind: CommentKind, part: &str) -> CommandResult<Comment> {
+    let open = objections::open(investigation);
+    let is_open = |it: &Comment| open.iter().any(|open| open.comment.id == it.id);
+    let is_of_node = |it: &Comment| it.node.as_ref().is_some_and(|node| node.as_str() == part.trim());
+    let found = match kind {
         CommentKind::Resolution => {
-            let open = objections::open(investigation).into_iter().map(|it| (*it.comment).clone());
-            ("open objection or correction", open.filter(is_it).collect())
+            comment::find(investigation, part, "open objection or correction", |it, is_named| {
+                is_open(it) && (is_named || is_of_node(it))
+            })
         }
-        CommentKind::Correction => {
-            // Whoever accepts one that is no longer open is told why that can't be.
-            let all = investigation.comments().filter(|it| it.kind == kind).map(|it| (**it).clone());
-            ("correction", all.filter(is_it).collect())
-        }
-        _ => {
-            let all = investigation.comments().map(|it| (**it).clone());
-            ("comment", all.filter(is_it).collect())
-        }
+        _ => comment::find(investigation, part, "comment", |_, is_named| is_named),
     };
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(format!("there is no {what} {}", shorten(&one_line(part), 60)).into()),
-        several => {
-            let ids: Vec<String> = several.iter().take(5).map(|it| it.id.to_string()).collect();
-            Err(format!("several match: {}", ids.join(", ")).into())
-        }
-    }
+    Ok(found?.as_ref().clone())
 }
 
 /// Opens an editor for the comment.

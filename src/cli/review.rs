@@ -173,14 +173,7 @@ impl Look<'_> {
                 'o' => page(&format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
-                    let words = CommentRequest {
-                        kind,
-                        node,
-                        reply_to: None,
-                        edits: Vec::new(),
-                        message: None,
-                        agent: None,
-                    };
+                    let words = CommentRequest { kind, node, ..CommentRequest::default() };
                     match write(self.place, self.path, &words) {
                         Ok(_) => answer("Committed.")?,
                         Err(error) => answer(&error.to_string())?,

@@ -185,7 +185,7 @@ impl Amend {
                 .map(|call| format!("{call} lists the comments of a node."));
             Rejection::from(Diagnostic::new(Code::CommentNotFound, message).suggest(how))
         };
-        let is_correction = |it: &Comment| it.kind == CommentKind::Correction;
+        let is_correction = |it: &Comment, is_named| is_named && it.kind == CommentKind::Correction;
         let correction =
             comment::find(investigation, &named, "correction", is_correction).map_err(not_found)?;
         let about = correction.node.as_ref().map(ToString::to_string);

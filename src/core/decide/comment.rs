@@ -16,8 +16,8 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::corrections::{self, Corrections, is_small};
-use crate::ruleset::rules::CallDiagnostics;
 use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_of};
+use crate::ruleset::rules::{CallDiagnostics, shortened};
 
 /// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -265,7 +265,7 @@ fn reply_to(
         return None;
     };
     let what = if kind == CommentKind::Resolution { "objection or correction" } else { "comment" };
-    let found = find(investigation, named, what, |_| true).and_then(|it| match kind {
+    let found = find(investigation, named, what, |_, is_named| is_named).and_then(|it| match kind {
         CommentKind::Resolution => objection_of(investigation, it).ok_or_else(|| no_such(what, named)),
         _ => Ok(it),
     });
@@ -279,7 +279,10 @@ fn reply_to(
     Some(found.ok()?.id)
 }
 
-/// Returns the only comment of those that fit whose id is this, or begins or ends with this.
+/// The maximum number of comments named in an error.
+const NAMED: usize = 5;
+
+/// Returns the only comment that fits. `fits` also gets whether the comment's id is this, or begins or ends with this.
 ///
 /// # Errors
 ///
@@ -288,14 +291,17 @@ pub fn find<'i>(
     investigation: &'i Investigation,
     named: &str,
     what: &str,
-    fits: impl Fn(&Comment) -> bool,
+    fits: impl Fn(&Comment, bool) -> bool,
 ) -> Result<&'i Arc<Comment>, String> {
     let part = named.trim().to_ascii_lowercase();
-    let is_it = |it: &&Arc<Comment>| part.len() >= PART_MIN && it.id.matches(&part) && fits(it);
+    let is_it = |it: &&Arc<Comment>| fits(it, part.len() >= PART_MIN && it.id.matches(&part));
     match investigation.comments().filter(is_it).collect::<Vec<_>>()[..] {
         [one] => Ok(one),
         [] => Err(no_such(what, named)),
-        _ => Err(format!("{} is a part of the ids of several comments.", quoted(named))),
+        ref several => {
+            let ids: Vec<CommentId> = several.iter().map(|it| it.id).collect();
+            Err(format!("{} names several comments: {}.", quoted(named), shortened(&ids, NAMED)))
+        }
     }
 }
 

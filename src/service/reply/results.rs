@@ -296,7 +296,7 @@ pub fn amended(
     (node, correction): (Option<String>, Option<String>),
 ) -> (ReplyFields, AmendBody) {
     let correction = correction.and_then(|id| {
-        let is_correction = |it: &Comment| it.kind == CommentKind::Correction;
+        let is_correction = |it: &Comment, is_named| is_named && it.kind == CommentKind::Correction;
         comment::find(&written.before, &id, "correction", is_correction).ok()
     });
     let node = node.or(correction.and_then(|it| it.node.as_ref()).map(ToString::to_string));

@@ -47,7 +47,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     let said = one.ok(&["resolve", "R2.A1", "-m", "Seen."]);
     assert!(said.starts_with("resolution ") && said.ends_with(" on R2.A1; no objection is open\n"), "{said}");
     let none = one.refuses(&["resolve", "R2.A1", "-m", "Seen."], &[]);
-    assert_eq!(none.err, "tot resolve: there is no open objection or correction R2.A1\n");
+    assert_eq!(none.err, "tot resolve: There is no open objection or correction `R2.A1`.\n");
     one.assert_sound(&id);
 }
 
