@@ -35,7 +35,7 @@ use super::server::{Called, Server, Unanswered};
 use super::tool::blocking;
 use crate::service::Service;
 use crate::service::address::ResourceAddress;
-use crate::service::changes::{Missed, ServiceChange};
+use crate::service::changes::{RecvError, ServiceChange};
 
 /// The maximum number of resources in a subscription.
 const SUBSCRIPTIONS: usize = 1_000;
@@ -102,7 +102,11 @@ impl Server {
         self.notifier.get_or_init(|| {
             let mut listener = service.listen();
             AbortOnDropHandle::new(tokio::spawn(async move {
-                while let Some(change) = listener.next().await {
+                loop {
+                    let change = listener.recv().await;
+                    if change == Err(RecvError::Closed) {
+                        return;
+                    }
                     for notice in notices(&change, [].iter(), true) {
                         if peer.send_notification(notice).await.is_err() {
                             return;
@@ -117,13 +121,13 @@ impl Server {
 /// Returns the notifications about a change for a client subscribed to `addresses` and, if `lists` is true, to the
 /// list of investigations.
 fn notices<'a>(
-    change: &Result<ServiceChange, Missed>,
+    change: &Result<ServiceChange, RecvError>,
     addresses: impl Iterator<Item = &'a String>,
     lists: bool,
 ) -> Vec<ServerNotification> {
     let is_touched = |address: &&String| match change {
         Ok(change) => ResourceAddress::parse(address).is_some_and(|address| address.is_touched_by(change)),
-        Err(Missed) => true,
+        Err(_) => true,
     };
     let updated = addresses.filter(is_touched).map(|address| {
         let address = ResourceUpdatedNotificationParam::new(address.as_str());
@@ -297,9 +301,11 @@ impl ServerHandler for Server {
             let change = tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.closing.cancelled() => return Ok(()),
-                change = listener.next() => change,
+                change = listener.recv() => change,
             };
-            let Some(change) = change else { return Ok(()) };
+            if change == Err(RecvError::Closed) {
+                return Ok(());
+            }
             for notice in notices(&change, addresses.iter(), lists) {
                 if context.sink().send(notice).await.is_err() {
                     return Ok(());

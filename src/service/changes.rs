@@ -1,10 +1,11 @@
 //! Notifications about writes by this server.
 //!
 //! Guarantee: every listener that exists when a write is accepted receives the change once. A listener that lags too
-//! far behind receives [`Missed`] and must assume that everything has changed. Limitation: writes by other processes
+//! far behind receives [`RecvError::Lagged`] and must assume that everything has changed. Limitation: writes by other processes
 //! and manual edits are not noticed.
 
 use tokio::sync::broadcast;
+pub use tokio::sync::broadcast::error::RecvError;
 
 use crate::domain::{Change, Investigation, NodeId, SessionId};
 
@@ -48,23 +49,8 @@ impl ServiceChange {
     }
 }
 
-/// The listener lagged behind and missed changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missed;
-
 /// The channel from the calls to the listeners.
 pub(super) type Changes = broadcast::Sender<ServiceChange>;
 
 /// A receiver for changes.
-pub struct Listener(pub(super) broadcast::Receiver<ServiceChange>);
-
-impl Listener {
-    /// Returns the next change, or `None` if there will be no more.
-    pub async fn next(&mut self) -> Option<Result<ServiceChange, Missed>> {
-        match self.0.recv().await {
-            Ok(change) => Some(Ok(change)),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(Err(Missed)),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
-    }
-}
+pub type Listener = broadcast::Receiver<ServiceChange>;

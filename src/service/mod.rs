@@ -191,7 +191,7 @@ impl Service {
 
     /// Returns a listener for all later writes by this service.
     pub fn listen(&self) -> Listener {
-        Listener(self.changes.subscribe())
+        self.changes.subscribe()
     }
 
     /// Sends a change to all listeners. Does not block.
