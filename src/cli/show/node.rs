@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
+use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, newest_runs};
 use crate::cli::screen::{
     BAD, BOLD, NodeLine, QUIET, Screen, doubts, known, plain_lines, section, styled, verdict_style,
 };
@@ -131,34 +131,15 @@ const AGAIN: usize = 5;
 
 /// Formats a run, with its result and the beginning of its output.
 fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
-    let RunEntry {
-        command,
-        ended,
-        captured_by,
-        note,
-        files,
-        not_stored,
-        inputs,
-        expectations,
-        standing,
-        repetitions,
-        run_id,
-        ..
-    } = run.entry(usize::MAX, AGAIN);
-    let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {command}"), 2)));
-    let facts = [format!("{ended}; captured by {captured_by}"), standing];
-    let expected = expectations.into_iter().map(|it| format!("expected {it}"));
+    let entry = run.entry(usize::MAX, AGAIN);
+    let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {}", entry.command), 2)));
+    let ended = format!("{}; captured by {}", entry.ended, entry.captured_by);
+    let files = &entry.files;
     let with = (!files.is_empty()).then(|| format!("stored with it: {}", files.join(", ")));
-    let lacks = not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
-    for line in facts
-        .into_iter()
-        .chain(note)
-        .chain(with)
-        .chain(lacks)
-        .chain(inputs)
-        .chain(expected)
-        .chain(repetitions)
-    {
+    let lacks = entry.not_stored.map(|files| format!("not stored, and missing in a rerun: {files}"));
+    let facts = [Some(ended), Some(entry.standing), entry.note, with, lacks, entry.inputs];
+    let expected = entry.expectations.into_iter().map(|it| format!("expected {it}"));
+    for line in facts.into_iter().flatten().chain(expected).chain(entry.repetitions) {
         text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
     }
     let (shown, output) = (run.entry(OUTPUT_CHARACTERS, 0).output, &run.ran.output);
@@ -166,7 +147,7 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     text.push_str(&plain_lines(&first.join("\n"), 6));
     let is_whole = output.end.is_none() && first.len() == output.text.lines().count();
     if !is_whole {
-        let rest = format!("… of {} bytes: runs/{run_id}.yaml has what was kept", output.bytes);
+        let rest = format!("… of {} bytes: runs/{}.yaml has what was kept", output.bytes, entry.run_id);
         text.push_str(&format!("      {}\n", styled(QUIET, &rest)));
     }
     text
