@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use gix::diff::tree::{self, recorder::Change};
 use gix::objs::TreeRefIter;
 
 use super::{
@@ -453,45 +454,29 @@ fn differing(
     before: Option<gix::ObjectId>,
     after: gix::ObjectId,
 ) -> Option<Differing> {
-    let tree = |commit| Some(repository.find_commit(commit).ok()?.tree_id().ok()?.detach());
+    let tree = |commit| Some(repository.find_commit(commit).ok()?.tree().ok()?.detach().data);
     let before = match before {
-        Some(commit) => Some(tree(commit)?),
-        None => None,
+        Some(commit) => tree(commit)?,
+        None => Vec::new(),
     };
+    let after = tree(after)?;
+    let [before, after] =
+        [&before, &after].map(|data| TreeRefIter::from_bytes(data, repository.object_hash()));
+    let mut recorder = tree::Recorder::default();
+    gix::diff::tree(before, after, tree::State::default(), &repository.objects, &mut recorder).ok()?;
     let mut found = Differing::new();
-    let mut folders = vec![(String::new(), [before, Some(tree(after)?)])];
-    while let Some((folder, trees)) = folders.pop() {
-        if trees[0] == trees[1] {
-            continue;
-        }
-        let mut names: BTreeMap<String, [Option<(gix::objs::tree::EntryMode, gix::ObjectId)>; 2]> =
-            BTreeMap::new();
-        for (side, tree) in trees.iter().enumerate() {
-            let Some(tree) = tree else { continue };
-            let tree = repository.find_tree(*tree).ok()?;
-            for entry in TreeRefIter::from_bytes(&tree.data, repository.object_hash()) {
-                let entry = entry.ok()?;
-                let name = std::str::from_utf8(entry.filename).map(str::to_owned);
-                let name = name.unwrap_or_else(|_| entry.filename.escape_ascii().to_string());
-                names.entry(name).or_default()[side] = Some((entry.mode, entry.oid.to_owned()));
+    for change in recorder.records {
+        let (path, sides) = match change {
+            Change::Addition { entry_mode, oid, path, .. } => (path, [None, Some((entry_mode, oid))]),
+            Change::Deletion { entry_mode, oid, path, .. } => (path, [Some((entry_mode, oid)), None]),
+            Change::Modification { previous_entry_mode, previous_oid, entry_mode, oid, path } => {
+                (path, [Some((previous_entry_mode, previous_oid)), Some((entry_mode, oid))])
             }
-        }
-        for (name, entries) in names.into_iter().filter(|(_, [before, after])| before != after) {
-            let path = format!("{folder}{name}");
-            let tree = |entry: Option<(gix::objs::tree::EntryMode, gix::ObjectId)>| {
-                entry.filter(|(mode, _)| mode.is_tree()).map(|(_, id)| id)
-            };
-            let file = |entry: Option<(gix::objs::tree::EntryMode, gix::ObjectId)>| {
-                let (mode, id) = entry.filter(|(mode, _)| !mode.is_tree())?;
-                Some((mode_of(mode), id.to_string()))
-            };
-            let below = entries.map(tree);
-            if below != [None, None] {
-                folders.push((format!("{path}/"), below));
-            }
-            let files = entries.map(file);
-            if files != [None, None] {
-                found.insert(path, files);
+        };
+        let name = std::str::from_utf8(&path).map_or_else(|_| path.escape_ascii().to_string(), str::to_owned);
+        for (side, entry) in sides.into_iter().enumerate() {
+            if let Some((mode, id)) = entry.filter(|(mode, _)| !mode.is_tree()) {
+                found.entry(name.clone()).or_default()[side] = Some((mode_of(mode), id.to_string()));
             }
         }
     }
