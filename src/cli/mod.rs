@@ -124,7 +124,7 @@ enum TotCommand {
     Object(comment::ObjectArguments),
     Propose(propose::ProposeArguments),
     Remote(remote::RemoteArguments),
-    Report(Box<report::InRootArguments>),
+    Report(Box<report::ReportArguments>),
     Rerun(rerun::RerunArguments),
     Resolve(comment::ResolveArguments),
     Review(review::ReviewArguments),
@@ -215,7 +215,7 @@ fn run(command: TotCommand) -> ExitResult {
         TotCommand::Object(arguments) => done(comment::object(&arguments)),
         TotCommand::Propose(arguments) => propose::run(&arguments),
         TotCommand::Remote(arguments) => done(remote::run(&arguments)),
-        TotCommand::Report(arguments) => report::run_in_root(&arguments),
+        TotCommand::Report(arguments) => report::run(&arguments),
         TotCommand::Rerun(arguments) => rerun::run(&arguments),
         TotCommand::Resolve(arguments) => done(comment::resolve(&arguments)),
         TotCommand::Review(arguments) => done(review::run(&arguments)),
@@ -245,7 +245,7 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let misplaced = Misplaced::find(report::ReportCommand::command(), &arguments);
     match parse::<report::ReportCommand>(arguments, misplaced.as_ref()) {
-        Ok(command) => unless_misplaced(misplaced, || report::run(&command))
+        Ok(command) => unless_misplaced(misplaced, || report::run(&command.arguments))
             .unwrap_or_else(|error| finish("tot-report", false, error)),
         Err(status) => status,
     }

@@ -36,13 +36,13 @@ const MOST_MEMORY: u64 = 4 << 30;
 #[command(name = "tot-report", version)]
 pub(super) struct ReportCommand {
     #[command(flatten)]
-    arguments: InRootArguments,
+    pub arguments: ReportArguments,
 }
 
 /// Render a site, like tot-report; default: the current investigation, or all in the root
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
-pub(super) struct InRootArguments {
+pub(super) struct ReportArguments {
     /// Folders of investigations (also bare clones), or folders that contain several; with --open, a node or words of its title
     #[arg(value_name = "FOLDER|NODE")]
     folders: Vec<PathBuf>,
@@ -52,13 +52,6 @@ pub(super) struct InRootArguments {
     open: bool,
     #[command(flatten)]
     place: PlaceArguments,
-    #[command(flatten)]
-    arguments: ReportArguments,
-}
-
-#[derive(Args)]
-#[command(after_long_help = GUIDE)]
-struct ReportArguments {
     /// Output folder; an earlier site in it is replaced
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file", "open"])]
     out: Option<PathBuf>,
@@ -142,15 +135,10 @@ Examples:
   tot-report investigations --serve                      on this machine, with new commits as they arrive
   BROWSER=firefox tot report --open R2.A1                in this browser, the page of a node";
 
-/// Runs the command `tot-report`.
-pub(super) fn run(command: &ReportCommand) -> ExitResult {
-    run_in_root(&command.arguments)
-}
-
-/// Runs the command `tot report`.
-pub(super) fn run_in_root(command: &InRootArguments) -> ExitResult {
-    let InRootArguments { folders, open, place, arguments } = command;
-    if *open {
+/// Runs the commands `tot report` and `tot-report`.
+pub(super) fn run(arguments: &ReportArguments) -> ExitResult {
+    let ReportArguments { folders, place, .. } = arguments;
+    if arguments.open {
         let node: Vec<String> = folders.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         return done(open::run(&node, place));
     }
@@ -159,10 +147,6 @@ pub(super) fn run_in_root(command: &InRootArguments) -> ExitResult {
         true => place.paths(folders)?,
         false => Vec::new(),
     };
-    write(&paths, arguments)
-}
-
-fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> ExitResult {
     if arguments.template.is_some() {
         limit_memory(MOST_MEMORY);
     }
@@ -189,7 +173,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> ExitResult 
         ignore_uncommitted: arguments.list.ignore_uncommitted,
         signers: arguments.allowed_signers.as_ref().map(|file| signers(Some(file))).transpose()?,
     };
-    let source = SiteSource { paths: investigations.to_vec(), reading };
+    let source = SiteSource { paths, reading };
     source.check()?;
     if let Some(address) = &arguments.serve {
         return done(serve::run(source, options, *address, arguments.allow_remote));
