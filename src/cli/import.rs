@@ -47,21 +47,10 @@ struct ImportEntry {
 }
 
 /// An error from importing a file: its code and its message.
-struct FileError {
-    code: &'static str,
-    message: String,
-}
+type FileError = (&'static str, String);
 
-impl FileError {
-    fn new(code: &'static str, message: impl Into<String>) -> FileError {
-        FileError { code, message: message.into() }
-    }
-}
-
-impl From<SyncError> for FileError {
-    fn from(error: SyncError) -> FileError {
-        FileError::new(error.code(), CommandError::from(error).to_string())
-    }
+fn failure(error: SyncError) -> FileError {
+    (error.code(), CommandError::from(error).to_string())
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
@@ -72,9 +61,8 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
         progress.show(&format!("importing {}", file.display()));
         let entry = |branch, outcome| ImportEntry { file: file.display().to_string(), branch, outcome };
         match import_file(&place, file, arguments.dry_run) {
-            Ok(imported) => files.extend(
-                imported.into_iter().map(|it| entry(Some(it.branch), it.outcome.map_err(FileError::from))),
-            ),
+            Ok(imported) => files
+                .extend(imported.into_iter().map(|it| entry(Some(it.branch), it.outcome.map_err(failure)))),
             Err(error) => files.push(entry(None, Err(error))),
         }
     }
@@ -91,19 +79,19 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
 
 fn import_file(place: &Location, path: &Path, dry_run: bool) -> Result<Vec<Unbundled>, FileError> {
     if path == Path::new("-") {
-        return Err(FileError::new("UNREADABLE", "standard input can't be imported: give a file"));
+        return Err(("UNREADABLE", "standard input can't be imported: give a file".to_owned()));
     }
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(BUNDLE.len() as u64).read_to_end(&mut start))
-        .map_err(|error| FileError::new("UNREADABLE", format!("cannot be read: {error}")))?;
+        .map_err(|error| ("UNREADABLE", format!("cannot be read: {error}")))?;
     if start != BUNDLE {
         let message = "is not a git bundle. Other files cannot be imported: make a bundle with `tot export --format \
                        bundle`, or clone the repository with `tot clone`";
-        return Err(FileError::new("NOT_IMPORTED", message));
+        return Err(("NOT_IMPORTED", message.to_owned()));
     }
-    let git = GitProgram::find(false).map_err(SyncError::from)?;
-    Ok(bundle(&place.store, &git, path, dry_run)?)
+    let git = GitProgram::find(false).map_err(|error| failure(error.into()))?;
+    bundle(&place.store, &git, path, dry_run).map_err(failure)
 }
 
 /// Returns the result as JSON.
@@ -125,8 +113,8 @@ fn entry(ImportEntry { file, branch, outcome }: &ImportEntry) -> Value {
         "file": file,
         "branch": branch,
         "imported": outcome.as_ref().ok().map(summary),
-        "error": error.map(|error| one_line(&error.message)),
-        "code": error.map(|error| error.code),
+        "error": error.map(|(_, message)| one_line(message)),
+        "code": error.map(|(code, _)| code),
     })
 }
 
@@ -135,8 +123,8 @@ fn print(entry: &ImportEntry, dry_run: bool) -> super::CommandResult {
     let file = one_line(&format!("{}{branch}", entry.file));
     let imported = match &entry.outcome {
         Ok(imported) => imported,
-        Err(error) => {
-            tell(&format!("tot import: {file}: {}", one_line(&error.message)));
+        Err((_, message)) => {
+            tell(&format!("tot import: {file}: {}", one_line(message)));
             return Ok(());
         }
     };
