@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::super::resources::length;
 use super::super::tool::About;
 use super::ToolOutcome;
 use crate::assess::{Assessment, SourceIn, SourceUse, newest_runs};
@@ -185,7 +186,8 @@ fn read<'n>(assessment: &Assessment<'n>, nodes: &[&'n Arc<Node>], offset: usize)
     let is_shared = offset == 0 && share >= SHARE;
     let parts = nodes.iter().map(|node| {
         let findings = node.classification.as_ref().map(|result| result.findings.as_str());
-        let fields = fields_without_findings(assessment, NodeJson::new(assessment, node));
+        let view = NodeJson::new(assessment, node);
+        let fields = fitting(|cut| fields(assessment, view.clone(), cut));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -224,11 +226,7 @@ fn piece(text: &str, offset: usize, room: usize) -> (String, Option<usize>) {
     let mut piece = String::new();
     let mut left = room;
     for (at, character) in text.chars().enumerate().skip(offset) {
-        let needs = match character {
-            '"' | '\\' | '\n' | '\r' | '\t' => 2,
-            control if control < ' ' => 6,
-            other => other.len_utf8(),
-        };
+        let needs = length(character.encode_utf8(&mut [0; 4]));
         if needs > left {
             return (piece, Some(at));
         }
@@ -244,12 +242,6 @@ fn bytes(value: &impl Serialize) -> usize {
 
 /// The limits to try for a node's fields, mildest first: characters per text field and entries per list.
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
-
-/// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of the
-/// findings.
-fn fields_without_findings(assessment: &Assessment<'_>, view: NodeJson<'_>) -> Map<String, Value> {
-    fitting(|cut| fields(assessment, view.clone(), cut))
-}
 
 /// Returns the fields at the mildest cut that leaves room for a piece of the text.
 fn fitting(fields: impl Fn((usize, usize)) -> Map<String, Value>) -> Map<String, Value> {
