@@ -59,8 +59,8 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     let path = place.folder()?;
     let node = place.node_id(&path, &arguments.node)?;
     let session = place.store.id(&path)?.to_string();
-    let service = Service::new(place.store.root().to_owned(), World::Machine, None)
-        .with_attachment_max(arguments.max_bytes);
+    let mut service = Service::new(place.store.root().to_owned(), World::Machine, None);
+    service.attachment_max = arguments.max_bytes;
     let written = service.attach(&session, &node, &files, &caller(&place.store, &path)?)?;
     let attached = match &written.decision.event {
         Some(Event::Attached { attachments }) => attachments.as_slice(),

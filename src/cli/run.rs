@@ -317,7 +317,8 @@ fn prepare(arguments: &RunArguments) -> CommandResult<(Prepared, Vec<Expected>)>
     let started_at = world.now()?;
     // The command may remove the current folder.
     let root = absolute(place.store.root())?;
-    let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
+    let mut service = Service::new(root.clone(), world, None);
+    service.reject_secrets = arguments.reject_secrets;
     let loaded = service.read(&session)?;
     if let Some(node) = node.as_ref().filter(|node| loaded.investigation().node(node).is_none()) {
         let advice = "propose it first, or run without a node and cite the run in a result";

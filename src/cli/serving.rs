@@ -132,33 +132,30 @@ pub(super) fn run(arguments: McpArguments) -> CommandResult {
                    configuration";
         CommandError::Failed("the folder that the server was started in is gone".to_owned(), Some(how.to_owned()))
     })?;
-    let service = Service::new(root, world, arguments.min_rounds)
-        .with_root_note(place.note)
-        .with_rulesets(arguments.rulesets.library()?)
-        .with_durability(arguments.durability)
-        .rejecting_secrets(arguments.reject_secrets)
-        .with_attachment_max(arguments.max_attachment)
-        .with_project(project)
-        .reading_only(arguments.read_only);
     let channel = mpsc::channel();
-    let sharing = Sharing::to(arguments.remote);
-    let sharing = if arguments.sync { sharing.telling(channel.0.clone()) } else { sharing };
-    let service = if arguments.read_only { service } else { service.with_sharing(sharing) };
-    let service = match arguments.site {
-        Some(site) => service.with_site(site),
-        None => service,
-    };
+    let mut sharing = Sharing::to(arguments.remote);
+    sharing.syncer = arguments.sync.then(|| channel.0.clone());
+    let mut service = Service::new(root, world, arguments.min_rounds);
+    service.root_note = place.note;
+    service.rulesets = arguments.rulesets.library()?;
+    service.reject_secrets = arguments.reject_secrets;
+    service.attachment_max = arguments.max_attachment;
+    service.project = project;
+    service.sharing = Some(sharing).filter(|_| !arguments.read_only);
+    service.site = arguments.site.unwrap_or(service.site);
+    service.store = service.store.with_durability(arguments.durability).reading_only(arguments.read_only);
     let service = Arc::new(service);
     let background = if arguments.sync { Some(background(&service, channel, &log)?) } else { None };
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
-        .serving(Arc::clone(&service))
-        .with_log(log)
-        .with_background(background)
-        .reading_only(arguments.read_only)
-        .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
+    let mut server = server.serving(service);
+    server.log = log;
+    server.read_only = arguments.read_only;
+    server.ask_before_end = arguments.ask_before_end.map(Duration::from_secs);
+    server.background = background.map(Arc::new);
     match http {
         Some(options) => {
-            mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options).map_err(failed)
+            server.session = mcp::ClientSession::Connections;
+            mcp::serve_http(server, options).map_err(failed)
         }
         // Claude Code passes its session id to the servers that it starts.
         None => {

@@ -10,6 +10,7 @@ use crate::decide::start::Start;
 use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::service::reply::{self, RelatedEntry, StartBody};
+use crate::service::sharing::Sharing;
 use crate::text::one_line;
 
 /// Start an investigation: creates a git repository in the root, with the ruleset pinned in it. Settings can't be changed later.
@@ -66,7 +67,10 @@ const RECOMMENDED: &str = "review";
 
 pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     let (library, ruleset) = arguments.rulesets.library_with(arguments.ruleset.as_deref())?;
-    let work = LocalTools::starting(&arguments.work, library)?;
+    let mut work = LocalTools::new("tot start", &arguments.work)?;
+    work.service.rulesets = library;
+    work.service.sharing = Some(Sharing::to(None));
+    work.service.root_note = work.place.note.clone();
     let ruleset = match ruleset {
         None if arguments.mode.is_none() && work.may_ask() => Some(method()?),
         // A mode belongs to a ruleset.

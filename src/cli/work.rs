@@ -8,7 +8,7 @@
 use std::fs;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -27,11 +27,9 @@ use super::{CommandError, CommandResult, ExitResult, misused, passed};
 use crate::base::world::World;
 use crate::domain::{Caller, Code, Diagnostic, Investigation, NodeId, Wording};
 use crate::format::layout;
-use crate::ruleset::Library;
 use crate::service::arguments::{self, schema};
 use crate::service::project::Project;
 use crate::service::reply::{Replied, ReplyFields, TransitionEntry};
-use crate::service::sharing::Sharing;
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::one_line;
 
@@ -55,7 +53,7 @@ pub(super) struct LocalTools {
     /// The name of the command.
     name: &'static str,
     pub place: Location,
-    pub service: Arc<Service>,
+    pub service: Service,
     json: bool,
 }
 
@@ -69,28 +67,11 @@ pub(super) struct WorkTarget {
 
 impl LocalTools {
     pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> CommandResult<LocalTools> {
-        LocalTools::on(name, arguments, |service, _| service)
-    }
-
-    /// Opens the root with additional rulesets. New investigations are shared as configured in git.
-    pub(super) fn starting(arguments: &WorkArguments, rulesets: Library) -> CommandResult<LocalTools> {
-        LocalTools::on("tot start", arguments, |service, note| {
-            service.with_rulesets(rulesets).with_sharing(Sharing::to(None)).with_root_note(note)
-        })
-    }
-
-    fn on(
-        name: &'static str,
-        arguments: &WorkArguments,
-        with: impl FnOnce(Service, Option<String>) -> Service,
-    ) -> CommandResult<LocalTools> {
         let place = arguments.common.place()?;
-        let service = Service::new(place.store.root().to_owned(), World::here(), None);
-        let service = with(service, place.note.clone());
+        let mut service = Service::new(place.store.root().to_owned(), World::here(), None);
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
-        let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
-        let service = Arc::new(service.with_project(project));
+        service.project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         Ok(LocalTools { name, place, service, json: arguments.common.json })
     }
 

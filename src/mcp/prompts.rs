@@ -14,7 +14,7 @@ use crate::domain::wording::command;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
-use crate::ruleset::{EffectiveRules, Role, builtin};
+use crate::ruleset::{EffectiveRules, Role};
 use crate::service::reply::plan::{claim, unshown};
 use crate::service::{Loaded, Refusal, Service};
 use crate::text::{one_line, shorten};
@@ -117,13 +117,8 @@ fn bounded(text: String) -> String {
 }
 
 fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<String, Refusal> {
-    let name = ruleset.map_or(builtin::DEFAULT, str::trim);
-    let file = service.rulesets().get(name).ok_or_else(|| {
-        let message = format!("There is no ruleset `{}`.", shorten(name, 60));
-        let suggestion = format!("The rulesets are {}.", service.rulesets().name_list());
-        Diagnostic::new(Code::UnknownRuleset, message).suggest(suggestion)
-    })?;
-    let instructions = instructions(&EffectiveRules::by_default(&file.ruleset));
+    let ruleset = &service.ruleset(ruleset)?.ruleset;
+    let instructions = instructions(&EffectiveRules::by_default(ruleset));
     let room = MOST.saturating_sub(2 * AROUND + length(&instructions));
     if length(query) > room {
         let message = format!("The question has {} bytes; this prompt has room for {room}.", length(query));
@@ -133,10 +128,11 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
     Ok(format!(
         "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
          tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the exact question, `ruleset` is \
-         `{name}`, `context` what is already known. Keep the sessionId that it returns; every other call takes it. \
+         `{}`, `context` what is already known. Keep the sessionId that it returns; every other call takes it. \
          Then follow the method below to its end. Do actual research, with whatever tools you have, and give each node to \
          a sub-agent if you have some: people review everything you commit, with its sources.\n\n{}",
         quoted(query),
+        ruleset.name,
         instructions
     ))
 }

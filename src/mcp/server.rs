@@ -50,13 +50,15 @@ pub struct Server {
     /// The running calls.
     pub(super) busy: TaskTracker,
     queues: Queues,
-    pub(super) log: Log,
-    read_only: bool,
-    session: ClientSession,
+    pub(crate) log: Log,
+    /// Hides the tools that write. Calling a hidden tool returns `READ_ONLY`.
+    pub(crate) read_only: bool,
+    /// How client runs are distinguished.
+    pub(crate) session: ClientSession,
     /// How long to wait for a person's permission to end an investigation. If `None`, nobody is asked.
-    pub(super) ask_before_end: Option<Duration>,
-    /// The background work: syncing.
-    background: Option<Arc<Background>>,
+    pub(crate) ask_before_end: Option<Duration>,
+    /// The background work, syncing, that the server finishes before it stops.
+    pub(crate) background: Option<Arc<Background>>,
 }
 
 /// How client runs are distinguished.
@@ -86,26 +88,6 @@ impl Server {
         Server { service: Some(service), ..self }
     }
 
-    /// Sets the log.
-    pub fn with_log(self, log: Log) -> Server {
-        Server { log, ..self }
-    }
-
-    /// Hides the tools that write if `read_only` is true. Calling a hidden tool returns `READ_ONLY`.
-    pub fn reading_only(self, read_only: bool) -> Server {
-        Server { read_only, ..self }
-    }
-
-    /// Sets how long to wait for a person's permission to end an investigation. If `None`, nobody is asked.
-    pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
-        Server { ask_before_end: patience, ..self }
-    }
-
-    /// Sets the background work that the server finishes before it stops.
-    pub fn with_background(self, background: Option<Background>) -> Server {
-        Server { background: background.map(Arc::new), ..self }
-    }
-
     /// Finishes the background work after the last call. Blocks for at most `patience`.
     pub(super) fn finish(&self, patience: Duration) {
         if let Some(background) = &self.background {
@@ -123,15 +105,10 @@ impl Server {
         Server { notifier: Arc::default(), session, ..self.clone() }
     }
 
-    /// Sets how client runs are distinguished.
-    pub fn with_session(self, session: ClientSession) -> Server {
-        Server { session, ..self }
-    }
-
     /// Names the run of this process's only client, creating a new name if none is given.
     pub fn of_one_client(self, name: Option<String>) -> Server {
         let session = name.or_else(|| self.new_session()).map(ClientSession::Process);
-        self.with_session(session.unwrap_or_default())
+        Server { session: session.unwrap_or_default(), ..self }
     }
 
     fn new_session(&self) -> Option<String> {

@@ -19,11 +19,10 @@ use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{
-    Caller, Code, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, NodeId, RunId,
-    SessionId,
+    Caller, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, NodeId, RunId, SessionId,
 };
 use crate::format::message;
-use crate::ruleset::{EffectiveRules, builtin};
+use crate::ruleset::EffectiveRules;
 use crate::store::Transacted;
 
 impl Service {
@@ -38,13 +37,7 @@ impl Service {
         request: Start,
         caller: &Caller,
     ) -> Result<(Loaded, Vec<Diagnostic>), Refusal> {
-        let name = ruleset.map_or(builtin::DEFAULT, str::trim);
-        let file = self.rulesets.get(name).ok_or_else(|| {
-            let shown: String = name.chars().take(60).collect();
-            let known = self.rulesets.name_list();
-            Diagnostic::new(Code::UnknownRuleset, format!("Unknown ruleset `{shown}`."))
-                .suggest(format!("The rulesets are {known}."))
-        })?;
+        let file = self.ruleset(ruleset)?;
         let now = self.now()?;
         let secrets = secrets(&request, self.secrets(&file.ruleset));
         let id = self.world.id(now, SessionId::new);
@@ -58,7 +51,8 @@ impl Service {
         };
         let message = message::started_with(&meta, &secrets.warnings, caller);
         let snapshot = self.store.create(meta, file, &message)?;
-        self.tell(ServiceChange::started(snapshot.investigation.meta().id));
+        let session = snapshot.investigation.meta().id;
+        self.tell(ServiceChange { session, nodes: Vec::new(), started: true });
         let mut warnings = secrets.warnings;
         warnings.extend(self.give_remote(&snapshot));
         self.used(&snapshot, UseKind::Wrote);

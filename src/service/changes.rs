@@ -24,11 +24,6 @@ pub struct ServiceChange {
 }
 
 impl ServiceChange {
-    /// Returns the change for a new investigation.
-    pub fn started(session: SessionId) -> Self {
-        ServiceChange { session, nodes: Vec::new(), started: true }
-    }
-
     /// Returns the change for a write to an existing investigation.
     pub fn by(before: &Investigation, changes: &[Change]) -> Self {
         let mut nodes = Vec::new();

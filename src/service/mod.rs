@@ -36,9 +36,9 @@ use crate::base::world::World;
 use crate::domain::{
     CitedPath, Code, Diagnostic, Investigation, LookedUp, LookedUpPaths, SessionId, Timestamp, Wording,
 };
-use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset};
+use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile, builtin};
 use crate::service::project::Project;
-use crate::store::{Durability, FindError, Snapshot, Store};
+use crate::store::{FindError, Snapshot, Store};
 use crate::text::shorten;
 use address::ResourceAddress;
 use changes::{BEHIND, Changes, Listener, ServiceChange};
@@ -48,29 +48,31 @@ use sharing::{Sharing, UseKind};
 
 /// The store, the clock and the settings.
 pub struct Service {
-    store: Store,
+    /// The investigations.
+    pub store: Store,
     world: World,
     /// The operator's minimum for the required number of rounds.
     min_rounds: Option<u32>,
-    rulesets: Library,
-    /// True if text that looks like a credential is refused.
-    reject_secrets: bool,
+    /// The rulesets for new investigations. Existing investigations keep their own copies.
+    pub(crate) rulesets: Library,
+    /// True if text that looks like a credential is refused, regardless of the ruleset.
+    pub(crate) reject_secrets: bool,
     /// The folder for reports.
-    site: PathBuf,
+    pub(crate) site: PathBuf,
     pub(crate) changes: Changes,
-    /// The settings for sharing; `None` disables it.
-    sharing: Option<Sharing>,
+    /// The settings for sharing: remotes for new investigations, git maintenance, and syncs. `None` disables it.
+    pub(crate) sharing: Option<Sharing>,
     /// The project that the investigations are about, if known. Cited files are looked up in it.
-    project: Option<Project>,
+    pub(crate) project: Option<Project>,
     /// The maximum size of an attachment, in bytes.
-    attachment_max: u64,
+    pub(crate) attachment_max: u64,
     /// What agents should know about the root, and whether a reply has said so.
-    root_note: Option<String>,
+    pub(crate) root_note: Option<String>,
     has_noted_root: AtomicBool,
 }
 
 impl Service {
-    /// Returns a service for the investigations in `root`, with the built-in rulesets.
+    /// Returns a service for the investigations in `root`, with the built-in rulesets and `site` in the root for reports.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service {
             site: root.join("site"),
@@ -86,57 +88,6 @@ impl Service {
             root_note: None,
             has_noted_root: AtomicBool::new(false),
         }
-    }
-
-    /// Sets the rulesets for new investigations. Existing investigations keep their own copies.
-    pub fn with_rulesets(self, rulesets: Library) -> Self {
-        Service { rulesets, ..self }
-    }
-
-    /// Sets the durability level.
-    pub fn with_durability(self, durability: Durability) -> Self {
-        Service { store: self.store.with_durability(durability), ..self }
-    }
-
-    /// Sets the author of all commits, whatever git's configuration says.
-    pub fn with_author(self, name: &'static str, email: &'static str) -> Self {
-        Service { store: self.store.with_author(name, email), ..self }
-    }
-
-    /// Makes the store read-only if `read_only` is true. A read-only store does not even repair damage left by a killed
-    /// writer.
-    pub fn reading_only(self, read_only: bool) -> Self {
-        Service { store: self.store.reading_only(read_only), ..self }
-    }
-
-    /// Sets whether to refuse text that looks like a credential, regardless of the ruleset.
-    pub fn rejecting_secrets(self, reject: bool) -> Self {
-        Service { reject_secrets: reject, ..self }
-    }
-
-    /// Enables sharing: remotes for new investigations, git maintenance, and syncs.
-    pub fn with_sharing(self, sharing: Sharing) -> Self {
-        Service { sharing: Some(sharing), ..self }
-    }
-
-    /// Sets the folder for reports. The default is `site` in the root.
-    pub fn with_site(self, site: PathBuf) -> Self {
-        Service { site, ..self }
-    }
-
-    /// Sets the project in which cited files are looked up.
-    pub fn with_project(self, project: Option<Project>) -> Self {
-        Service { project, ..self }
-    }
-
-    /// Sets the maximum size of an attachment, in bytes.
-    pub fn with_attachment_max(self, bytes: u64) -> Self {
-        Service { attachment_max: bytes, ..self }
-    }
-
-    /// Sets what agents should know about the root.
-    pub fn with_root_note(self, root_note: Option<String>) -> Self {
-        Service { root_note, ..self }
     }
 
     /// Returns a warning about the root, if there is one: the first time, or always if `again` is true.
@@ -216,6 +167,20 @@ impl Service {
     /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Returns the named or the default ruleset.
+    ///
+    /// # Errors
+    ///
+    /// Returns `UNKNOWN_RULESET`.
+    pub fn ruleset(&self, name: Option<&str>) -> Result<&RulesetFile, Diagnostic> {
+        let name = name.map_or(builtin::DEFAULT, str::trim);
+        self.rulesets.get(name).ok_or_else(|| {
+            let message = format!("Unknown ruleset `{}`.", shorten(name, 60));
+            Diagnostic::new(Code::UnknownRuleset, message)
+                .suggest(format!("The rulesets are {}.", self.rulesets.name_list()))
+        })
     }
 
     /// Returns the rulesets available to `tot_start`.

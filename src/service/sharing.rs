@@ -31,7 +31,7 @@ pub struct Sharing {
     /// address in git's configuration is used.
     address: Option<String>,
     /// The channel to the sync thread.
-    syncer: Option<Sender<SyncMessage>>,
+    pub(crate) syncer: Option<Sender<SyncMessage>>,
     synced: Mutex<HashMap<SessionId, Synced>>,
     /// The time at which maintenance was last started, by repository.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
@@ -96,11 +96,6 @@ impl Sharing {
     /// Gives new investigations a remote at `address`, or at the address in git's configuration if `address` is `None`.
     pub fn to(address: Option<String>) -> Self {
         Sharing { address, ..Sharing::default() }
-    }
-
-    /// Sets the channel to the sync thread.
-    pub fn telling(self, syncer: Sender<SyncMessage>) -> Self {
-        Sharing { syncer: Some(syncer), ..self }
     }
 }
 

@@ -342,8 +342,9 @@ const SESSION: &str = "01a19b7c";
 impl Root {
     fn new() -> Self {
         let folder = crate::support::testing::folder();
-        let service = Service::new(folder.path().join("investigations"), World::Machine, None);
-        let service = Arc::new(service.with_durability(Durability::Git));
+        let mut service = Service::new(folder.path().join("investigations"), World::Machine, None);
+        service.store = service.store.with_durability(Durability::Git);
+        let service = Arc::new(service);
         let mut world = Root { folder, service, session: String::new() };
         let pending: Vec<Value> = (1..8).map(|number| node(&format!("R2.A{number}"), Some("R1.A"))).collect();
         let started = world.call("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));

@@ -159,10 +159,11 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
     let git = create_project(dir, story.start)?;
-    let service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
+    let mut service = Service::new(dir.join("investigations"), World::File(clock.to_owned()), None);
+    service.store = service.store.with_author(AUTHOR.0, AUTHOR.1);
     // A team's remote is not for a demo.
-    let service = service.with_sharing(Sharing::to(Some(String::new())));
-    let service = service.with_author(AUTHOR.0, AUTHOR.1).with_project(Project::around(dir).ok());
+    service.sharing = Some(Sharing::to(Some(String::new())));
+    service.project = Project::around(dir).ok();
     let service = Arc::new(service);
     let tools = tools::all(&service);
     let reply = |tool: &str, arguments: Value, session: &str| {

@@ -80,8 +80,8 @@ impl Bench {
         };
         let file = library.all().nth(ruleset).unwrap();
         let clock = folder.join("clock");
-        let service = Service::new(folder.join("root"), World::File(clock.clone()), None);
-        let service = service.with_durability(Durability::Git);
+        let mut service = Service::new(folder.join("root"), World::File(clock.clone()), None);
+        service.store = service.store.with_durability(Durability::Git);
         let mut bench = Bench { service, clock, now: 1_767_603_600_000, id: String::new(), accepted: 1 };
         bench.sleep(0);
         let modes = file.ruleset.mode_names();

@@ -106,8 +106,8 @@ impl Team {
         let mut clones = Vec::new();
         for name in &NAMES[..3 + random.index(2)] {
             let (root, clock) = (sandbox.path(name), sandbox.path(&format!("{name}.clock")));
-            let service = Service::new(root.clone(), World::File(clock.clone()), None);
-            let service = service.with_durability(Durability::Git);
+            let mut service = Service::new(root.clone(), World::File(clock.clone()), None);
+            service.store = service.store.with_durability(Durability::Git);
             let skew = skews[random.index(skews.len())];
             clones.push(Machine { repository: PathBuf::new(), root, clock, skew, service });
         }
