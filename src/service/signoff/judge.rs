@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use regex_lite::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -162,25 +163,8 @@ fn named(signer: &str, tagger: Option<&str>) -> String {
 
 /// Returns whether a name matches a pattern with `*` and `?`, as in ssh.
 fn is_like(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut of) = (0, 0);
-    // The last star, and the part of the name up to which it was taken to reach.
-    let mut star: Option<(usize, usize)> = None;
-    while of < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, of));
-                at += 1;
-            }
-            Some(one) if *one == '?' || *one == name[of] => (at, of) = (at + 1, of + 1),
-            _ => {
-                let Some((place, reached)) = star else { return false };
-                star = Some((place, reached + 1));
-                (at, of) = (place + 1, reached + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(|c| *c == '*')
+    let pattern = regex_lite::escape(pattern).replace(r"\*", ".*").replace(r"\?", ".");
+    Regex::new(&format!("(?s)^{pattern}$")).is_ok_and(|pattern| pattern.is_match(name))
 }
 
 /// Returns the contradiction between a message and the commit, if any.
