@@ -23,7 +23,11 @@ pub const ELSEWHERE: &str = "x-elsewhere";
 
 /// Returns the schema of a tool's arguments.
 pub fn input<T: JsonSchema>() -> Value {
-    let mut schema = generated::<T>(SchemaSettings::draft2020_12());
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings = settings.with_transform(RestrictFormats::default());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("$schema");
+    schema.remove("title");
     RecursiveTransform(drop_null).transform(&mut schema);
     RecursiveTransform(close).transform(&mut schema);
     schema.to_value()
@@ -84,15 +88,6 @@ fn shorten(schema: &mut Schema) {
     if schema.remove(ELSEWHERE).is_some() {
         transform_subschemas(&mut RecursiveTransform(outline), schema);
     }
-}
-
-fn generated<T: JsonSchema>(settings: SchemaSettings) -> Schema {
-    let settings = settings.with(|settings| settings.inline_subschemas = true);
-    let settings = settings.with_transform(RestrictFormats::default());
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.remove("$schema");
-    schema.remove("title");
-    schema
 }
 
 /// Makes objects reject unknown fields.

@@ -34,6 +34,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use gix::bstr::ByteSlice;
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 use serde::Serialize;
@@ -525,9 +526,7 @@ fn text_of(bytes: &[u8]) -> Option<String> {
 
 /// Converts CRLF to LF, as git does if configured to convert line endings.
 fn without_cr(bytes: &[u8]) -> Vec<u8> {
-    let next = bytes.iter().skip(1).chain(&[0]);
-    let kept = bytes.iter().zip(next).filter(|(byte, next)| (**byte, **next) != (b'\r', b'\n'));
-    kept.map(|(byte, _)| *byte).collect()
+    bytes.replace("\r\n", "\n")
 }
 
 fn hash(repository: &gix::Repository, bytes: &[u8]) -> Option<gix::ObjectId> {

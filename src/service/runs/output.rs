@@ -214,17 +214,9 @@ fn halves(text: String) -> (String, Option<String>) {
 
 /// Returns the number of trailing bytes that form an incomplete character.
 fn incomplete_end(bytes: &[u8]) -> usize {
-    let last = &bytes[bytes.len().saturating_sub(3)..];
-    let begins = last.iter().rposition(|byte| !is_continuation(*byte));
-    let Some(at) = begins else { return 0 };
-    let length = match last[at] {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
-        _ => 1,
-    };
-    let present = last.len() - at;
-    if present < length { present } else { 0 }
+    let last = bytes[bytes.len().saturating_sub(3)..].utf8_chunks().last();
+    let invalid = last.map_or(&[][..], |chunk| chunk.invalid());
+    str::from_utf8(invalid).map_or_else(|error| error.error_len().map_or(invalid.len(), |_| 0), |_| 0)
 }
 
 fn is_continuation(byte: u8) -> bool {
