@@ -9,7 +9,7 @@ use super::print::{columns, page, say_fields};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use super::{CommandError, CommandResult};
 use crate::assess::NodeMark;
-use crate::domain::{Happening, Investigation, NodeId};
+use crate::domain::{Happening, Investigation, NodeId, Timestamp};
 use crate::report::verb_of;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::states::label;
@@ -43,7 +43,7 @@ Examples:
 #[serde(rename_all = "camelCase")]
 struct LogCommit {
     commit: String,
-    at: String,
+    at: Timestamp,
     author: String,
     agent_id: Option<String>,
     /// The program that made the call, with its version.
@@ -59,8 +59,6 @@ struct LogCommit {
     /// The name shown for the author of the commit, as on pages.
     #[serde(skip)]
     who: String,
-    #[serde(skip)]
-    minute: String,
     /// The commit in one line: the subject, or the nodes with what they became and their names.
     #[serde(skip)]
     line: String,
@@ -154,7 +152,7 @@ fn commit(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'
     let change = |happening: &Happening| json!({"what": verb_of(happening).1, "nodeId": happening.node_id().map(ToString::to_string)});
     LogCommit {
         commit: entry.commit.to_string(),
-        at: entry.at.to_string(),
+        at: entry.at,
         author: entry.author_name.clone(),
         agent_id: entry.agent().map(str::to_owned),
         client: all("Client").into_iter().next(),
@@ -171,7 +169,6 @@ fn commit(entry: &HistoryEntry, of: &LogSubject, rules: Option<&EffectiveRules<'
         warnings: all("Warning"),
         gaps: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
         who: entry.who().into_owned(),
-        minute: entry.at.to_minute(),
         line: line(entry, of, rules),
     }
 }
@@ -210,19 +207,16 @@ fn shown(commits: &[LogCommit], screen: Screen) -> String {
         let id = &commit.commit[..10];
         let who = one_line(&commit.who);
         let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
-        let used = id.len() + commit.minute.len() + tags.chars().count() + 4;
+        let minute = commit.at.to_minute();
+        let used = id.len() + minute.len() + tags.chars().count() + 4;
         // The author follows if there is room.
         let line = screen.rest(&format!("{} · {who}", commit.line), used);
         let line = match line.strip_suffix(&who) {
             Some(told) if !who.is_empty() => format!("{told}{}", styled(QUIET, &who)),
             _ => line,
         };
-        let mut text = format!(
-            "{}  {}  {}{line}\n",
-            styled(NAME, id),
-            styled(QUIET, &commit.minute),
-            styled(DOUBT, &tags)
-        );
+        let mut text =
+            format!("{}  {}  {}{line}\n", styled(NAME, id), styled(QUIET, &minute), styled(DOUBT, &tags));
         for (style, lines) in [(DOUBT, &commit.warnings), (BAD, &commit.gaps)] {
             for line in lines {
                 text.push_str(&format!("            {}\n", styled(style, &screen.rest(line, 12))));

@@ -173,7 +173,7 @@ fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> R
         return Err(SyncError::NotOwnBranch { path: path.to_owned(), branch: String::new(), own: None });
     };
     let place = match add.own {
-        true => remote::RemotePlace::own("main"),
+        true => remote::RemotePlace::of_branch("main"),
         false => remote::RemotePlace::in_hub(&add.prefix, id),
     };
     store.configure(path)?;

@@ -18,22 +18,16 @@ pub struct RemotePlace {
 }
 
 impl RemotePlace {
-    /// Returns the place of an investigation in its own repository, with unprefixed tags.
-    pub fn own(branch: &str) -> RemotePlace {
-        RemotePlace { branch: branch.to_owned(), tags: String::new() }
-    }
-
     /// Returns the place of an investigation in a hub: the branch `<prefix>/<id>` and the tags `<prefix>/<id>/<name>`.
     pub fn in_hub(prefix: &str, id: SessionId) -> RemotePlace {
         RemotePlace::of_branch(&format!("{prefix}/{id}"))
     }
 
-    /// Returns the place that uses a branch. The place is in a hub if the branch name ends with an id.
+    /// Returns the place that uses a branch. The place is in a hub if the branch name ends with an id. Otherwise, it is in
+    /// the investigation's own repository, with unprefixed tags.
     pub fn of_branch(branch: &str) -> RemotePlace {
-        match id_of(branch) {
-            Some(_) => RemotePlace { branch: branch.to_owned(), tags: format!("{branch}/") },
-            None => RemotePlace::own(branch),
-        }
+        let tags = id_of(branch).map(|_| format!("{branch}/")).unwrap_or_default();
+        RemotePlace { branch: branch.to_owned(), tags }
     }
 
     /// Returns the id in the branch name, if the place is in a hub.
