@@ -168,7 +168,7 @@ impl Server {
                 },
                 None => None,
             };
-            tool.answer_asking(arguments, caller, asking).await
+            tool.answer(arguments, caller, asking).await
         };
         match self.work(call).await {
             Ok(reply) => reply,

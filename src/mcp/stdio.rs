@@ -173,6 +173,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Caller;
+    use crate::mcp::ask::Asking;
     use crate::mcp::drain::AT_WORK;
     use crate::mcp::tool::{About, Tool, ToolReply};
     use crate::service::reply::ReplyFields;
@@ -716,7 +717,7 @@ mod tests {
         let outcome = run(runtime, async {
             // This is like a blocking read from stdin when stdin is not a pipe.
             let tool = stuck.tool();
-            tokio::spawn(async move { tool.answer(json!({}), Caller::default()).await });
+            tokio::spawn(async move { tool.answer(json!({}), Caller::default(), Asking::Nobody).await });
             stuck.begun(1).await;
             gate.ended()
         });

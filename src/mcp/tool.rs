@@ -57,18 +57,13 @@ impl Tool {
         Tool { about, input, call }
     }
 
-    /// Handles a call, given the arguments sent by the agent. Panics in the tool propagate.
-    pub async fn answer(&self, arguments: Value, caller: Caller) -> ToolReply {
-        self.answer_asking(arguments, caller, Asking::Nobody).await
-    }
-
-    /// Like [`Tool::answer`], on the current thread.
+    /// Handles a call, given the arguments sent by the agent, without asking a person. Panics in the tool propagate.
     pub fn call(&self, arguments: Value, caller: &Caller) -> ToolReply {
         (self.call)(&self.input, arguments, caller, Asking::Nobody)
     }
 
-    /// Like [`Tool::answer`], but may ask a person first.
-    pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
+    /// Like [`Tool::call`], on another thread. May ask a person first.
+    pub(super) async fn answer(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
         let Tool { input, call, .. } = self.clone();
         blocking(move || call(&input, arguments, &caller, asking)).await
     }

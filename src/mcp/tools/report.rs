@@ -115,7 +115,7 @@ mod tests {
 
         let folder = crate::testing::folder();
         let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
-        let started = super::super::all(&service)[0].answer(json!({"query": "q"}), Caller::default()).await;
+        let started = super::super::all(&service)[0].call(json!({"query": "q"}), &Caller::default());
         let session_id = started.content["sessionId"].as_str().unwrap().to_owned();
         let site = service.site().join(&session_id);
         fs::create_dir_all(&site).unwrap();
