@@ -20,26 +20,6 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
-    pub(super) fn new(section: &'static str, needle: impl ToString, reason: impl Into<String>) -> Self {
-        Contradiction {
-            section,
-            item: None,
-            needle: needle.to_string(),
-            reason: reason.into(),
-            suggestion: None,
-        }
-    }
-
-    pub(super) fn at(mut self, item: usize) -> Self {
-        self.item = Some(item);
-        self
-    }
-
-    pub(super) fn suggest(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestion = Some(suggestion.into());
-        self
-    }
-
     /// Returns the line number of the offending word, counted from 1. If the word is not found, returns the first line
     /// of the item or section.
     pub fn line_in(&self, text: &str) -> Option<u64> {
@@ -90,27 +70,22 @@ pub(super) fn remedy(message: &str) -> Option<String> {
 
 /// Returns all contradictions in a ruleset.
 pub fn problems(ruleset: &Ruleset) -> Vec<Contradiction> {
-    let mut problems = Vec::new();
-    version_and_name(ruleset, &mut problems);
-    for kind in &KINDS {
-        (kind.problems)(ruleset, &mut problems);
-    }
-    problems
-}
-
-fn version_and_name(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+    let mut problems = Problems { key: "version", item: None, found: Vec::new() };
     if ruleset.version != VERSION {
         let reason =
             format!("version {} is not known; this program reads version {VERSION}", ruleset.version);
-        problems.push(
-            Contradiction::new("version", ruleset.version, reason)
-                .suggest(format!("write `version: {VERSION}`")),
-        );
+        problems.add(ruleset.version, reason, format!("write `version: {VERSION}`"));
     }
     if !is_plain_name(&ruleset.name) {
-        let reason = format!("`{}` is not a ruleset name", ruleset.name);
-        problems.push(Contradiction::new("name", "name", reason).suggest(PLAIN_NAME));
+        problems.key = "name";
+        problems.add("name", format!("`{}` is not a ruleset name", ruleset.name), PLAIN_NAME);
     }
+    for kind in &KINDS {
+        problems.key = kind.key.split('.').next().unwrap_or_default();
+        problems.item = None;
+        (kind.problems)(ruleset, &mut problems);
+    }
+    problems.found
 }
 
 /// The naming rule for rulesets and modes.
@@ -123,28 +98,41 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Adds a problem for each name that is not a state in the ruleset.
-pub(super) fn check_states(
-    ruleset: &Ruleset,
-    section: &'static str,
-    item: Option<usize>,
-    names: &[StateName],
-    problems: &mut Vec<Contradiction>,
-) {
-    for name in names.iter().filter(|name| ruleset.state(name).is_none()) {
-        let nearest = ruleset
-            .states
-            .iter()
-            .map(|state| (strsim::jaro_winkler(state.name.as_str(), name.as_str()), &state.name))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(alike, nearest)| match alike > ALIKE {
-                true => format!("did you mean {nearest}?"),
-                false => format!("the states are {}", ruleset.state_list()),
-            });
-        let mut problem = Contradiction::new(section, name, format!("{name} is not one of the states"));
-        problem.item = item;
-        problem.suggestion = nearest;
-        problems.push(problem);
+/// The contradictions found so far, and the part of the ruleset that is being checked.
+pub struct Problems {
+    /// The top-level key.
+    pub key: &'static str,
+    /// The index of the list item, if any.
+    pub item: Option<usize>,
+    found: Vec<Contradiction>,
+}
+
+impl Problems {
+    /// Adds a contradiction. An empty suggestion is left out.
+    pub fn add(&mut self, needle: impl ToString, reason: impl Into<String>, suggestion: impl Into<String>) {
+        self.found.push(Contradiction {
+            section: self.key,
+            item: self.item,
+            needle: needle.to_string(),
+            reason: reason.into(),
+            suggestion: Some(suggestion.into()).filter(|text| !text.is_empty()),
+        });
+    }
+
+    /// Adds a problem for each name that is not a state in the ruleset.
+    pub fn check_states(&mut self, ruleset: &Ruleset, names: &[StateName]) {
+        for name in names.iter().filter(|name| ruleset.state(name).is_none()) {
+            let nearest = ruleset
+                .states
+                .iter()
+                .map(|state| (strsim::jaro_winkler(state.name.as_str(), name.as_str()), &state.name))
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .map(|(alike, nearest)| match alike > ALIKE {
+                    true => format!("did you mean {nearest}?"),
+                    false => format!("the states are {}", ruleset.state_list()),
+                });
+            self.add(name, format!("{name} is not one of the states"), nearest.unwrap_or_default());
+        }
     }
 }
 

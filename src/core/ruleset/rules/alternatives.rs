@@ -17,7 +17,7 @@ use crate::domain::node::says_nothing;
 use crate::domain::{Code, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 use crate::text::one_line;
 
 /// The alternatives that some states require. Reports `MISSING_ALTERNATIVES` if there are too few.
@@ -51,9 +51,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if let Some(alternatives) = &ruleset.alternatives {
-        check_states(ruleset, "alternatives", None, &alternatives.states, problems);
+        problems.check_states(ruleset, &alternatives.states);
     }
 }
 

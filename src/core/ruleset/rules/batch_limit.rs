@@ -8,7 +8,7 @@ use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::Code;
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 
 /// Reports `BATCH_OVERFLOW`.
 pub(super) const KIND: RuleKind = RuleKind {
@@ -20,19 +20,14 @@ pub(super) const KIND: RuleKind = RuleKind {
     ..SILENT
 };
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let Some(limit) = ruleset.batch_limit else { return };
     if limit == 0 {
-        problems.push(
-            Contradiction::new("batchLimit", "batchLimit", "a batch must allow at least one node")
-                .suggest("leave batchLimit out for no limit"),
-        );
+        let reason = "a batch must allow at least one node";
+        problems.add("batchLimit", reason, "leave batchLimit out for no limit");
     } else if limit < ruleset.roots.min {
         let reason = "batchLimit is below the minimum number of roots, so no investigation could start";
-        problems.push(
-            Contradiction::new("batchLimit", "batchLimit", reason)
-                .suggest("raise it, or lower min under roots"),
-        );
+        problems.add("batchLimit", reason, "raise it, or lower min under roots");
     }
 }
 

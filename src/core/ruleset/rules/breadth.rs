@@ -14,7 +14,7 @@ use super::{CallDiagnostics, ProposalCheck, RuleKind, SILENT, Verb};
 use crate::domain::{Code, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 use crate::text::counted;
 
 /// The recommended breadth of one round. Fewer nodes trigger the warning `R<round>_BREADTH`.
@@ -45,12 +45,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if ruleset.breadth.as_ref().is_some_and(|breadth| breadth.round == 0) {
-        problems.push(
-            Contradiction::new("breadth", "round", "rounds are counted from 1")
-                .suggest("write `round: 2`, say"),
-        );
+        problems.add("round", "rounds are counted from 1", "write `round: 2`, say");
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 use crate::domain::{Code, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// The allowed states of children.
 pub type ChildStates = Vec<StateName>;
@@ -42,29 +42,26 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     for (at, state) in ruleset.states.iter().enumerate() {
         let Some(allowed) = &state.child_states else { continue };
         let name = &state.name;
-        let mut problem = |reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("states", "childStates", reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
         if state.terminal {
-            problem(
-                format!("{name} is terminal and can't have children"),
-                "leave childStates out, or terminal",
-            );
+            let reason = format!("{name} is terminal and can't have children");
+            problems.add("childStates", reason, "leave childStates out, or terminal");
         }
         if allowed.is_empty() {
-            problem(format!("{name} allows no child at all"), "leave childStates out to allow any");
+            let reason = format!("{name} allows no child at all");
+            problems.add("childStates", reason, "leave childStates out to allow any");
         }
         for of in state.children.iter().filter_map(|children| children.of.as_ref()) {
             if !of.iter().any(|one| allowed.contains(one)) {
                 let reason = format!("{name} requires children in states that its childStates do not allow");
-                problem(reason, "add them to childStates");
+                problems.add("childStates", reason, "add them to childStates");
             }
         }
-        check_states(ruleset, "states", Some(at), allowed, problems);
+        problems.check_states(ruleset, allowed);
     }
 }
 

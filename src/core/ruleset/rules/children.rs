@@ -15,7 +15,7 @@ use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// Children that a node needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,23 +93,21 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     for (at, state) in ruleset.states.iter().enumerate() {
         let name = &state.name;
-        let mut problem = |needle: &str, reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("states", needle, reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
         if state.terminal && !state.children.is_empty() {
             let reason = format!("{name} is terminal and can't require children");
-            problem("children", reason, "omit either children or terminal");
+            problems.add("children", reason, "omit either children or terminal");
         }
         if !state.terminal && state.children.iter().all(|children| children.min == 0) {
             let reason = format!("{name} is open, but requires no child");
-            problem(name.as_str(), reason, "write `terminal: true`, or require one: `children: [{min: 1}]`");
+            problems.add(name, reason, "write `terminal: true`, or require one: `children: [{min: 1}]`");
         }
         if let Some(reason) = state.children.iter().find_map(|rule| no_round(rule.from_round, rule.to_round))
         {
-            problem("fromRound", reason, ROUNDS_REMEDY);
+            problems.add("fromRound", reason, ROUNDS_REMEDY);
         }
         if let Some(round) = never_complete(ruleset, state) {
             let reason = format!(
@@ -117,10 +115,10 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                  committed in round {}",
                 round + 1
             );
-            problem(name.as_str(), reason, "let them come earlier under earlyStates, or this state later");
+            problems.add(name, reason, "let them come earlier under earlyStates, or this state later");
         }
         for children in &state.children {
-            check_states(ruleset, "states", Some(at), children.of.as_deref().unwrap_or_default(), problems);
+            problems.check_states(ruleset, children.of.as_deref().unwrap_or_default());
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::domain::{
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// A state that waits for a child to confirm or refute it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -98,39 +98,37 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let mut waiting = HashSet::new();
     for (at, confirmation) in ruleset.confirmations.iter().enumerate() {
         let name = &confirmation.state;
-        let mut problem = |needle: &str, reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("confirmations", needle, reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
         if !waiting.insert(name) {
-            problem(name.as_str(), format!("{name} has two rules"), "put all its outcomes into one rule");
+            problems.add(name, format!("{name} has two rules"), "put all its outcomes into one rule");
         }
         if confirmation.outcomes.is_empty() {
             let reason = format!("{name} waits for an outcome, but none is named");
-            problem("outcomes", reason, "add `{child: …, becomes: …}`");
+            problems.add("outcomes", reason, "add `{child: …, becomes: …}`");
         }
         let state = ruleset.state(name);
         if state.is_some_and(|state| state.terminal) {
             let reason = format!("{name} is terminal and takes no child that could confirm it");
-            problem(name.as_str(), reason, "leave `terminal: true` out of that state");
+            problems.add(name, reason, "leave `terminal: true` out of that state");
         }
         if let Some(state) = state.filter(|state| state.role != Role::AwaitingConfirmation) {
             let reason = format!("{name} awaits confirmation, but its role is {}", state.role.label());
-            problem(name.as_str(), reason, "give that state `role: awaitingConfirmation`");
+            problems.add(name, reason, "give that state `role: awaitingConfirmation`");
         }
         for outcome in &confirmation.outcomes {
             let (child, becomes) = (&outcome.child, &outcome.becomes);
             if becomes == name {
                 let reason = format!("{name} would not change");
-                problem("outcomes", reason, "name another state under becomes");
+                problems.add("outcomes", reason, "name another state under becomes");
             }
             let allowed = state.and_then(|state| state.child_states.as_ref()).filter(|some| !some.is_empty());
             if allowed.is_some_and(|allowed| !allowed.contains(child)) {
                 let reason = format!("{name} allows no {child} child that could make it {becomes}");
-                problem(child.as_str(), reason, "add it to that state's childStates");
+                problems.add(child, reason, "add it to that state's childStates");
             }
             // A parent that allows the waiting state must also allow the states that replace it. The replacement states
             // must allow the children that exist by then.
@@ -139,7 +137,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 if allows(name) && !allows(becomes) {
                     let reason =
                         format!("{name} may become {becomes} below {}, which does not allow it", parent.name);
-                    problem(becomes.as_str(), reason, "add it to the childStates of that parent");
+                    problems.add(becomes, reason, "add it to the childStates of that parent");
                 }
             }
             if let Some(after) = ruleset.state(becomes).and_then(|state| state.child_states.as_ref()) {
@@ -147,24 +145,22 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 let had = had.filter(|one| allowed.is_none_or(|allowed| allowed.contains(one)));
                 if let Some(child) = had.into_iter().find(|one| !after.contains(one)) {
                     let reason = format!("{name} may have a {child} child, which {becomes} does not allow");
-                    problem(becomes.as_str(), reason, "give both states the same childStates");
+                    problems.add(becomes, reason, "give both states the same childStates");
                 }
             }
         }
-        check_states(ruleset, "confirmations", Some(at), std::slice::from_ref(name), problems);
+        problems.check_states(ruleset, std::slice::from_ref(name));
         for outcome in &confirmation.outcomes {
             let names = [outcome.child.clone(), outcome.becomes.clone()];
-            check_states(ruleset, "confirmations", Some(at), &names, problems);
+            problems.check_states(ruleset, &names);
         }
     }
+    problems.key = "states";
     for (at, state) in ruleset.states.iter().enumerate() {
         if state.role == Role::AwaitingConfirmation && !waiting.contains(&state.name) {
             let reason = format!("{} awaits confirmation, but has no rule under `confirmations`", state.name);
-            problems.push(
-                Contradiction::new("states", "role", reason)
-                    .at(at)
-                    .suggest("add one, or give it another role"),
-            );
+            problems.item = Some(at);
+            problems.add("role", reason, "add one, or give it another role");
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::domain::{Code, Diagnostic, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, joined, list};
 use crate::ruleset::schema::LAST_ROUND;
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// States that come too early in some rounds. They are stored as another state, or refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,32 +120,30 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     for (at, rule) in ruleset.early_states.iter().enumerate() {
-        check_states(ruleset, "earlyStates", Some(at), &rule.states, problems);
-        let mut problem = |needle: &str, reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("earlyStates", needle, reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
+        problems.check_states(ruleset, &rule.states);
         if rule.states.is_empty() {
-            problem("states", "the rule names no state".into(), "name the states that come too early");
+            problems.add("states", "the rule names no state", "name the states that come too early");
         }
         if let Some(reason) = no_round(rule.from_round, Some(rule.to_round)) {
-            problem("toRound", reason, ROUNDS_REMEDY);
+            problems.add("toRound", reason, ROUNDS_REMEDY);
             continue;
         }
         if rule.to_round > LAST_ROUND {
             let reason = format!("toRound {} is beyond the last round", rule.to_round);
-            problem("toRound", reason, &format!("use at most {LAST_ROUND}, which means no limit"));
+            problems.add("toRound", reason, format!("use at most {LAST_ROUND}, which means no limit"));
             continue;
         }
         if let Some(code) = rule.code.as_ref().filter(|code| !is_code(code)) {
             let reason = format!("`{code}` is not a code");
-            problem("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
+            problems.add("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
         }
         let Some(target) = &rule.store_as else {
             if rule.code.is_some() {
                 let reason = "a rule that refuses the commit has no code of its own: it is STATE_LOCKED";
-                problem("code", reason.into(), "add storeAs, or leave code out");
+                problems.add("code", reason, "add storeAs, or leave code out");
             }
             continue;
         };
@@ -153,10 +151,11 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
         let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
         if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
-            problem("storeAs", reason, "store a state that may be committed in all these rounds");
+            problems.add("storeAs", reason, "store a state that may be committed in all these rounds");
         }
-        check_states(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), problems);
+        problems.check_states(ruleset, std::slice::from_ref(target));
     }
+    problems.item = None;
     // Every round needs an allowed state. Before the minimum round, it must be an open state.
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
     let lacks_state = |round: &u32| {
@@ -166,10 +165,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     };
     if let Some(round) = (1..=last.min(LAST_ROUND)).find(lacks_state) {
         let reason = format!("in round {round} no open state is left to commit");
-        problems.push(
-            Contradiction::new("earlyStates", "earlyStates", reason)
-                .suggest("let one open state be committed in every round"),
-        );
+        problems.add("earlyStates", reason, "let one open state be committed in every round");
     }
 }
 

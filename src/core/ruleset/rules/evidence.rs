@@ -18,7 +18,7 @@ use super::{
 use crate::domain::{Amendment, Code, Investigation, Node, NodeId, RunId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// The evidence that some states require. Reports `MISSING_EVIDENCE` if it is too short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,9 +74,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if let Some(evidence) = &ruleset.evidence {
-        check_states(ruleset, "evidence", None, &evidence.states, problems);
+        problems.check_states(ruleset, &evidence.states);
     }
 }
 

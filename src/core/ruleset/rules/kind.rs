@@ -12,7 +12,7 @@ use crate::domain::{
     StateName, Timestamp, Wording,
 };
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 
 /// A call that rule kinds judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct RuleKind {
     /// The codes of its warnings, each with the call that returns it. A ruleset may make them errors.
     pub warnings: &'static [(Verb, Code)],
     /// Reports contradictions in a ruleset.
-    pub problems: fn(&Ruleset, &mut Vec<Contradiction>),
+    pub problems: fn(&Ruleset, &mut Problems),
     /// Describes the effect on nodes in one state, in sentences.
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
     /// Describes the requirements across states, in sentences.

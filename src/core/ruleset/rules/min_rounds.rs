@@ -12,7 +12,7 @@ use super::{RuleKind, SILENT, StoredFact, Verb, Violation};
 use crate::domain::{Code, Diagnostic, Investigation, ShortId, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 
 /// The permitted range of `minRounds`, in rulesets and in `tot_start`.
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
@@ -87,10 +87,10 @@ pub fn chosen(
     Ok(asked)
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if !BOUNDS.contains(&ruleset.end.min_rounds) {
         let reason = format!("minRounds is {}", ruleset.end.min_rounds);
-        problems.push(Contradiction::new("end", "minRounds", reason).suggest("use 1 to 20"));
+        problems.add("minRounds", reason, "use 1 to 20");
     }
 }
 

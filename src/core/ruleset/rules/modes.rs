@@ -18,7 +18,7 @@ use super::{RuleKind, SILENT, StoredFact, Violation, min_rounds};
 use crate::domain::{Code, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Contradiction, PLAIN_NAME, is_plain_name};
+use crate::ruleset::validity::{PLAIN_NAME, Problems, is_plain_name};
 
 /// The mode name for rulesets that define no modes.
 pub const ONLY_MODE: &str = "deep";
@@ -81,24 +81,23 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let mut seen = HashSet::new();
     for (at, mode) in ruleset.modes.iter().enumerate() {
-        let mut problem = |needle: &str, reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("modes", needle, reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
         if !is_plain_name(&mode.name) {
-            problem(&mode.name, format!("`{}` is not a mode name", mode.name), PLAIN_NAME);
+            problems.add(&mode.name, format!("`{}` is not a mode name", mode.name), PLAIN_NAME);
         }
         if !seen.insert(&mode.name) {
-            problem(&mode.name, format!("the mode {} is repeated", mode.name), "each mode has one entry");
+            let reason = format!("the mode {} is repeated", mode.name);
+            problems.add(&mode.name, reason, "each mode has one entry");
         }
         if let Some(rounds) = mode.min_rounds.filter(|rounds| !min_rounds::BOUNDS.contains(rounds)) {
-            problem("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
+            problems.add("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
         }
         if mode.max_children_owed == Some(0) {
             let reason = "maxChildrenOwed 0 would allow ending with open nodes";
-            problem("maxChildrenOwed", reason.into(), "use at least 1");
+            problems.add("maxChildrenOwed", reason, "use at least 1");
         }
     }
 }

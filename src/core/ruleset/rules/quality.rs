@@ -13,7 +13,7 @@ use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 
 /// Reports `QUALITY_TOO_LOW`.
 pub(super) const KIND: RuleKind = RuleKind {
@@ -100,12 +100,10 @@ pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if ruleset.end.min_quality_percent.is_some_and(|percent| percent > 100) {
-        problems.push(
-            Contradiction::new("end", "minQualityPercent", "the quality can't be above 100 %")
-                .suggest("use at most 100; 50 is already high"),
-        );
+        let reason = "the quality can't be above 100 %";
+        problems.add("minQualityPercent", reason, "use at most 100; 50 is already high");
     }
 }
 

@@ -22,7 +22,7 @@ use crate::domain::{
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 use crate::text::counted;
 
 /// Requirements for roots.
@@ -86,22 +86,19 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> 
     Err(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion))
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let roots = &ruleset.roots;
-    let mut problem = |needle: &str, reason: &str, suggestion: &str| {
-        problems.push(Contradiction::new("roots", needle, reason).suggest(suggestion));
-    };
     if roots.min == 0 {
-        problem("min", "there must be at least one root", "write `min: 1`, or leave it out");
+        problems.add("min", "there must be at least one root", "write `min: 1`, or leave it out");
     }
     if roots.max.is_some_and(|max| max < roots.min) {
-        problem("max", "max is below min", "raise max, or lower min");
+        problems.add("max", "max is below min", "raise max, or lower min");
     }
     if roots.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| id.round() != 1)) {
-        problem("ids", "a root is in round 1", "use ids like R1.A");
+        problems.add("ids", "a root is in round 1", "use ids like R1.A");
     }
     if roots.ids.as_ref().is_some_and(|ids| (ids.len() as u64) < u64::from(roots.min)) {
-        problem("ids", "there are fewer ids than roots", "name as many as min, or leave ids out");
+        problems.add("ids", "there are fewer ids than roots", "name as many as min, or leave ids out");
     }
 }
 

@@ -13,7 +13,7 @@ use super::{CallDiagnostics, ReclassificationCheck, ResultCheck, RuleKind, SILEN
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, Run, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// States whose evidence should be a command captured by `tot run`, or a cited file that was found. Otherwise the
 /// commit gets the warning `NOT_RUN`. It is never refused, because some questions have nothing to run.
@@ -45,9 +45,9 @@ pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) ->
     runs.iter().any(|run| matches!(run.what, RunKind::Captured(_)) && is_of_node(run))
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     if let Some(runs) = &ruleset.runs {
-        check_states(ruleset, "runs", None, &runs.states, problems);
+        problems.check_states(ruleset, &runs.states);
     }
 }
 

@@ -36,7 +36,7 @@ use super::{
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::Contradiction;
+use crate::ruleset::validity::Problems;
 use crate::text::one_line;
 
 /// A state of nodes.
@@ -203,28 +203,22 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let mut seen = HashSet::new();
-    let whole = |reason: &str| Contradiction::new("states", "states", reason);
     if ruleset.states.is_empty() {
-        problems.push(whole("there must be at least one state"));
+        problems.add("states", "there must be at least one state", "");
     }
     for (at, state) in ruleset.states.iter().enumerate() {
         let name = &state.name;
-        let mut problem = |needle: &str, reason: String, suggestion: &str| {
-            problems.push(Contradiction::new("states", needle, reason).at(at).suggest(suggestion));
-        };
+        problems.item = Some(at);
         if !seen.insert(name) {
-            problem(name.as_str(), format!("{name} is repeated"), "each state has one entry");
+            problems.add(name, format!("{name} is repeated"), "each state has one entry");
         }
         if let Some(label) = &state.label {
             let is_plain = one_line(label) == *label && !label.is_empty() && label.chars().count() <= LABEL;
             if !is_plain {
-                problem(
-                    "label",
-                    format!("the label of {name} is not a short word"),
-                    "give a word or two, at most 30 characters",
-                );
+                let reason = format!("the label of {name} is not a short word");
+                problems.add("label", reason, "give a word or two, at most 30 characters");
             }
             if ruleset
                 .states
@@ -232,7 +226,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 .any(|other| other.name != *name && ruleset.label_of(&other.name) == *label)
             {
                 let reason = format!("{name} has the same label as another state");
-                problem("label", reason, "give each state its own");
+                problems.add("label", reason, "give each state its own");
             }
         }
         let rgb = state
@@ -242,20 +236,18 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
         let named = state.colour.bytes().all(|b| b.is_ascii_alphanumeric()) && !state.colour.is_empty();
         if !rgb && !named {
             let reason = format!("`{}` is not a colour", state.colour);
-            problem("colour", reason, "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"");
+            let remedy = "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"";
+            problems.add("colour", reason, remedy);
         }
     }
+    problems.item = None;
     if !ruleset.states.is_empty() && !ruleset.states.iter().any(|state| state.terminal) {
-        problems.push(
-            whole("no state is terminal, so no investigation could end")
-                .suggest("write `terminal: true` in those that need nothing further"),
-        );
+        let reason = "no state is terminal, so no investigation could end";
+        problems.add("states", reason, "write `terminal: true` in those that need nothing further");
     }
     if ruleset.states.iter().all(|state| state.terminal) && ruleset.end.min_rounds > 1 {
-        problems.push(
-            whole("every state is terminal, so no round after the first could be reached")
-                .suggest("add an open state, or `minRounds: 1` under end"),
-        );
+        let reason = "every state is terminal, so no round after the first could be reached";
+        problems.add("states", reason, "add an open state, or `minRounds: 1` under end");
     }
 }
 

@@ -16,7 +16,7 @@ use super::{CallDiagnostics, ROUNDS_REMEDY, RuleKind, SILENT, Verb, applies, in_
 use crate::domain::{Code, Investigation, Node, StateName, Wording};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Contradiction, check_states};
+use crate::ruleset::validity::Problems;
 
 /// Limits on the share of one commit that may be closed, by round. Reports `TERMINAL_RATIO_EXCEEDED` above a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,21 +94,19 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
+fn problems(ruleset: &Ruleset, problems: &mut Problems) {
     let Some(ratio) = &ruleset.terminal_ratio else { return };
     let named = ratio.not_counted.iter().flat_map(|rule| [&rule.states, &rule.children_of]);
     for states in [&ratio.also_closed].into_iter().chain(named.flatten()) {
-        check_states(ruleset, "terminalRatio", None, states, problems);
+        problems.check_states(ruleset, states);
     }
     for limit in &ratio.limits {
         if limit.max_percent > 100 {
             let reason = format!("{} % is over 100 %", limit.max_percent);
-            problems.push(
-                Contradiction::new("terminalRatio", limit.max_percent, reason).suggest("use at most 100"),
-            );
+            problems.add(limit.max_percent, reason, "use at most 100");
         }
         if let Some(reason) = no_round(limit.from_round, limit.to_round) {
-            problems.push(Contradiction::new("terminalRatio", "limits", reason).suggest(ROUNDS_REMEDY));
+            problems.add("limits", reason, ROUNDS_REMEDY);
         }
     }
 }
