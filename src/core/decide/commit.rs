@@ -361,38 +361,10 @@ fn classify(
     own.warnings.extend(sources::warnings(investigation, &about, &findings, known));
     let links = backing::links(investigation, node, &result.links, own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, own);
-    let committed = ResultCheck {
-        investigation,
-        rules,
-        node,
-        asked: &asked,
-        state: &state,
-        evidence: result.evidence.as_deref(),
-        alternatives: &result.verification.alternatives_considered,
-        agent: agent_id.as_deref(),
-        is_person: person.is_some(),
-        agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
-        started_at,
-        proposes_itself: result.title.is_some() && node.proposed_at >= now,
-        has_commands: !(commands.is_empty() && runs.is_empty()),
-        runs: &runs,
-        cites_a_file: references.iter().any(|source| source.pinned.is_some()),
-        now,
-    };
-    for kind in &KINDS {
-        (kind.commit)(&committed, own);
-    }
-    if let Some(agent) = &agent_id {
-        agents.entry(agent.clone()).or_insert_with(|| node.id.clone());
-    }
-    if !own.errors.is_empty() {
-        return None;
-    }
-    let mut after = Node::clone(node);
     let last = node.classification.as_ref().map(|first| first.newest().committed_at);
     let committed_at = stamp(investigation, node, now).max(last.unwrap_or(now));
-    after.claim = None;
-    let result = Classification {
+    let proposes_itself = result.title.is_some() && node.proposed_at >= now;
+    let mut stored = Classification {
         requested_state: (asked != state).then_some(asked),
         refutes: result.refutes,
         saw: rules.seen(investigation, node, &state),
@@ -407,13 +379,35 @@ fn classify(
         runs,
         references,
         links,
-        // What git says of this machine is no fact of the result, and may name its folders.
-        warnings: own.warnings.iter().filter(|it| it.code != Code::StoreError).map(to_warning).collect(),
         ..Classification::new(state, result.findings, committed_at)
     };
+    let committed = ResultCheck {
+        investigation,
+        rules,
+        node,
+        stored: &stored,
+        is_person: person.is_some(),
+        agents_other: stored.agent_id.as_ref().and_then(|agent| agents.get(agent)),
+        proposes_itself,
+        now,
+    };
+    for kind in &KINDS {
+        (kind.commit)(&committed, own);
+    }
+    if let Some(agent) = &stored.agent_id {
+        agents.entry(agent.clone()).or_insert_with(|| node.id.clone());
+    }
+    if !own.errors.is_empty() {
+        return None;
+    }
+    // What git says of this machine is no fact of the result, and may name its folders.
+    let warnings = own.warnings.iter().filter(|it| it.code != Code::StoreError);
+    stored.warnings = warnings.map(to_warning).collect();
+    let mut after = Node::clone(node);
+    after.claim = None;
     match &mut after.classification {
-        Some(first) => first.other_results.push(result),
-        pending => *pending = Some(result),
+        Some(first) => first.other_results.push(stored),
+        pending => *pending = Some(stored),
     }
     Some((after, attachments))
 }

@@ -9,8 +9,7 @@ use super::backing::seen;
 use super::commit::NewVerification;
 use super::{Decision, Rejection, check_texts, not_blank, refuse_ambiguous, reopened, to_warning, trimmed};
 use crate::domain::{
-    Change, Classification, Code, Diagnostic, Event, Investigation, Node, Reclassification, Timestamp,
-    Transition, Wording,
+    Change, Code, Diagnostic, Event, Investigation, Node, Reclassification, Timestamp, Transition, Wording,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
@@ -57,7 +56,9 @@ pub fn reclassify(
     let about = request.node_id.clone();
     refuse_ambiguous(investigation, [about.as_str()])?;
     let found = investigation.find(&about).ok();
-    let Some((node, from)) = found.and_then(|node| Some((node, node.state()?))) else {
+    let (Some(node), Some((from, result))) =
+        (found, found.and_then(|node| node.state().zip(node.classification.as_ref())))
+    else {
         let message = match found {
             Some(_) => format!("{about} is only proposed; it has no state yet."),
             None => investigation.missing(&about),
@@ -71,7 +72,6 @@ pub fn reclassify(
     };
     let about = node.id.to_string();
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;
-    let is_open = node.classification.as_ref().is_some_and(Classification::is_contested);
     // Whoever depends on a finding that changed since says so again, or confirms an answer that did. What an author took
     // back in vain, others can agree to.
     let is_again = || {
@@ -79,7 +79,7 @@ pub fn reclassify(
             || rules.taken_back(investigation, node).is_some()
             || rules.may_renew(investigation, &node.id)
     };
-    if &to == from && !is_open && !is_again() {
+    if &to == from && !result.is_contested() && !is_again() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     let mut diagnostics = CallDiagnostics::default();
@@ -89,34 +89,30 @@ pub fn reclassify(
         let how = "Reclassify a node to an open state first.";
         diagnostics.refuse(Code::InvestigationEnded, &about, message, how);
     }
-    let evidence = request.evidence.as_deref();
-    let reason = request.reason.as_deref();
-    let alternatives = &request.verification.alternatives_considered;
-    let change =
-        ReclassificationCheck { investigation, rules, node, to: &to, reason, evidence, alternatives };
+    let at = stamp(investigation, node, now);
+    let mut stored = request.verification.clone().of_change(Reclassification {
+        agent_id: trimmed(request.agent_id.clone()),
+        reason: not_blank(request.reason.clone()),
+        evidence: not_blank(request.evidence.clone()),
+        saw: rules.seen(investigation, node, &to),
+        links: result.depends().map(|link| seen(investigation, &link.to, link.kind)).collect(),
+        settles: result.other_results.len(),
+        ..Reclassification::new(from.clone(), to.clone(), at)
+    });
+    let change = ReclassificationCheck { investigation, rules, node, stored: &stored };
     for kind in &KINDS {
         (kind.reclassify)(&change, &mut diagnostics);
     }
     check_texts(rules, &about, texts(&request), &mut diagnostics);
     Rejection::unless_empty(diagnostics.errors)?;
     let warnings = diagnostics.warnings;
+    stored.warnings = warnings.iter().map(to_warning).collect();
+    let reopened = reopened(investigation, at, stored.agent_id.clone(), stored.reason.clone());
     let from = from.clone();
     let mut after = Node::clone(node);
-    let at = stamp(investigation, node, now);
-    if let Some(classification) = &mut after.classification {
-        classification.reclassified.push(request.verification.of_change(Reclassification {
-            agent_id: trimmed(request.agent_id),
-            reason: not_blank(request.reason),
-            evidence: not_blank(request.evidence),
-            warnings: warnings.iter().map(to_warning).collect(),
-            saw: rules.seen(investigation, node, &to),
-            links: classification.depends().map(|link| seen(investigation, &link.to, link.kind)).collect(),
-            settles: classification.other_results.len(),
-            ..Reclassification::new(from.clone(), to.clone(), at)
-        }));
+    if let Some(result) = &mut after.classification {
+        result.reclassified.push(stored);
     }
-    let change = after.classification.as_ref().and_then(|it| it.reclassified.last());
-    let reopened = change.and_then(|it| reopened(investigation, at, it.agent_id.clone(), it.reason.clone()));
     let after = Arc::new(after);
     let next = investigation.with(&[Change::Node(Arc::clone(&after))]);
     let transitions = confirmations(&next, rules, now);

@@ -154,8 +154,9 @@ fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enfo
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
     // A word such as “obsolete” says why; “ok” does not.
     let is_word = |reason: &str| reason.chars().all(char::is_alphabetic) && reason.chars().count() > 4;
-    if change.reason.map(str::trim).is_none_or(|reason| says_nothing(reason) && !is_word(reason)) {
-        let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
+    let reason = change.stored.reason.as_deref();
+    if reason.map(str::trim).is_none_or(|reason| says_nothing(reason) && !is_word(reason)) {
+        let message = format!("{} becomes {} without a reason.", change.node.id, change.stored.to);
         let doubt = Diagnostic::new(Code::NoReason, message)
             .about(&change.node.id)
             .suggest("Say in `reason` what was learned since its commit.")
@@ -166,17 +167,18 @@ fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics)
 
 fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
     let checks = &result.rules.ruleset().checks;
-    let node = result.node;
+    let (node, stored) = (result.node, result.stored);
     let doubt = |code: Code, message: Wording, how: Wording| {
         Diagnostic::new(code, message).about(&node.id).suggest(how)
     };
     let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
     // Research may begin before the proposal. In that case, the result states when it began or which commands were run.
-    let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
+    let began_before = stored.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
+    let has_commands = !(stored.commands.is_empty() && stored.runs.is_empty());
     // A result that proposes itself does not say when its research began.
     let is_unknown = result.proposes_itself && checks.suspicious != Enforcement::Reject;
-    if seconds < least && !is_unknown && !result.is_person && !began_before && !result.has_commands {
+    if seconds < least && !is_unknown && !result.is_person && !began_before && !has_commands {
         let message = format!(
             "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
             node.id, checks.min_research_seconds
@@ -185,7 +187,7 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
                    run (`commands`).";
         diagnostics.add(checks.suspicious, doubt(Code::Suspicious, message.into(), how.into()));
     }
-    match (result.agent, result.agents_other) {
+    match (stored.agent_id.as_deref(), result.agents_other) {
         (None, _) if result.is_person => {}
         (None, _) => {
             let message = Wording::both("an agentId", "a name")

@@ -66,12 +66,12 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
-    let Some(least) = result.rules.alternatives(result.state) else { return };
-    let has = number(result.alternatives);
+    let state = &result.stored.state;
+    let Some(least) = result.rules.alternatives(state) else { return };
+    let has = number(&result.stored.alternatives_considered);
     if has < least as usize {
-        let message = Wording::both("in alternativesConsidered", "alternatives").map(|what| {
-            format!("{} needs {least} {what}, each in more than a word, not {has}.", result.state)
-        });
+        let message = Wording::both("in alternativesConsidered", "alternatives")
+            .map(|what| format!("{state} needs {least} {what}, each in more than a word, not {has}."));
         let how = Wording::both(
             "Say what else could be the answer, and why it is not, each in a sentence.",
             "Say what else could be the answer, and why it is not, each in a sentence: --alternative, a list in the \
@@ -82,14 +82,12 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    let Some(least) = lacks(change.rules, change.node, change.to, change.alternatives) else { return };
-    let message = format!(
-        "{} became {} without the {least} alternatives that a commit needs.",
-        change.node.id, change.to
-    );
+    let (id, to, given) = (&change.node.id, &change.stored.to, &change.stored.alternatives_considered);
+    let Some(least) = lacks(change.rules, change.node, to, given) else { return };
+    let message = format!("{id} became {to} without the {least} alternatives that a commit needs.");
     let how =
         Wording::both("Give `alternativesConsidered` when reclassifying.", "Give each with --alternative.");
-    diagnostics.warn(Code::MissingAlternatives, &change.node.id, message, how);
+    diagnostics.warn(Code::MissingAlternatives, id, message, how);
 }
 
 fn amend(amended: &AmendmentCheck, diagnostics: &mut CallDiagnostics) {

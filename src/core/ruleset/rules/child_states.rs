@@ -82,14 +82,14 @@ fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
 
 /// Rechecks the state, because the parent may have changed since the proposal.
 fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
-    let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
+    let (rules, node, state) = (result.rules, result.node, &result.stored.state);
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
         return;
     };
     if let Some(above) = parent.state().filter(|above| !rules.allows_child(above, state)) {
-        let stored = match asked == state {
-            true => String::new(),
-            false => format!(" (stored for {asked} in round {})", node.round()),
+        let stored = match &result.stored.requested_state {
+            None => String::new(),
+            Some(asked) => format!(" (stored for {asked} in round {})", node.round()),
         };
         let message = not_under(node, format_args!("{state}{stored}"), parent, above);
         diagnostics.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, above));
@@ -98,7 +98,8 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
 
 /// Checks the new state against the node's children and its parent.
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
+    let (investigation, rules, node, to) =
+        (change.investigation, change.rules, change.node, &change.stored.to);
     let mut refuse = |message: String, allowing: &StateName| {
         diagnostics.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, allowing));
     };

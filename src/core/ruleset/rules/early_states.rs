@@ -255,7 +255,7 @@ pub fn stored_instead(
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    let (rules, node, to) = (change.rules, change.node, change.to);
+    let (rules, node, to) = (change.rules, change.node, &change.stored.to);
     let round = node.round();
     if rules.early_rule(to, round).is_none() {
         return;

@@ -88,8 +88,9 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
-    let ResultCheck { investigation, rules, node, state, evidence, runs, .. } = result;
-    if let Some(least) = rules.lacks_evidence(investigation, &node.id, state, *evidence, runs) {
+    let ResultCheck { investigation, rules, node, stored, .. } = result;
+    let (state, evidence) = (&stored.state, stored.evidence.as_deref());
+    if let Some(least) = rules.lacks_evidence(investigation, &node.id, state, evidence, &stored.runs) {
         let has = evidence.map_or(0, characters);
         let message = format!("{state} needs evidence of at least {least} characters; there are {has}.");
         let how = Wording::both(
@@ -121,8 +122,8 @@ fn runs_of(node: &Node) -> Vec<RunId> {
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    let (node, to) = (change.node, change.to);
-    if let Some(least) = lacks(change.investigation, change.rules, node, to, change.evidence) {
+    let (node, to, evidence) = (change.node, &change.stored.to, change.stored.evidence.as_deref());
+    if let Some(least) = lacks(change.investigation, change.rules, node, to, evidence) {
         let message = format!(
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id

@@ -8,8 +8,8 @@ use super::Ruleset;
 use super::agents::Enforcement;
 use super::states::State;
 use crate::domain::{
-    Amendment, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, RunId,
-    StateName, Timestamp, Wording,
+    Amendment, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, StateName,
+    Timestamp, Wording,
 };
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Problems;
@@ -152,28 +152,12 @@ pub struct ResultCheck<'a> {
     pub rules: &'a EffectiveRules<'a>,
     /// The pending node.
     pub node: &'a Node,
-    /// The requested state.
-    pub asked: &'a StateName,
-    /// The state to store.
-    pub state: &'a StateName,
-    /// The evidence.
-    pub evidence: Option<&'a str>,
-    /// The alternatives considered.
-    pub alternatives: &'a [String],
-    /// The agent that did the research.
-    pub agent: Option<&'a str>,
+    /// The result to store.
+    pub stored: &'a Classification,
     /// True if a person did the research.
     pub is_person: bool,
-    /// The start of the work, if given.
-    pub started_at: Option<Timestamp>,
-    /// True if the result names commands or runs.
-    pub has_commands: bool,
     /// True if the call also proposes the node.
     pub proposes_itself: bool,
-    /// The captured runs that the result names.
-    pub runs: &'a [RunId],
-    /// True if the result cites a file that was found.
-    pub cites_a_file: bool,
     /// Another node by the same agent.
     pub agents_other: Option<&'a NodeId>,
     /// The current time.
@@ -188,14 +172,8 @@ pub struct ReclassificationCheck<'a> {
     pub rules: &'a EffectiveRules<'a>,
     /// The node before the change.
     pub node: &'a Node,
-    /// The new state.
-    pub to: &'a StateName,
-    /// The reason.
-    pub reason: Option<&'a str>,
-    /// The evidence given with the change.
-    pub evidence: Option<&'a str>,
-    /// The alternatives given with the change.
-    pub alternatives: &'a [String],
+    /// The change to store.
+    pub stored: &'a Reclassification,
 }
 
 /// An amendment to be checked against the rules.

@@ -61,9 +61,11 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
-    let has_evidence = || result.cites_a_file || was_run(result.investigation, &result.node.id, result.runs);
-    if asks(result.rules, result.state) && !has_evidence() {
-        diagnostics.warnings.push(warning(&result.node.id, result.state));
+    let (id, stored) = (&result.node.id, result.stored);
+    let cites_a_file = || stored.references.iter().any(|source| source.pinned.is_some());
+    let has_evidence = || cites_a_file() || was_run(result.investigation, id, &stored.runs);
+    if asks(result.rules, &stored.state) && !has_evidence() {
+        diagnostics.warnings.push(warning(id, &stored.state));
     }
 }
 
@@ -73,8 +75,8 @@ fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics)
         node.pins().next().is_some()
             || node.results().any(|result| was_run(change.investigation, &node.id, &result.runs))
     };
-    if asks(change.rules, change.to) && !has_evidence() {
-        diagnostics.warnings.push(warning(&node.id, change.to));
+    if asks(change.rules, &change.stored.to) && !has_evidence() {
+        diagnostics.warnings.push(warning(&node.id, &change.stored.to));
     }
 }
 

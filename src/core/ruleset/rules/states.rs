@@ -278,7 +278,7 @@ fn commit(result: &ResultCheck, diagnostics: &mut CallDiagnostics) {
 }
 
 fn reclassify(change: &ReclassificationCheck, diagnostics: &mut CallDiagnostics) {
-    let (node, to) = (change.node, change.to);
+    let (node, to) = (change.node, &change.stored.to);
     if !change.rules.is_terminal(to) {
         return;
     }
