@@ -467,7 +467,7 @@ impl Store {
     /// Returns an error if git's configuration can't be read or written.
     pub fn configure(&self, path: &Path) -> Result<(), StoreError> {
         self.refuse_read_only()?;
-        self.open(path)?.configure().map_err(io_error("configure", path))
+        git::configure(self.open(path)?.path()).map_err(io_error("configure", path))
     }
 
     /// Returns whether a plain git command merges by node there.
@@ -498,7 +498,7 @@ impl Store {
         if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
             sweep::objects(git.path());
             // Calls don't need the settings. `tot setup --check` says if they are missing.
-            let _ = git.configure();
+            let _ = git::configure(git.path());
         }
         Ok(git)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::git::{CommitId, CommitText, Git, GitWriter, TagText};
 use super::{Snapshot, Store, StoreError, StoreErrorKind, history, limits, read};
-use crate::domain::{Change, Timestamp};
+use crate::domain::{Change, Conclusion, Timestamp};
 use crate::format::{FileChange, layout, message};
 
 /// The prefix of the tags for conclusions.
@@ -130,10 +130,7 @@ impl Store {
             Change::Concluded(conclusion) if !conclusion.draft => Some(conclusion),
             _ => None,
         });
-        let name = end.map(|_| next_end(writer.git())).transpose()?.unwrap_or_default();
-        let ended = end.map(|end| message::ended(before.investigation.meta(), end));
-        let ended = ended.unwrap_or_default();
-        let tag = end.map(|end| TagText { name: &name, message: &ended, at: end.ended_at.seconds() });
+        let tag = end.map(|end| next_tag(writer.git(), before, end)).transpose()?;
         let texts: Vec<CommitText> = drafts
             .iter()
             .map(|draft| CommitText {
@@ -174,14 +171,13 @@ fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>
     if let Some((name, _)) = git.tags()?.into_iter().find(is_of_end) {
         return Ok(Some(name));
     }
-    let name = next_end(git)?;
-    let message = message::ended(snapshot.investigation.meta(), end);
-    writer.tag(&TagText { name: &name, message: &message, at: end.ended_at.seconds() }, target)?;
-    Ok(Some(name))
+    let tag = next_tag(git, snapshot, end)?;
+    writer.tag(&tag, target)?;
+    Ok(Some(tag.name))
 }
 
-/// Returns the next free name of a tag for a conclusion.
-fn next_end(git: &Git) -> Result<String, StoreError> {
+/// Returns the tag for a new conclusion, with the next free name.
+fn next_tag(git: &Git, snapshot: &Snapshot, end: &Conclusion) -> Result<TagText, StoreError> {
     /// The maximum number of locked names to pass over.
     const LOCKED_MAX: u32 = 8;
     let tags = git.tag_objects()?;
@@ -189,7 +185,11 @@ fn next_end(git: &Git) -> Result<String, StoreError> {
     let name = |number: u32| format!("{ENDED}{}", last.saturating_add(number));
     // A killed git may have left a lock. Any free name will do.
     let free = (1..LOCKED_MAX).map(name).find(|name| !git.is_tag_locked(name));
-    Ok(free.unwrap_or_else(|| name(LOCKED_MAX)))
+    Ok(TagText {
+        name: free.unwrap_or_else(|| name(LOCKED_MAX)),
+        message: message::ended(snapshot.investigation.meta(), end),
+        at: end.ended_at.seconds(),
+    })
 }
 
 /// Returns the number in the name of a tag for a conclusion, such as `ended/1`, or in that of a tag below it.

@@ -255,9 +255,7 @@ pub(super) struct Walk<'g> {
 
 impl<'g> Walk<'g> {
     pub(super) fn new(git: &'g Git) -> StoreResult<Walk<'g>> {
-        let shallow = git.repository.shallow_commits();
-        let shallow = shallow.map_err(|_| git.damaged_file("shallow"))?;
-        let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();
+        let shallow = git.shallow_boundary()?.into_iter().map(|end| end.0).collect();
         Ok(Walk { git, shallow, seen: HashSet::new(), end: None })
     }
 

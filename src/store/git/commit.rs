@@ -79,7 +79,7 @@ impl GitWriter<'_> {
         &self,
         expected: CommitId,
         commits: &[CommitText<'_>],
-        tag: Option<&TagText<'_>>,
+        tag: Option<&TagText>,
         check: impl FnOnce(CommitId) -> StoreResult<()>,
     ) -> StoreResult<(Vec<CommitId>, Confirmation)> {
         let (mut ids, mut last) = (Vec::new(), expected);
@@ -140,7 +140,7 @@ impl GitWriter<'_> {
     pub(super) fn publish_draft(
         &self,
         expected: CommitId,
-        tag: Option<&TagText<'_>>,
+        tag: Option<&TagText>,
         draft: impl FnOnce(&Git) -> StoreResult<Option<CommitDraft>>,
     ) -> StoreResult<Confirmation> {
         let git = self.git;
@@ -198,7 +198,7 @@ impl GitWriter<'_> {
     }
 
     /// Creates an annotated tag on the commit `target`.
-    pub fn tag(&self, tag: &TagText<'_>, target: CommitId) -> StoreResult<()> {
+    pub fn tag(&self, tag: &TagText, target: CommitId) -> StoreResult<()> {
         let git = self.git;
         git.object(target.0, Kind::Commit)?;
         let (name, object) = git.tag_object(tag, target)?;
@@ -227,11 +227,11 @@ pub struct CommitText<'a> {
 }
 
 /// An annotated tag to be made.
-pub struct TagText<'a> {
+pub struct TagText {
     /// The name, without `refs/tags/`.
-    pub name: &'a str,
+    pub name: String,
     /// The message.
-    pub message: &'a str,
+    pub message: String,
     /// The time, in seconds since 1970.
     pub at: i64,
 }
@@ -243,16 +243,16 @@ pub type Confirmation = StoreResult<()>;
 /// Tags.
 impl Git {
     /// Writes an unreferenced tag object and returns it with the full name of the reference.
-    fn tag_object(&self, tag: &TagText<'_>, target: CommitId) -> StoreResult<(FullName, WrittenObject)> {
+    fn tag_object(&self, tag: &TagText, target: CommitId) -> StoreResult<(FullName, WrittenObject)> {
         let name = self.reference_name(format!("refs/tags/{}", tag.name))?;
         let time = raw_time(tag.at);
         let tagger = self.committer.signature(&time);
         let object = gix::objs::Tag {
             target: target.0,
             target_kind: Kind::Commit,
-            name: tag.name.into(),
+            name: tag.name.as_str().into(),
             tagger: Some(tagger.to_owned().map_err(self.library("write a tag"))?),
-            message: clean_message(tag.message).into(),
+            message: clean_message(&tag.message).into(),
             signature: None,
         };
         Ok((name, self.write_object(&object)?))
@@ -461,10 +461,7 @@ impl Git {
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
     ) -> StoreResult<CommitDraft> {
-        let parent_tree = match parent {
-            Some(parent) => self.tree_of(parent)?,
-            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
-        };
+        let parent_tree = self.tree_or_empty(parent.map(CommitId))?;
         // Reject invalid changes before writing the first object.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
         let leaves: Vec<Option<Leaf>> = leaves.collect::<StoreResult<_>>()?;

@@ -90,11 +90,7 @@ impl Git {
     /// Returns the files in git's index by path: those without a conflict, and for those in conflict the version of the base,
     /// ours and theirs.
     pub fn stages(&self) -> StoreResult<[BTreeMap<String, (BlobId, FileKind)>; 4]> {
-        let head = self
-            .head()?
-            .commit
-            .map_or(Ok(ObjectId::empty_tree(gix::hash::Kind::Sha1)), |it| self.tree_of(it.0))?;
-        let index = self.load_index(head)?;
+        let index = self.load_index(self.tree_or_empty(self.head()?.commit)?)?;
         let mut stages = <[BTreeMap<_, _>; 4]>::default();
         for entry in index.entries() {
             let kind =

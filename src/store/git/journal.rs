@@ -266,10 +266,7 @@ impl Git {
     /// updated.
     pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> StoreResult<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
-        let tree = match self.head()?.commit {
-            Some(commit) => self.tree_of(commit.0)?,
-            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
-        };
+        let tree = self.tree_or_empty(self.head()?.commit)?;
         let mut steps = Vec::with_capacity(paths.len());
         for (path, old, new) in paths {
             let to = match self.leaf(tree, &path) {

@@ -102,7 +102,7 @@ pub use linked::WorkTree;
 pub use paths::FILE_MAX;
 pub(super) use read::{EntryChange, RawCommit};
 pub use read::{LeftOut, MAX_CHANGES};
-pub use settings::MERGE_DRIVER;
+pub use settings::{MERGE_DRIVER, configure};
 pub use shared::TrackedRemote;
 pub use tag::{Annotation, TagInfo};
 pub(super) use tree::Leaf;

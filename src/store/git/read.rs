@@ -79,14 +79,13 @@ impl Git {
 
     /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
     pub fn log(&self, from: CommitId) -> StoreResult<impl Iterator<Item = StoreResult<CommitInfo>>> {
-        let shallow = self.repository.shallow_commits();
-        let shallow = shallow.map_err(|_| self.damaged_file("shallow"))?;
+        let ends = self.shallow_boundary()?;
         let mut next = Some(from);
         Ok(iter::from_fn(move || {
             let id = next.take()?;
             let commit = self.commit_info(id);
             if let Ok(commit) = &commit
-                && !shallow.as_ref().is_some_and(|ends| ends.iter().any(|end| *end == id.0))
+                && !ends.contains(&id)
             {
                 next = commit.parents.first().copied();
             }
@@ -250,7 +249,7 @@ impl Git {
         })
     }
 
-    fn tree_or_empty(&self, commit: Option<CommitId>) -> StoreResult<ObjectId> {
+    pub(super) fn tree_or_empty(&self, commit: Option<CommitId>) -> StoreResult<ObjectId> {
         let empty = ObjectId::empty_tree(gix::hash::Kind::Sha1);
         commit.map_or(Ok(empty), |commit| self.tree_of(commit.0))
     }

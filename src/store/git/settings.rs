@@ -27,11 +27,6 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 impl Git {
-    /// Writes the settings that the repository lacks. Those that a person has changed stay.
-    pub fn configure(&self) -> io::Result<()> {
-        configure(&self.git_dir)
-    }
-
     /// Returns whether the repository has all these settings.
     pub fn is_configured(&self) -> bool {
         missing(&self.git_dir.join("config")).is_ok_and(|(_, missing)| missing.is_empty())
@@ -46,8 +41,8 @@ fn missing(path: &Path) -> io::Result<Missing> {
     Ok((config, missing))
 }
 
-/// Does what [`Git::configure`] does, in a git folder.
-pub(super) fn configure(git_dir: &Path) -> io::Result<()> {
+/// Writes the settings that a repository lacks. Those that a person has changed stay.
+pub fn configure(git_dir: &Path) -> io::Result<()> {
     let path = git_dir.join("config");
     if missing(&path)?.1.is_empty() {
         return Ok(());

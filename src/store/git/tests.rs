@@ -141,7 +141,7 @@ impl Git {
 
     /// Tags with a new writer.
     fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> StoreResult<()> {
-        self.writer()?.tag(&TagText { name, message, at }, target)
+        self.writer()?.tag(&TagText { name: name.to_owned(), message: message.to_owned(), at }, target)
     }
 }
 
@@ -1209,7 +1209,7 @@ fn commits_are_published_together_and_with_their_tag_or_not_at_all() {
     let (one, two) = ([change("a", "1\n"), change("b", "1\n")], [change("a", "2\n"), removal("b")]);
     let published = |bench: &Bench| {
         let text = |changes| CommitText { changes, message: "Change", at: AT };
-        let tag = TagText { name: "ended/1", message: "Ended", at: AT };
+        let tag = TagText { name: "ended/1".into(), message: "Ended".into(), at: AT };
         bench.git.writer()?.commit(bench.first, &[text(&one), text(&two)], Some(&tag), |last| {
             bench.git.files(last).map(|files| assert!(files.iter().all(|file| file.path != "b")))
         })

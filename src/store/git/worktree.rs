@@ -88,8 +88,7 @@ impl Git {
         if step.are_zeros_ours && bytes.iter().all(|byte| *byte == 0) {
             return Ok(FileState::Torn);
         }
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, &bytes);
-        id.map(FileState::Of).map_err(self.library("hash a file"))
+        Ok(FileState::Of(self.blob_id(&bytes)?.0))
     }
 }
 
