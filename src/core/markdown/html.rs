@@ -496,9 +496,7 @@ impl HtmlWriter {
         if let Some(dropped) = target.dropped
             && !same
         {
-            self.out.push_str(" <span class=\"link-target\">(");
-            self.out.push_str(&escape(&dropped));
-            self.out.push_str(")</span>");
+            let _ = write!(self.out, " <span class=\"link-target\">({})</span>", escape(&dropped));
         }
     }
 
@@ -526,16 +524,15 @@ impl HtmlWriter {
         for Range { start, end } in bare_urls(text) {
             self.words(&text[done..start]);
             done = end;
+            let shown = escape(&text[start..end]);
             match safe_url(&text[start..end]) {
                 Some(href) => {
                     self.out.push_str("<a");
                     attribute_into(&mut self.out, "href", &href);
                     attribute_into(&mut self.out, "rel", REL);
-                    self.out.push('>');
-                    self.out.push_str(&escape(&text[start..end]));
-                    self.out.push_str("</a>");
+                    let _ = write!(self.out, ">{shown}</a>");
                 }
-                None => self.out.push_str(&escape(&text[start..end])),
+                None => self.out.push_str(&shown),
             }
         }
         self.words(&text[done..]);
@@ -655,16 +652,8 @@ fn slugs(events: &[Located]) -> Vec<String> {
                 }
                 slugs.push(unique);
             }
-            Event::Text(text) | Event::Code(text) => {
-                if let Some(heading) = &mut heading {
-                    heading.push_str(text);
-                }
-            }
-            Event::SoftBreak | Event::HardBreak => {
-                if let Some(heading) = &mut heading {
-                    heading.push(' ');
-                }
-            }
+            Event::Text(text) | Event::Code(text) => heading.iter_mut().for_each(|it| it.push_str(text)),
+            Event::SoftBreak | Event::HardBreak => heading.iter_mut().for_each(|it| it.push(' ')),
             _ => {}
         }
     }

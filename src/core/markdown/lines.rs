@@ -14,6 +14,8 @@ pub(super) struct LineWriter {
     pub(super) out: String,
     /// True if a blank line must precede the next line.
     pub(super) gap: bool,
+    /// The next item number of each open list. `None` for lists without numbers.
+    pub(super) lists: Vec<Option<u64>>,
     prefixes: Vec<Prefix>,
     /// The number of enclosing blocks whose prefix does not fit.
     too_deep: usize,
@@ -56,6 +58,15 @@ impl LineWriter {
             Some(less) => self.too_deep = less,
             None => drop(self.prefixes.pop()),
         }
+    }
+
+    /// Returns the mark of the next item of the innermost list.
+    pub(super) fn item_mark(&mut self, bullet: &str) -> String {
+        let Some(Some(number)) = self.lists.last_mut() else { return bullet.to_owned() };
+        let mark = format!("{number}. ");
+        // Markdown has no longer numbers.
+        *number = (*number + 1).min(999_999_999);
+        mark
     }
 
     /// Returns whether no line of the innermost block has been written.

@@ -236,8 +236,6 @@ struct QuoteWriter {
     code: Option<(String, String)>,
     /// The address of each open link, with the position of its text. Links and images in links are only text.
     links: Vec<Option<(String, usize)>>,
-    /// The next item number of each open list.
-    lists: Vec<Option<u64>>,
     /// The number of cells in the open table row.
     cells: usize,
 }
@@ -256,7 +254,6 @@ impl QuoteWriter {
             after_list: false,
             code: None,
             links: Vec::new(),
-            lists: Vec::new(),
             cells: 0,
         }
     }
@@ -305,20 +302,13 @@ impl QuoteWriter {
             }
             Tag::List(first) => {
                 self.flush();
-                self.lines.gap &= self.lists.is_empty();
+                self.lines.gap &= self.lines.lists.is_empty();
                 self.after_list = false;
-                self.lists.push(*first);
+                self.lines.lists.push(*first);
             }
             Tag::Item => {
                 self.lines.gap &= !self.after_list;
-                let mark = match self.lists.last_mut() {
-                    Some(Some(number)) => {
-                        let mark = format!("{number}. ");
-                        *number = (*number + 1).min(999_999_999);
-                        mark
-                    }
-                    _ => "- ".to_owned(),
-                };
+                let mark = self.lines.item_mark("- ");
                 let rest = " ".repeat(mark.len());
                 self.indent(Some(mark), &rest);
             }
@@ -365,7 +355,7 @@ impl QuoteWriter {
                 self.lines.gap = true;
             }
             TagEnd::List(_) => {
-                self.lists.pop();
+                self.lines.lists.pop();
                 (self.lines.gap, self.after_list) = (true, true);
             }
             TagEnd::Item => {

@@ -92,27 +92,23 @@ impl SourceTarget {
         if is_host || target.len() > MAX_TARGET_BYTES || target.chars().any(|c| is_hidden(c) || c == '\n') {
             return None;
         }
-        let named = |text: &str| text.trim().to_owned();
         if target.starts_with("tot://") {
             return Some(SourceTarget::Address(target.to_owned()));
         }
-        match target.split_once(':') {
-            Some((scheme, run)) if scheme.eq_ignore_ascii_case("run") => {
-                return Some(SourceTarget::Run(named(run)));
+        let (scheme, named) = target.split_once(':').unwrap_or_default();
+        let named = named.trim();
+        Some(match scheme.to_ascii_lowercase().as_str() {
+            "run" => SourceTarget::Run(named.to_owned()),
+            "node" => SourceTarget::Node(named.to_owned()),
+            "how" => {
+                let way = How::ALL.into_iter().find(|(word, _)| *word == named);
+                SourceTarget::How(way.map(|(_, way)| way))
             }
-            Some((scheme, node)) if scheme.eq_ignore_ascii_case("node") => {
-                return Some(SourceTarget::Node(named(node)));
+            _ if node_ids(target).first() == Some(&(0..target.len())) => {
+                SourceTarget::Node(target.to_owned())
             }
-            Some((scheme, how)) if scheme.eq_ignore_ascii_case("how") => {
-                let way = How::ALL.into_iter().find(|(word, _)| *word == how.trim());
-                return Some(SourceTarget::How(way.map(|(_, way)| way)));
-            }
-            _ => {}
-        }
-        match node_ids(target).as_slice() {
-            [id] if *id == (0..target.len()) => Some(SourceTarget::Node(named(target))),
-            _ => own_path(target).map(SourceTarget::Place),
-        }
+            _ => SourceTarget::Place(own_path(target)?),
+        })
     }
 }
 

@@ -54,8 +54,6 @@ struct TerminalWriter {
     source: Option<String>,
     /// The addresses of open links and images, each with the index of its first word.
     links: Vec<(String, usize)>,
-    /// The next item number of each open list. `None` for lists without numbers.
-    lists: Vec<Option<u64>>,
     table: Vec<Vec<String>>,
     cell: Option<String>,
 }
@@ -98,20 +96,13 @@ impl TerminalWriter {
                 self.code = Some(String::new());
             }
             Tag::List(first) => {
-                let is_inner = !self.lists.is_empty();
+                let is_inner = !self.lines.lists.is_empty();
                 self.flush();
                 self.lines.gap &= !is_inner;
-                self.lists.push(*first);
+                self.lines.lists.push(*first);
             }
             Tag::Item => {
-                let mark = match self.lists.last_mut() {
-                    Some(Some(number)) => {
-                        let mark = format!("{number}. ");
-                        *number = number.saturating_add(1);
-                        mark
-                    }
-                    _ => "• ".to_owned(),
-                };
+                let mark = self.lines.item_mark("• ");
                 let rest = " ".repeat(columns(&mark));
                 self.indent(Some(mark), &rest);
             }
@@ -152,8 +143,8 @@ impl TerminalWriter {
                 self.lines.gap = true;
             }
             TagEnd::List(_) => {
-                self.lists.pop();
-                self.lines.gap |= self.lists.is_empty();
+                self.lines.lists.pop();
+                self.lines.gap |= self.lines.lists.is_empty();
             }
             TagEnd::Item => {
                 self.flush();
