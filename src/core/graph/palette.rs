@@ -68,15 +68,9 @@ pub fn class(of: Role) -> &'static str {
 /// Returns the stylesheet of a standalone picture: custom properties for light and dark pages, and the rules that use
 /// them. Pages can include it in their own stylesheets.
 pub fn stylesheet() -> String {
-    let mut css = String::from(".graph{");
-    for colour in palette() {
-        let _ = write!(css, "{}:{};", colour.name, colour.light);
-    }
-    css.push_str("}\n@media (prefers-color-scheme:dark){.graph{");
-    for colour in palette() {
-        let _ = write!(css, "{}:{};", colour.name, colour.dark);
-    }
-    css.push_str("}}\n");
+    let light: String = palette().map(|it| format!("{}:{};", it.name, it.light)).collect();
+    let dark: String = palette().map(|it| format!("{}:{};", it.name, it.dark)).collect();
+    let mut css = format!(".graph{{{light}}}\n@media (prefers-color-scheme:dark){{.graph{{{dark}}}}}\n");
     write_rules(&mut css, CARDS);
     for role in ROLES {
         write_rules(&mut css, &CARDS_OF_ROLE.replace("ROLE", class(role)));

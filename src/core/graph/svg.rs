@@ -2,7 +2,7 @@
 //!
 //! 1. [`SvgCard::new`] decides the content of each card, which determines its height.
 //! 2. [`place`](super::place) positions the cards.
-//! 3. [`SvgWriter`] writes the markup of edges and cards.
+//! 3. `edge` and `write_card` write the markup.
 //! 4. A standalone picture starts with a title.
 
 pub(super) mod sign;
@@ -32,13 +32,6 @@ pub struct SvgOptions<'a> {
     pub standalone: bool,
     /// True if each card has its node id as its `id`.
     pub has_ids: bool,
-}
-
-impl SvgOptions<'_> {
-    /// Returns the `id` for a node's card or cell.
-    pub(super) fn id(&self, id: &NodeId) -> Option<String> {
-        self.has_ids.then(|| id.to_string())
-    }
 }
 
 /// A picture.
@@ -73,31 +66,31 @@ pub fn svg(tree: &DrawnTree<'_>, options: &SvgOptions<'_>) -> Svg {
     };
     let label = format!("Graph of {title}, left to right: {nodes}");
     let scene = Scene::new(tree, options);
-    let mut writer = SvgWriter { out: String::with_capacity(scene.cards.len() * 1000), options };
-    open_file(&mut writer.out, "graph", options, &label, scene.width, scene.height);
+    let mut out = String::with_capacity(scene.cards.len() * 1000);
+    open_file(&mut out, options, &label, scene.width, scene.height);
     if options.standalone {
         let bold = format!(" font-size=\"{}\" font-weight=\"700\"", number(HEADING_SIZE));
         let all = (scene.width - 2.0 * MARGIN) / HEADING_SIZE / BOLD;
         let text = clamp_lines(&one_line(&tree.investigation.meta().title), all, 1);
         let text = text.first().map_or("", String::as_str);
-        markup::text(&mut writer.out, "", [&number(MARGIN), &number(HEADING_BASE)], &bold, text);
-        writer.out.push('\n');
+        markup::text(&mut out, "", [&number(MARGIN), &number(HEADING_BASE)], &bold, text);
+        out.push('\n');
     }
-    writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
+    out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // Draw paths to answers last, so that no other edge covers them.
     for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
         for (from, to) in scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way) {
             let (from, until) = (scene.places[from], scene.places[to]);
             let from = (from.x + from.width, from.y + from.height / 2.0);
-            writer.edge(&scene.cards[to].item, from, (until.x, until.y + until.height / 2.0));
+            edge(&mut out, &scene.cards[to].item, from, (until.x, until.y + until.height / 2.0));
         }
     }
-    writer.out.push_str("</g>\n<g class=\"cards\">\n");
+    out.push_str("</g>\n<g class=\"cards\">\n");
     for (card, place) in scene.cards.iter().zip(&scene.places) {
-        writer.card(card, *place);
+        write_card(&mut out, options, card, *place);
     }
-    writer.out.push_str("</g>\n</svg>\n");
-    Svg { markup: writer.out, width: scene.width.ceil(), height: scene.height.ceil() }
+    out.push_str("</g>\n</svg>\n");
+    Svg { markup: out, width: scene.width.ceil(), height: scene.height.ceil() }
 }
 
 // All lengths are in CSS pixels.
@@ -214,7 +207,9 @@ impl<'i> SvgCard<'i> {
 
     /// Returns the full text on one line for tooltips and screen readers.
     fn full(&self) -> String {
-        format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
+        let (node, mark) = (self.item.node, &self.item.mark);
+        let verdict = mark.verdict.map(|it| format!(", {}", it.label())).unwrap_or_default();
+        format!("{} ({}{verdict}): {}", node.id, mark.label, one_line(node.name()))
     }
 
     /// Returns the last line of the card: the verdict, and the number of hidden descendants.
@@ -229,118 +224,99 @@ impl<'i> SvgCard<'i> {
     }
 }
 
-/// Writes the markup of a picture.
-///
-/// Sizes, line widths and dashes are attributes because they carry meaning or affect the layout. Colours come from the
-/// stylesheet. Without a stylesheet, everything has the page's text colour.
-struct SvgWriter<'a> {
-    out: String,
-    options: &'a SvgOptions<'a>,
+// Sizes, line widths and dashes are attributes because they carry meaning or affect the layout. Colours come from the
+// stylesheet. Without a stylesheet, everything has the page's text colour.
+
+/// Writes the edge that leads to the card of a node.
+fn edge(out: &mut String, item: &TreeItem<'_>, from: (f64, f64), until: (f64, f64)) {
+    let class = match item.role {
+        _ if item.way.is_some() => Way::class(item.way),
+        None => " to-proposed",
+        Some(Role::DeadEnd) if item.mark.refutes.is_none() => " to-dead",
+        Some(_) => "",
+    };
+    let _ = write!(out, "<path class=\"edge{class}\" d=\"M{} {}", number(from.0), number(from.1));
+    if number(from.1) == number(until.1) {
+        let _ = write!(out, "H{}\"", number(until.0));
+    } else {
+        let middle = number((from.0 + until.0) / 2.0);
+        let (y0, x1, y1) = (number(from.1), number(until.0), number(until.1));
+        let _ = write!(out, "C{middle} {y0} {middle} {y1} {x1} {y1}\"");
+    }
+    if item.way.is_some() {
+        out.push_str(" stroke-width=\"3\"");
+    }
+    if item.way == Some(Way::Doubted) {
+        out.push_str(" stroke-dasharray=\"9 4\"");
+    } else if class == " to-dead" || class == " to-proposed" {
+        out.push_str(" stroke-dasharray=\"4 3\"");
+    }
+    out.push_str("/>\n");
 }
 
-impl SvgWriter<'_> {
-    /// Writes the edge that leads to the card of a node.
-    fn edge(&mut self, item: &TreeItem<'_>, from: (f64, f64), until: (f64, f64)) {
-        let class = match item.role {
-            _ if item.way.is_some() => Way::class(item.way),
-            None => " to-proposed",
-            Some(Role::DeadEnd) if item.mark.refutes.is_none() => " to-dead",
-            Some(_) => "",
-        };
-        let _ = write!(self.out, "<path class=\"edge{class}\" d=\"M{} {}", number(from.0), number(from.1));
-        if number(from.1) == number(until.1) {
-            let _ = write!(self.out, "H{}\"", number(until.0));
-        } else {
-            let middle = number((from.0 + until.0) / 2.0);
-            let (y0, x1, y1) = (number(from.1), number(until.0), number(until.1));
-            let _ = write!(self.out, "C{middle} {y0} {middle} {y1} {x1} {y1}\"");
-        }
-        if item.way.is_some() {
-            self.out.push_str(" stroke-width=\"3\"");
-        }
-        if item.way == Some(Way::Doubted) {
-            self.out.push_str(" stroke-dasharray=\"9 4\"");
-        } else if class == " to-dead" || class == " to-proposed" {
-            self.out.push_str(" stroke-dasharray=\"4 3\"");
-        }
-        self.out.push_str("/>\n");
+/// Writes the card of a node.
+fn write_card(out: &mut String, options: &SvgOptions<'_>, card: &SvgCard<'_>, place: Bounds) {
+    let item = &card.item;
+    let id = &item.node.id;
+    let (x, y) = (place.x, place.y);
+    let class = format!("card {}{}", item.classes(), if card.is_best { " best-answer" } else { "" });
+    let href = options.href.map(|href| href(id));
+    let tag =
+        markup::open(out, &class, options.has_ids.then(|| id.to_string()), href.as_deref(), &card.full());
+    let outline = match item.role {
+        None => " stroke-dasharray=\"4 3\"",
+        Some(_) if item.way.is_some() => " stroke-width=\"2\"",
+        Some(_) => "",
+    };
+    let outline = format!(" rx=\"4\" fill=\"none\" stroke=\"currentColor\"{outline}");
+    markup::rect(out, "card-box", [x, y, place.width, place.height].map(number), &outline);
+    if item.role.is_some() {
+        markup::rect(out, "card-bar", [x, y, BAR, place.height].map(number), " rx=\"2.5\"");
     }
 
-    fn card(&mut self, card: &SvgCard<'_>, place: Bounds) {
-        let item = &card.item;
-        let id = &item.node.id;
-        let out = &mut self.out;
-        let (x, y) = (place.x, place.y);
-        let class = format!("card {}{}", item.classes(), if card.is_best { " best-answer" } else { "" });
-        let href = self.options.href.map(|href| href(id));
-        let tag = markup::open(out, &class, self.options.id(id), href.as_deref(), &card.full());
-        let outline = match item.role {
-            None => " stroke-dasharray=\"4 3\"",
-            Some(_) if item.way.is_some() => " stroke-width=\"2\"",
-            Some(_) => "",
-        };
-        let outline = format!(" rx=\"4\" fill=\"none\" stroke=\"currentColor\"{outline}");
-        markup::rect(out, "card-box", [x, y, place.width, place.height].map(number), &outline);
-        if item.role.is_some() {
-            markup::rect(out, "card-bar", [x, y, BAR, place.height].map(number), " rx=\"2.5\"");
+    let (left, right) = (number(x + LEFT), x + place.width - RIGHT);
+    let head = number(y + HEAD);
+    markup::text(out, "card-id", [&left, &head], " font-weight=\"700\"", &card.id);
+    let small = format!(" font-size=\"{}\"", number(SMALL_SIZE));
+    let state_end = number(right - sign::SIZE - 4.0);
+    let end = format!("{small} text-anchor=\"end\"");
+    markup::text(out, "card-state", [&state_end, &head], &end, &card.state);
+    let (role, class) = match (item.mark.refutes, item.mark.shade()) {
+        (Some(_), _) | (None, Some(Verdict::Refuted | Verdict::Undermined)) => {
+            (Some(Role::DeadEnd), "role-deadEnd")
         }
-
-        let (left, right) = (number(x + LEFT), x + place.width - RIGHT);
-        let head = number(y + HEAD);
-        markup::text(out, "card-id", [&left, &head], " font-weight=\"700\"", &card.id);
-        let small = format!(" font-size=\"{}\"", number(SMALL_SIZE));
-        let state_end = number(right - sign::SIZE - 4.0);
-        let end = format!("{small} text-anchor=\"end\"");
-        markup::text(out, "card-state", [&state_end, &head], &end, &card.state);
-        let (role, class) = match (item.mark.refutes, item.mark.shade()) {
-            (Some(_), _) | (None, Some(Verdict::Refuted | Verdict::Undermined)) => {
-                (Some(Role::DeadEnd), "role-deadEnd")
-            }
-            (None, Some(verdict)) if verdict.is_confirmed() => {
-                (Some(Role::Confirmation), "role-solution confirmed")
-            }
-            (None, Some(_)) => (item.role, "doubt"),
-            (None, None) => (item.role, sign::class(item.role)),
-        };
-        sign::write(out, role, class, right - sign::SIZE / 2.0, y + HEAD - 4.0);
-        let mut line = y + HEAD;
-        for text in &card.title {
-            line += LINE;
-            markup::text(out, "card-title", [&left, &number(line)], "", text);
+        (None, Some(verdict)) if verdict.is_confirmed() => {
+            (Some(Role::Confirmation), "role-solution confirmed")
         }
-        if let Some(note) = card.note() {
-            let bold = format!("{small} font-weight=\"600\"");
-            markup::text(out, "card-note", [&left, &number(line + LINE)], &bold, &note);
-        }
-        let _ = writeln!(out, "</{tag}>");
+        (None, Some(_)) => (item.role, "doubt"),
+        (None, None) => (item.role, sign::class(item.role)),
+    };
+    sign::write(out, role, class, right - sign::SIZE / 2.0, y + HEAD - 4.0);
+    let mut line = y + HEAD;
+    for text in &card.title {
+        line += LINE;
+        markup::text(out, "card-title", [&left, &number(line)], "", text);
     }
+    if let Some(note) = card.note() {
+        let bold = format!("{small} font-weight=\"600\"");
+        markup::text(out, "card-note", [&left, &number(line + LINE)], &bold, &note);
+    }
+    let _ = writeln!(out, "</{tag}>");
 }
 
 fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
     let (width, height) = (240.0, 60.0);
     let mut markup = String::new();
-    open_file(&mut markup, "graph", options, &format!("Graph of {title}: no nodes yet"), width, height);
+    open_file(&mut markup, options, &format!("Graph of {title}: no nodes yet"), width, height);
     let middle = [width / 2.0, height / 2.0 + 4.0].map(number);
-    markup::text(
-        &mut markup,
-        "card-note",
-        [&middle[0], &middle[1]],
-        " text-anchor=\"middle\"",
-        "No nodes yet",
-    );
+    let anchor = " text-anchor=\"middle\"";
+    markup::text(&mut markup, "card-note", [&middle[0], &middle[1]], anchor, "No nodes yet");
     markup.push_str("\n</svg>\n");
     Svg { markup, width, height }
 }
 
 /// Opens the `<svg>` element of a picture with a fixed size.
-pub(super) fn open_file(
-    out: &mut String,
-    class: &str,
-    options: &SvgOptions<'_>,
-    label: &str,
-    width: f64,
-    height: f64,
-) {
+fn open_file(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, height: f64) {
     let (width, height) = (number(width.ceil()), number(height.ceil()));
     let standalone = options.standalone;
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
@@ -348,7 +324,7 @@ pub(super) fn open_file(
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
         out,
-        "<svg {namespace}class=\"{class}\" role=\"{role}\" aria-label=\"{}\" width=\"{width}\" height=\"{height}\" \
+        "<svg {namespace}class=\"graph\" role=\"{role}\" aria-label=\"{}\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" font-size=\"{}\" fill=\"currentColor\">",
         escape(label),
         number(TITLE_SIZE)

@@ -62,31 +62,13 @@ impl Way {
     }
 }
 
-impl<'i> TreeItem<'i> {
-    /// Returns a node without its position in the tree.
-    pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> TreeItem<'i> {
-        let mark = assessment.mark(node);
-        let role = node.state().map(|_| mark.role.unwrap_or(Role::Open));
-        TreeItem { node, parent: None, depth: 0, below: 0, role, mark, way: None }
-    }
-
+impl TreeItem<'_> {
     fn own_way(&self) -> Option<Way> {
         match self.mark.verdict? {
             verdict if verdict.is_confirmed() => Some(Way::Confirmed),
             Verdict::AuthorOnly | Verdict::Contested | Verdict::Undermined => Some(Way::Doubted),
             _ => None,
         }
-    }
-
-    /// Returns the id, state and verdict for tooltips and screen readers. A colon and the title usually follow.
-    pub fn in_words(&self) -> String {
-        let mut words = format!("{} ({}", self.node.id, self.mark.label);
-        if let Some(verdict) = self.mark.verdict {
-            words.push_str(", ");
-            words.push_str(verdict.label());
-        }
-        words.push(')');
-        words
     }
 
     /// Returns the CSS classes for the role, verdict and path.
@@ -203,7 +185,9 @@ fn items<'i>(assessment: &Assessment<'i>) -> Vec<TreeItem<'i>> {
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(TreeItem { parent, depth, ..TreeItem::alone(assessment, node) });
+        let mark = assessment.mark(node);
+        let role = node.state().map(|_| mark.role.unwrap_or(Role::Open));
+        items.push(TreeItem { node, parent, depth, below: 0, role, mark, way: None });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();
