@@ -342,27 +342,19 @@ pub fn node_events(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec
             let mut happenings = Vec::new();
             match earlier {
                 None => happenings.push(Happening::Committed(Arc::clone(after))),
-                Some(earlier) => {
-                    let is_continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice())
-                        && now.amended.get(..amended) == Some(earlier.amended.as_slice())
-                        && now.other_results.get(..others) == Some(earlier.other_results.as_slice());
-                    let undone = undone(after, &now.amended[amended.min(now.amended.len())..]);
-                    let mut expected = before.map(|before| Node::clone(before));
-                    if let Some(classification) =
-                        expected.as_mut().and_then(|node| node.classification.as_mut())
-                    {
-                        classification.reclassified.clone_from(&now.reclassified);
-                        classification.amended.clone_from(&now.amended);
-                        classification.other_results.clone_from(&now.other_results);
+                Some(_) => {
+                    let mut then = undone(after, &now.amended[amended.min(now.amended.len())..]);
+                    if let Some(result) = &mut then.classification {
+                        result.reclassified.truncate(known);
+                        result.amended.truncate(amended);
+                        result.other_results.truncate(others);
                     }
-                    if !is_continued || expected != Some(undone) {
+                    if before.is_some_and(|before| **before != then) {
                         happenings.push(Happening::Edited(Arc::clone(after)));
                     }
+                    let more = others..now.other_results.len();
+                    happenings.extend(more.map(|number| Happening::OtherResult(Arc::clone(after), number)));
                 }
-            }
-            if earlier.is_some() {
-                let more = others..now.other_results.len();
-                happenings.extend(more.map(|number| Happening::OtherResult(Arc::clone(after), number)));
             }
             for change in now.reclassified.iter().skip(known) {
                 happenings.push(Happening::Reclassified(Arc::clone(after), change.clone()));
