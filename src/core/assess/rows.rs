@@ -151,6 +151,12 @@ pub struct TrackMark {
     pub sign: String,
 }
 
+impl RowGroup {
+    fn counted(id: &'static str, heading: &'static str, rows: Vec<Row>) -> RowGroup {
+        RowGroup { id, heading, count: Some(rows.len()), rows, more: 0 }
+    }
+}
+
 impl RowCheck {
     fn new(is_done: bool, text: impl Into<String>) -> RowCheck {
         let (class, sign) = if is_done { ("done", "✓") } else { ("missing", "○") };
@@ -338,7 +344,7 @@ impl<'a> RowReader<'_, 'a> {
                 _ => {}
             }
         }
-        let group = |id, heading, rows: Vec<Row>| RowGroup { id, heading, count: None, rows, more: 0 };
+        let group = |id, heading, rows| RowGroup { count: None, ..RowGroup::counted(id, heading, rows) };
         vec![group("answers", heading, rows), group("rivals", "Also possible", rivals)]
     }
 
@@ -487,8 +493,7 @@ impl<'a> RowReader<'_, 'a> {
                 Row { words: words.to_owned(), ..row }
             }));
         }
-        let heading = "Other answers, and what became of them";
-        RowGroup { id: "others", heading, count: Some(rows.len()), rows, more: 0 }
+        RowGroup::counted("others", "Other answers, and what became of them", rows)
     }
 
     /// Returns the row of a node that is no answer.
@@ -519,15 +524,8 @@ impl<'a> RowReader<'_, 'a> {
     /// Returns the proposals that nobody has explored yet.
     fn pending(&self) -> Option<RowGroup> {
         let pending = self.assessment.investigation.pending();
-        let rows: Vec<Row> = pending.map(|node| self.node(node, "pending", "○")).collect();
-        let heading = "Proposed, not begun";
-        self.assessment.is_small().then_some(RowGroup {
-            id: "pending",
-            heading,
-            count: Some(rows.len()),
-            rows,
-            more: 0,
-        })
+        let rows = pending.map(|node| self.node(node, "pending", "○")).collect();
+        self.assessment.is_small().then(|| RowGroup::counted("pending", "Proposed, not begun", rows))
     }
 
     /// Returns a row for each branch. In a small investigation, a row for each idea that was ruled out follows; after the end,
@@ -538,10 +536,7 @@ impl<'a> RowReader<'_, 'a> {
         let is_ended = assessment.outcome.is_ended();
         let branches = self.split();
         let ruled_out: HashSet<&NodeId> = assessment.ruled_out().map(|node| &node.id).collect();
-        let peak = branches
-            .iter()
-            .map(|branch| self.open_ends(branch).iter().map(|it| it.1).max().unwrap_or(0))
-            .max();
+        let peak = branches.iter().flat_map(|branch| self.open_ends(branch)).map(|(_, open)| open).max();
         let overturned: HashMap<&NodeId, String> = assessment
             .overturned()
             .map(|(node, change)| {
@@ -566,7 +561,7 @@ impl<'a> RowReader<'_, 'a> {
         let count = assessment.ruled_out().count();
         let is_list = is_small && is_ended;
         let heading = if is_list { "Ruled out" } else { "What was tried, by branch" };
-        RowGroup { id: "ruled-out", heading, count: is_list.then_some(count), rows, more: 0 }
+        RowGroup { count: is_list.then_some(count), ..RowGroup::counted("ruled-out", heading, rows) }
     }
 
     /// Returns the steps that left nothing to try, and the refuted ones that were never answers.
@@ -581,9 +576,7 @@ impl<'a> RowReader<'_, 'a> {
         let exhausted =
             |node: &Arc<Node>| Row { words: "exhausted".to_owned(), ..self.node(node, "exhausted", "–") };
         rows.extend(assessment.exhausted.iter().filter(|node| is_left(node)).map(|node| exhausted(node)));
-        let count = Some(rows.len());
-        let heading = "Came to nothing";
-        assessment.is_small().then_some(RowGroup { id: "exhausted", heading, count, rows, more: 0 })
+        assessment.is_small().then(|| RowGroup::counted("exhausted", "Came to nothing", rows))
     }
 
     /// Splits the tree where it first branches. If something above that was ruled out, it is a branch, too; and so is a tree that
@@ -732,9 +725,8 @@ impl<'a> RowReader<'_, 'a> {
             let row = self.node(node, "withdrawn", "↶");
             Row { words: "proposed, then withdrawn".to_owned(), ..row }
         });
-        let rows: Vec<Row> = self.assessment.limits().into_iter().map(limit).chain(withdrawn).collect();
-        let heading = "Not covered, or never tried";
-        RowGroup { id: "not-covered", heading, count: Some(rows.len()), rows, more: 0 }
+        let rows = self.assessment.limits().into_iter().map(limit).chain(withdrawn).collect();
+        RowGroup::counted("not-covered", "Not covered, or never tried", rows)
     }
 
     /// Returns the track of an answer: worked on, unchecked, checked, and refuted.
