@@ -91,7 +91,7 @@ impl Store {
     /// Returns the same errors as [`Store::load_at`], and an error if the commit is too large.
     pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
-        refuse_large(&git, theirs)?;
+        limits::refuse_large(&git, theirs)?;
         read::snapshot(&git, path, theirs, None, None)
     }
 
@@ -204,7 +204,7 @@ impl Store {
             let message = format!("{} and the commit {theirs} have no commit in common", path.display());
             return Err(StoreError::new(StoreErrorKind::Unrelated, message));
         }
-        refuse_large(git, theirs)?;
+        limits::refuse_large(git, theirs)?;
         if bases == [ours] {
             return Ok(None);
         }
@@ -249,22 +249,6 @@ fn alike(tree: &Flat) -> Vec<String> {
         }
     }
     named.into_values().filter(|paths| paths.len() > 1).flatten().cloned().collect()
-}
-
-/// Fails if the total size of the commit's files exceeds the limit.
-fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
-    match limits::excess_checkout_size(git, commit)? {
-        Some(bytes) => {
-            let limit = limits::CHECKOUT_MAX;
-            let message =
-                format!("the files of the commit {commit} have {bytes} bytes; the limit is {limit}");
-            let hint = format!(
-                "`git ls-tree -r -l {commit}` shows the sizes; ask its author to remove the large files in a new commit"
-            );
-            Err(StoreError::new(StoreErrorKind::CheckoutTooLarge, message).hinting(hint))
-        }
-        None => Ok(()),
-    }
 }
 
 /// A merge that is ready to be committed.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree, TreeFile};
-use super::{Snapshot, StoreError, read};
+use super::{Snapshot, StoreError, StoreErrorKind, read};
 use crate::format::FileChange;
 use crate::format::layout::{self, FileRole};
 
@@ -144,12 +144,19 @@ fn measure(git: &Git, commit: CommitId, files: &[FileChange]) -> Result<Size, St
     Ok(size.with(files, |path| replaced.contains(path)))
 }
 
-/// Returns the total size of a commit's files if it exceeds the checkout limit.
-pub(super) fn excess_checkout_size(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
+/// Fails if the total size of the commit's files exceeds the checkout limit.
+pub(super) fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
     // Files above the read limit are not checked out.
     let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
     let files = git.files(commit)?;
-    Ok(Some(bytes_of(git, files.iter().filter(is_written))).filter(|bytes| *bytes > CHECKOUT_MAX))
+    let bytes = bytes_of(git, files.iter().filter(is_written));
+    if bytes <= CHECKOUT_MAX {
+        return Ok(());
+    }
+    let message = format!("the files of the commit {commit} have {bytes} bytes; the limit is {CHECKOUT_MAX}");
+    Err(StoreError::new(StoreErrorKind::CheckoutTooLarge, message).hinting(format!(
+        "`git ls-tree -r -l {commit}` shows the sizes; ask its author to remove the large files in a new commit"
+    )))
 }
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
