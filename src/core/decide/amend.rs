@@ -12,7 +12,7 @@ use super::commit::unreadable_references;
 use super::edits::edited;
 use super::end::{Bind, BindSchema, bottom_line, bound_answers, check_bound, pin_changed, source_warnings};
 use super::{
-    Decision, Rejection, TITLE_MAX, check_line, check_texts, comment, means_report, not_blank, quoted,
+    Decision, Rejection, TITLE_MAX, check_line, check_texts, comment, given, means_report, not_blank, quoted,
     refuse_ambiguous, refuse_if_ended, sources, title, trimmed,
 };
 use crate::domain::{
@@ -477,10 +477,9 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         ("conclusion", &request.conclusion),
         ("agentId", &request.agent_id),
     ];
-    let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
     let alternatives = request.alternatives_considered.iter().flatten();
     std::iter::once(("reason", request.reason.as_str()))
-        .chain(optional)
+        .chain(optional.into_iter().filter_map(given))
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
         .chain(request.caveats.iter().flatten().map(|text| ("caveats", text.as_str())))
         .chain(request.commands.iter().flatten().flat_map(NewCommand::texts))

@@ -12,8 +12,8 @@ use super::citing;
 use super::claim;
 use super::propose::{NewNode, Propose, pending_list, propose};
 use super::{
-    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, refuse_if_ended,
-    sources, title, to_warning, trimmed,
+    Decision, Rejection, check_line, check_texts, given, not_blank, quoted, refuse_ambiguous,
+    refuse_if_ended, sources, title, to_warning, trimmed,
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -104,9 +104,11 @@ impl NewVerification {
     /// Returns the text fields and the agent with their names.
     pub(super) fn texts<'a>(&'a self, agent: &'a Option<String>) -> impl Iterator<Item = (&'a str, &'a str)> {
         let optional = [("verificationMethod", &self.verification_method), ("agentId", agent)];
-        let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
         let alternatives = self.alternatives_considered.iter();
-        optional.chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        optional
+            .into_iter()
+            .filter_map(given)
+            .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
     }
 
     /// Adds the fields to a state change.
@@ -512,7 +514,7 @@ pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagn
 fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     let optional = [("headline", &result.headline), ("evidence", &result.evidence)];
     std::iter::once(("findings", result.findings.as_str()))
-        .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
+        .chain(optional.into_iter().filter_map(given))
         .chain(result.verification.texts(&result.agent_id))
         .chain(result.caveats.iter().map(|text| ("caveats", text.as_str())))
         .chain(result.commands.iter().flat_map(NewCommand::texts))

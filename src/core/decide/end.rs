@@ -9,7 +9,8 @@ use super::backing::{LINE_MAX, check_number};
 use super::blockers::{blockers, file_problems, missing_steps, nothing_committed};
 use super::citing::pin_report;
 use super::{
-    Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_ambiguous, sources, trimmed,
+    Decision, Rejection, check_line, check_texts, given, not_blank, quoted, refuse_ambiguous, sources,
+    trimmed,
 };
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -187,12 +188,13 @@ pub fn end(
         let how = Wording::both("Give the `conclusion` that stands.", "Give the text that stands with -m.");
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
-    let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
+    let note = request.stopped.as_ref().and_then(|stop| stop.note.clone());
+    let said = request.asked.as_ref().and_then(|asked| asked.said.clone());
     let texts = [
-        ("conclusion", request.conclusion.as_ref()),
-        ("agentId", request.agent_id.as_ref()),
-        ("stopped.note", note),
-        ("what the person said", request.asked.as_ref().and_then(|asked| asked.said.as_ref())),
+        ("conclusion", &request.conclusion),
+        ("agentId", &request.agent_id),
+        ("stopped.note", &note),
+        ("what the person said", &said),
     ];
     check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
     let conclusion = not_blank(request.conclusion);
@@ -325,7 +327,7 @@ fn end_again(
     let new_conclusion = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
     if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none() && !request.draft) {
         let mut diagnostics = CallDiagnostics::default();
-        let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
+        let texts = [("conclusion", &new_conclusion), ("agentId", &request.agent_id)];
         check_texts(rules, "", texts.into_iter().filter_map(given), &mut diagnostics);
         let given = not_blank(request.bottom_line).unwrap_or_else(|| ended.bottom_line.clone());
         let bottom_line = bottom_line(rules, Some(&given), &mut diagnostics);
@@ -553,8 +555,4 @@ fn check_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
             Ok(Some(Diagnostic::new(Code::NotAccepted, message)))
         }
     }
-}
-
-fn given<'a>((field, text): (&'a str, Option<&'a String>)) -> Option<(&'a str, &'a str)> {
-    Some((field, text?.as_str()))
 }

@@ -172,6 +172,11 @@ fn quoted(text: &str) -> String {
     format!("`{}`", shorten(text, 60))
 }
 
+/// Returns an optional text field with its name, if it is given.
+fn given<'a>((field, text): (&'a str, &'a Option<String>)) -> Option<(&'a str, &'a str)> {
+    Some((field, text.as_deref()?))
+}
+
 /// Treats blank text as absent.
 fn not_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())

@@ -7,7 +7,9 @@ use serde::Deserialize;
 
 use super::backing::seen;
 use super::commit::NewVerification;
-use super::{Decision, Rejection, check_texts, not_blank, refuse_ambiguous, reopened, to_warning, trimmed};
+use super::{
+    Decision, Rejection, check_texts, given, not_blank, refuse_ambiguous, reopened, to_warning, trimmed,
+};
 use crate::domain::{
     Change, Code, Diagnostic, Event, Investigation, Node, Reclassification, Timestamp, Transition, Wording,
 };
@@ -123,6 +125,5 @@ pub fn reclassify(
 /// Returns the text fields of the request with their names.
 fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
     let optional = [("reason", &request.reason), ("evidence", &request.evidence)];
-    let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
-    optional.chain(request.verification.texts(&request.agent_id))
+    optional.into_iter().filter_map(given).chain(request.verification.texts(&request.agent_id))
 }

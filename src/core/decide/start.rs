@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Rejection, TITLE_MAX, check_lengths, check_line, not_blank};
+use super::{Rejection, TITLE_MAX, check_lengths, check_line, given, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::rules::{self, CallDiagnostics, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
@@ -88,8 +88,8 @@ pub fn start(
 /// Checks the request for suspected credentials. Separate from [`start`] because a replay may skip this check.
 pub fn secrets(request: &Start, enforcement: Enforcement) -> CallDiagnostics {
     let optional = [("title", &request.title), ("context", &request.context)];
-    let texts = std::iter::once(("query", request.query.as_str()))
-        .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
+    let texts =
+        std::iter::once(("query", request.query.as_str())).chain(optional.into_iter().filter_map(given));
     let mut diagnostics = CallDiagnostics::default();
     rules::secrets::check(enforcement, "", texts, &mut diagnostics);
     diagnostics
