@@ -63,7 +63,7 @@ pub fn record(
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
-        let (node, what) = match placed(investigation, new.node, new.what) {
+        let (node, mut what) = match placed(investigation, new.node, new.what) {
             Ok(placed) => placed,
             Err(error) => {
                 diagnostics.errors.push(error);
@@ -102,7 +102,6 @@ pub fn record(
         {
             continue;
         }
-        let mut what = what;
         if let RunKind::Captured(ran) = &mut what {
             for file in &mut ran.files {
                 if investigation.content(file).is_some() {

@@ -212,12 +212,9 @@ fn reference(text: &str) -> usize {
 
 /// Writes a link. The label is Markdown.
 fn link(label: &str, address: &str) -> String {
-    format!("[{label}]({})", destination(address))
-}
-
-fn destination(address: &str) -> String {
     // An entity would be decoded.
-    percent_encoded(address, |c| !" <>()\\`|\"'".contains(c)).replace('&', "&amp;")
+    let address = percent_encoded(address, |c| !" <>()\\`|\"'".contains(c)).replace('&', "&amp;");
+    format!("[{label}]({address})")
 }
 
 struct QuoteWriter {

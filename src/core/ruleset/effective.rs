@@ -29,13 +29,11 @@ impl<'a> EffectiveRules<'a> {
     /// Returns the rules in force for an investigation.
     pub fn new(ruleset: &'a Ruleset, meta: &Meta) -> Self {
         EffectiveRules {
-            ruleset,
             mode: ruleset.mode(&meta.mode),
             min_rounds: meta.min_rounds,
             min_roots: meta.min_roots,
             allow_early_terminal: meta.allow_early_terminal,
-            secrets: ruleset.checks.secret_suspected,
-            attachment_max: ATTACHMENT_MAX,
+            ..EffectiveRules::by_default(ruleset)
         }
     }
 

@@ -10,21 +10,17 @@ use crate::domain::{Caller, Code, CommentKind, Diagnostic, Event, Node, NodeId, 
 pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &Caller) {
     let (tool, nodes, agents): (_, Vec<&NodeId>, Vec<&str>) = match event {
         Event::Proposed { nodes, withdrawn, .. } => {
-            ("tot_propose", nodes.iter().chain(withdrawn).map(|node| &node.id).collect(), Vec::new())
+            ("tot_propose", ids(nodes.iter().chain(withdrawn)), Vec::new())
         }
         Event::Claimed { nodes } => (
             "tot_next",
-            nodes.iter().map(|node| &node.id).collect(),
+            ids(nodes),
             nodes.iter().filter_map(|node| Some(node.claim.as_ref()?.agent_id.as_str())).collect(),
         ),
-        Event::Released { nodes } => (RELEASE, nodes.iter().map(|node| &node.id).collect(), Vec::new()),
+        Event::Released { nodes } => (RELEASE, ids(nodes), Vec::new()),
         Event::Committed { nodes, transitions, .. } => (
             "tot_commit",
-            nodes
-                .iter()
-                .chain(transitions.iter().map(|transition| &transition.node))
-                .map(|node| &node.id)
-                .collect(),
+            ids(nodes.iter().chain(transitions.iter().map(|transition| &transition.node))),
             nodes
                 .iter()
                 .filter_map(|node| node.classification.as_ref()?.newest().agent_id.as_deref())
@@ -33,11 +29,8 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
         Event::Reclassified { transition, transitions, .. } => {
             let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
             let agent = last.and_then(|change| change.agent());
-            let nodes = std::iter::once(transition)
-                .chain(transitions)
-                .map(|transition| &transition.node.id)
-                .collect();
-            ("tot_reclassify", nodes, agent.into_iter().collect())
+            let nodes = std::iter::once(transition).chain(transitions).map(|transition| &transition.node);
+            ("tot_reclassify", ids(nodes), agent.into_iter().collect())
         }
         Event::Amended { node } => {
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
@@ -91,6 +84,10 @@ pub(super) fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]
         let node = warning.node.as_deref().unwrap_or_default();
         trailer(text, "Warning", format!("{} {node}", warning.code).trim_end());
     }
+}
+
+fn ids<'e>(nodes: impl IntoIterator<Item = &'e Arc<Node>>) -> Vec<&'e NodeId> {
+    nodes.into_iter().map(|node| &node.id).collect()
 }
 
 /// Adds the trailers about the caller, if known.
