@@ -644,9 +644,7 @@ impl<'a> Assessment<'a> {
     pub fn limits(&self) -> Vec<VerdictLimit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
         let said = not_covered.map(|text| VerdictLimit { node: None, text });
-        let bound = self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|it| it.answer);
-        let first = self.first().filter(|_| self.end().is_none());
-        said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()
+        said.chain(self.supporting().into_iter().flat_map(|answer| self.caveats(answer))).collect()
     }
 
     /// Returns the number of answers for each verdict, best verdict first. Refuted answers are not counted.

@@ -25,8 +25,7 @@ const ALIKE: f64 = 0.5;
 pub(super) fn edited(about: &str, text: &str, edits: &[TextEdit]) -> Result<String, Diagnostic> {
     let what = if about.is_empty() { "the conclusion" } else { about };
     let refuse = |message: String, how: Wording| {
-        let error = Diagnostic::new(Code::InvalidArgument, message).suggest(how);
-        if about.is_empty() { error } else { error.about(about) }
+        Diagnostic::new(Code::InvalidArgument, message).about(about).suggest(how)
     };
     let made = edit::apply(text, edits).map_err(|fault| match fault {
         EditFault::Found(number, _) if edits[number].old.is_empty() => {

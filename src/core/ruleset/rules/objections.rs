@@ -271,6 +271,5 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
             ),
         ),
     };
-    let diagnostic = Diagnostic::new(Code::ObjectionOpen, format!("{}.", objection.message()));
-    if node.is_empty() { diagnostic } else { diagnostic.about(node) }.suggest(how)
+    Diagnostic::new(Code::ObjectionOpen, format!("{}.", objection.message())).about(node).suggest(how)
 }
