@@ -35,13 +35,14 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     if let Some(agent) = agent_here() {
         return Ok(agent);
     }
-    let Some((name, email)) = store.person(path)? else {
+    let git = store.open(path)?;
+    let Some(name) = git.author() else {
         tell(
             "git does not know your name, so this is stored without a name: `git config --global user.name 'Your Name'`",
         );
         return Ok(Caller::default());
     };
-    Ok(Caller::of_person(name, email))
+    Ok(Caller::of_person(name, git.identity().1))
 }
 
 /// Returns the caller of a command that was given the name of an agent, if any. It is not the person whose shell runs it.

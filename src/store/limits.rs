@@ -161,7 +161,7 @@ pub(super) fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
     // Missing objects count as empty because they can't be read.
-    files.filter(|file| file.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
+    files.filter(|file| file.kind.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
 }
 
 #[cfg(test)]

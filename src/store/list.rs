@@ -208,7 +208,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
         ended: files.iter().any(|file| file.path == layout::CONCLUSION && !read::is_open(&git, file)),
         started_at: meta.started_at,
     };
-    for file in files.iter().filter(|file| file.is_plain()) {
+    for file in files.iter().filter(|file| file.kind.is_plain()) {
         if let FileRole::Node(id) = layout::file_role(&file.path)
             && read::is_committed(&git, file)
         {

@@ -22,7 +22,7 @@
 //! - While a merge, a rebase or a similar operation is in progress, or HEAD is detached, reads still work, but writes are
 //!   refused with a hint.
 //! - Hooks are not run, and commits are not signed.
-//! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
+//! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Git::lost`](git::Git::lost) finds commits that are not
 //!   reachable from any branch.
 
 mod catalog;
@@ -390,16 +390,6 @@ impl Store {
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
-    /// Returns commits that were made by tool calls and are not reachable from any branch, for example after
-    /// `git reset`. Reads every object.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if objects, references or the reflog cannot be read.
-    pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
-        self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))
-    }
-
     /// Returns the committed files of the snapshot, byte for byte.
     ///
     /// # Errors
@@ -437,16 +427,6 @@ impl Store {
     /// Returns that error, which names the file and the command that removes it.
     pub fn check_references(&self, path: &Path) -> Result<(), StoreError> {
         self.open(path)?.broken_references().into_iter().next().map_or(Ok(()), Err)
-    }
-
-    /// Returns the author's name and address for new commits, or `None` if git has no name configured.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `path` is not a repository.
-    pub fn person(&self, path: &Path) -> Result<Option<(String, Option<String>)>, StoreError> {
-        let git = self.open(path)?;
-        Ok(git.author().map(|name| (name, git.identity().1)))
     }
 
     /// Returns the configured remote and the number of commits ahead and behind, as of the last fetch. Does not use the

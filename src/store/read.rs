@@ -208,7 +208,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
             FileRole::Attachment(..) | FileRole::Stray => false,
         };
         let first = sources.last().is_none_or(|last| last.path != file.path);
-        if !ours || !file.is_plain() || !first {
+        if !ours || !file.kind.is_plain() || !first {
             continue;
         }
         if let Ok(text) = text(git, &file.path, file.blob) {
@@ -296,7 +296,7 @@ pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Commi
         return Ok(CommittedList { text: None, misnamed });
     };
     let not_read = |reason: String| StoreError::not_an_investigation(path, &reason);
-    if !file.is_plain() {
+    if !file.kind.is_plain() {
         return Err(not_read(format!("{} is not a file", layout::WITHHELD)));
     }
     let text = text(git, &file.path, file.blob).map_err(|fault| not_read(fault.to_string()))?;

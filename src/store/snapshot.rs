@@ -243,7 +243,8 @@ impl LostCommit {
     const NODES: usize = 20;
 
     /// Parses the message of a commit made by a tool call. Returns `None` for other commits.
-    pub(super) fn of_call(message: &str) -> Option<LostCommit> {
+    /// Returns the lost commit with this message, if a call made it.
+    pub fn of_call(message: &str) -> Option<LostCommit> {
         if !is_of_call(message) {
             return None;
         }

@@ -107,7 +107,8 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let damaged = if objects.damaged { git.verify_objects()? } else { Vec::new() };
     let faults = if objects.damaged { store.faults(path)? } else { Vec::new() };
     let faults = faults.iter().map(|fault| (causes(fault), fault.hint().unwrap_or_default())).collect();
-    let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
+    let lost =
+        if objects.lost { git.lost(|commit| LostCommit::of_call(&commit.message))? } else { Vec::new() };
     Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, faults, lost })
 }
 

@@ -234,13 +234,6 @@ pub enum FileKind {
     Unsafe,
 }
 
-impl TreeFile {
-    /// Returns whether this is an ordinary or executable file.
-    pub fn is_plain(&self) -> bool {
-        self.kind.is_plain()
-    }
-}
-
 impl FileKind {
     /// Returns whether this is an ordinary or executable file.
     pub fn is_plain(self) -> bool {
