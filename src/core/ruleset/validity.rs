@@ -120,8 +120,8 @@ impl Problems {
     }
 
     /// Adds a problem for each name that is not a state in the ruleset.
-    pub fn check_states(&mut self, ruleset: &Ruleset, names: &[StateName]) {
-        for name in names.iter().filter(|name| ruleset.state(name).is_none()) {
+    pub fn check_states<'n>(&mut self, ruleset: &Ruleset, names: impl IntoIterator<Item = &'n StateName>) {
+        for name in names.into_iter().filter(|name| ruleset.state(name).is_none()) {
             let nearest = ruleset
                 .states
                 .iter()

@@ -118,7 +118,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Problems) {
             problems.add(name, reason, "let them come earlier under earlyStates, or this state later");
         }
         for children in &state.children {
-            problems.check_states(ruleset, children.of.as_deref().unwrap_or_default());
+            problems.check_states(ruleset, children.of.iter().flatten());
         }
     }
 }

@@ -149,11 +149,8 @@ fn problems(ruleset: &Ruleset, problems: &mut Problems) {
                 }
             }
         }
-        problems.check_states(ruleset, std::slice::from_ref(name));
-        for outcome in &confirmation.outcomes {
-            let names = [outcome.child.clone(), outcome.becomes.clone()];
-            problems.check_states(ruleset, &names);
-        }
+        let named = confirmation.outcomes.iter().flat_map(|outcome| [&outcome.child, &outcome.becomes]);
+        problems.check_states(ruleset, std::iter::once(name).chain(named));
     }
     problems.key = "states";
     for (at, state) in ruleset.states.iter().enumerate() {

@@ -153,7 +153,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Problems) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
             problems.add("storeAs", reason, "store a state that may be committed in all these rounds");
         }
-        problems.check_states(ruleset, std::slice::from_ref(target));
+        problems.check_states(ruleset, [target]);
     }
     problems.item = None;
     // Every round needs an allowed state. Before the minimum round, it must be an open state.
