@@ -64,6 +64,9 @@ const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 /// have less than 3.
 const LEAST_ENTROPY: f64 = 2.8;
 
+/// Words in what stands for a credential.
+const PLACEHOLDERS: [&str; 7] = ["example", "placeholder", "redacted", "dummy", "your", "sample", "..."];
+
 /// Returns the suspected credentials in the text. Each kind is reported at most once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
@@ -145,19 +148,8 @@ fn is_random(body: &str, classes: usize) -> bool {
         return false;
     }
     let lower = body.to_ascii_lowercase();
-    let placeholders = [
-        "example",
-        "xxxx",
-        "placeholder",
-        "redacted",
-        "dummy",
-        "your",
-        "sample",
-        "0123456789",
-        "abcdefgh",
-        "...",
-    ];
-    if placeholders.iter().any(|word| lower.contains(word)) {
+    let rows = ["xxxx", "0123456789", "abcdefgh"];
+    if PLACEHOLDERS.iter().chain(&rows).any(|word| lower.contains(word)) {
         return false;
     }
     let mut counts = [0_u32; 256];
@@ -227,15 +219,14 @@ fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
 /// Returns whether the text is a placeholder for a password.
 fn stands_for_a_password(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let words =
-        ["example", "placeholder", "redacted", "dummy", "your", "sample", "changeme", "xxx", "***", "..."];
+    let words = ["changeme", "xxx", "***"];
     let names = ["password", "passwd", "pass", "pwd", "pw", "secret", "token", "x-oauth-basic"];
     let is_variable = text.starts_with(['$', '%']) && !text.starts_with("%2") && !text.starts_with("%4");
     let is_masked = text.chars().all(|c| !c.is_alphanumeric());
     is_masked
         || is_variable
         || names.contains(&lower.as_str())
-        || words.iter().any(|word| lower.contains(word))
+        || PLACEHOLDERS.iter().chain(&words).any(|word| lower.contains(word))
 }
 
 #[cfg(test)]
