@@ -593,12 +593,8 @@ impl<'a> Assessment<'a> {
     /// Returns the refuted nodes that are or were answers.
     pub fn refuted_answers(&self) -> impl Iterator<Item = &Answer<'a>> {
         let is_answer = |state: &StateName| self.rules.is_some_and(|it| it.role(state) == Role::Solution);
-        self.refuted.iter().filter(move |it| {
-            let result = it.node.classification.as_ref();
-            result.is_some_and(|it| {
-                it.reclassified.iter().map(|change| &change.to).chain([&it.state]).any(is_answer)
-            })
-        })
+        let was_answer = move |result: &Classification| result.states().any(is_answer);
+        self.refuted.iter().filter(move |it| it.node.classification.as_ref().is_some_and(was_answer))
     }
 
     /// Returns true if another node refutes this one.

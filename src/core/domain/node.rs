@@ -794,6 +794,11 @@ impl Classification {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
     }
 
+    /// Returns all states that it has had.
+    pub fn states(&self) -> impl Iterator<Item = &StateName> {
+        std::iter::once(&self.state).chain(self.reclassified.iter().map(|change| &change.to))
+    }
+
     /// Returns the most recently committed result: the last of the other results or, without any, this one.
     pub fn newest(&self) -> &Classification {
         self.other_results.last().unwrap_or(self)

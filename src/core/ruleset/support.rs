@@ -146,10 +146,7 @@ impl EffectiveRules<'_> {
     /// was an answer itself.
     pub fn carries(&self, premise: &Premise<'_>) -> bool {
         let was_answer = || {
-            let result = premise.node.classification.iter();
-            let mut states = result.flat_map(|it| {
-                std::iter::once(&it.state).chain(it.reclassified.iter().map(|change| &change.to))
-            });
+            let mut states = premise.node.classification.iter().flat_map(Classification::states);
             states.any(|state| self.role(state) == Role::Solution)
         };
         match &premise.kind {
