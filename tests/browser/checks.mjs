@@ -572,6 +572,12 @@ export async function since(page, base) {
   }
   await open("index.html");
   if (!(await said()).includes("new since your last visit")) faults.push(`says of what is new: ${await said()}`);
+  await page.evaluate(() => {
+    sessionStorage.clear();
+    localStorage.setItem(Object.keys(localStorage).find((key) => key.endsWith(":verdict")), "another");
+  });
+  await open("index.html");
+  if (!(await said()).endsWith("new since your last visit: verdict")) faults.push(`says of another verdict: ${await said()}`);
   for (const odd of ["", "x", "-1", "1e9", "9".repeat(9999), "\u0000", "<img src=x onerror=window.__hit=1>"]) {
     await visit(odd);
     for (const file of ["index.html", "tree.html"]) {

@@ -2,6 +2,7 @@
 //! with these lines.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::{
     Verdict,
 };
 use crate::domain::wording::command;
-use crate::domain::{BoundAs, Classification, CommentId, Commenter, NodeId};
+use crate::domain::{BoundAs, Classification, CommentId, Commenter, Node, NodeId};
 use crate::markdown;
 use crate::ruleset::effective::joined;
 use crate::ruleset::rules::objections::Objection;
@@ -389,21 +390,20 @@ impl<'a> Assessment<'a> {
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         let rules = self.rules?;
         let line = |sign, text: String| VerdictLine::new(VerdictSubject::RuledOut, sign, text);
-        let names: Vec<String> =
-            self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
         Some(match self.ruled_out().count() {
-            0 if self.dead_ends.is_empty() => line(Sign::Note, "Nothing else was ruled out".to_owned()),
-            // What was refuted stands among the other answers.
-            0 => return None,
+            0 => match self.refuted_answers().collect::<Vec<_>>().as_slice() {
+                [] if self.dead_ends.is_empty() => line(Sign::Note, "No step was ruled out".to_owned()),
+                // Those that were refuted, but were no answers, stand among the steps.
+                [] => return None,
+                refuted => line(Sign::Note, format!("{} refuted", counted(refuted.len(), "answer")))
+                    .with(named(refuted.iter().map(|it| it.node))),
+            },
             number => {
-                let more = if number > NAMED { " …" } else { "" };
-                let names =
-                    names.iter().map(|name| name.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
                 let state = self.ruled_out().find_map(|node| rules.ruleset().state(node.state()?));
                 let meaning = state.map(|state| state.meaning.as_str()).filter(|it| *it != "Ruled out");
                 let meaning = meaning.map(|it| format!(": “{it}”")).unwrap_or_default();
                 let text = format!("{} ruled out{meaning}", counted(number, "step"));
-                line(Sign::Note, text).with(format!("{names}{more}"))
+                line(Sign::Note, text).with(named(self.ruled_out()))
             }
         })
     }
@@ -472,11 +472,14 @@ impl<'a> Assessment<'a> {
             }
             [] => Some(line(Sign::Note, "Nothing listed as not covered")),
             limits => {
-                let own: Vec<String> = limits
-                    .iter()
-                    .map(|limit| one_line(limit.text).trim_end_matches('.').to_owned())
-                    .collect();
-                Some(line(Sign::Doubt, &format!("Not covered: {}", shorten(&own.join("; "), NOT_COVERED))))
+                let own = limits.iter().map(|limit| one_line(limit.text).trim_end_matches('.').to_owned());
+                let own = own.collect::<Vec<_>>().join("; ");
+                let shown = shorten(&own, NOT_COVERED);
+                let all = match limits.len() {
+                    number if number > 1 && shown != own => format!(" ({number} in all)"),
+                    _ => String::new(),
+                };
+                Some(line(Sign::Doubt, &format!("Not covered: {shown}{all}")))
             }
         }
     }
@@ -516,4 +519,12 @@ impl<'a> Assessment<'a> {
         };
         VerdictLine::new(VerdictSubject::Names, sign, text).with(detail)
     }
+}
+
+/// Names the first of these nodes.
+fn named<'n>(nodes: impl Iterator<Item = &'n Arc<Node>>) -> String {
+    let names: Vec<String> = nodes.map(|node| shorten(&one_line(node.name()), TITLE)).collect();
+    let first: Vec<&str> = names.iter().take(NAMED).map(|name| name.trim_end_matches('.')).collect();
+    let more = if names.len() > NAMED { " …" } else { "" };
+    format!("{}{more}", first.join("; "))
 }
