@@ -348,10 +348,10 @@ impl<'a> Assessment<'a> {
                 }
             };
             let doubt = self.doubt(kind, Some(node), text);
-            doubts.push(match runs.iter().all(|run| run.lost_script().is_some()) {
-                true => doubt,
-                false => {
-                    let todo = format!("Rerun {what}, {why}.");
+            doubts.push(match runs.iter().find(|run| run.lost_script().is_none()) {
+                None => doubt,
+                Some(run) => {
+                    let todo = format!("Rerun {} of {node}, {why}.", name(run));
                     doubt.settled_by(&todo, "tot rerun", rest, Some(self.recorded([node])))
                 }
             });

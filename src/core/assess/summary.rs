@@ -377,7 +377,7 @@ impl<'a> Assessment<'a> {
             let why = if has_sources {
                 "is not checked here"
             } else {
-                "can't be told: nothing was captured or cited"
+                "can't be told: no command was captured, and no file cited"
             };
             return line(Sign::Note, &format!("Whether the code changed since {why}"));
         }
@@ -386,26 +386,25 @@ impl<'a> Assessment<'a> {
         line(if has_changed { Sign::Doubt } else { Sign::Note }, &format!("Since then: {}", known.join("; ")))
     }
 
-    /// Returns the line about alternatives that were ruled out, with what the ruleset means by that.
+    /// Returns the line about refuted answers and alternatives that were ruled out, with what the ruleset means by that.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         let rules = self.rules?;
-        let line = |sign, text: String| VerdictLine::new(VerdictSubject::RuledOut, sign, text);
-        Some(match self.ruled_out().count() {
-            0 => match self.refuted_answers().collect::<Vec<_>>().as_slice() {
-                [] if self.dead_ends.is_empty() => line(Sign::Note, "No step was ruled out".to_owned()),
-                // Those that were refuted, but were no answers, stand among the steps.
-                [] => return None,
-                refuted => line(Sign::Note, format!("{} refuted", counted(refuted.len(), "answer")))
-                    .with(named(refuted.iter().map(|it| it.node))),
-            },
-            number => {
-                let state = self.ruled_out().find_map(|node| rules.ruleset().state(node.state()?));
-                let meaning = state.map(|state| state.meaning.as_str()).filter(|it| *it != "Ruled out");
-                let meaning = meaning.map(|it| format!(": “{it}”")).unwrap_or_default();
-                let text = format!("{} ruled out{meaning}", counted(number, "step"));
-                line(Sign::Note, text).with(named(self.ruled_out()))
-            }
-        })
+        let line = |text: String| VerdictLine::new(VerdictSubject::RuledOut, Sign::Note, text);
+        let refuted: Vec<_> = self.refuted_answers().map(|it| it.node).collect();
+        let ruled_out: Vec<_> = self.ruled_out().collect();
+        let answers = (!refuted.is_empty()).then(|| format!("{} refuted", counted(refuted.len(), "answer")));
+        let steps = (!ruled_out.is_empty()).then(|| {
+            let state = ruled_out.iter().find_map(|node| rules.ruleset().state(node.state()?));
+            let meaning = state.map(|state| state.meaning.as_str()).filter(|it| *it != "Ruled out");
+            let meaning = meaning.map(|it| format!(": “{it}”")).unwrap_or_default();
+            format!("{} ruled out{meaning}", counted(ruled_out.len(), "step"))
+        });
+        let said: Vec<String> = answers.into_iter().chain(steps).collect();
+        match said.is_empty() {
+            false => Some(line(said.join("; ")).with(named(refuted.into_iter().chain(ruled_out)))),
+            // Steps that were refuted, but were no answers, stand among the other steps.
+            true => self.dead_ends.is_empty().then(|| line("No step was ruled out".to_owned())),
+        }
     }
 
     /// Returns the line that quotes the first open objection, giving priority to objections against the answer.
