@@ -28,7 +28,7 @@ use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
 use crate::assess::inputs::{is_outside, not_found, started_scripts, starts_git};
-use crate::assess::lacking::lacking;
+use crate::assess::lacking::{has_judged, lacking, lost_outside};
 use crate::assess::{CapturedRun, InputState, ProjectInputs, ProjectView as _, Repetition};
 use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, captured, differing};
@@ -537,18 +537,24 @@ impl<'a> Again<'a> {
             unset.map(|it| format!("{} is not set here, and its value was not stored", one_line(&it.name)));
         let lacked = not_found(&again, first, self.place == Where::Here);
         let lacked = lacked.map(|path| format!("{} is not stored in the run", one_line(&path)));
-        // A number that was read, even if out of its range, has judged.
-        let has_judged = again.ended == first.ended
-            && !again.expectations.is_empty()
-            && again.expectations.iter().all(|it| it.found.is_some());
+        let lost = || lost_outside(&again, first).filter(|path| !self.is_own(path));
+        let lost = || lost().map(|path| format!("{} is not there", one_line(&path)));
         if again.verdict(first, later) == RunComparison::Differs {
-            let lack = || unset.or(lacked).or_else(|| self.lack(first, &again, workspace.as_ref()));
+            let lack =
+                || unset.or(lacked).or_else(lost).or_else(|| self.lack(first, &again, workspace.as_ref()));
             let asks_otherwise = of.asks_otherwise(&again.refs);
-            let lack = asks_otherwise.or_else(|| if has_judged { None } else { lack() });
+            let lack = asks_otherwise.or_else(|| if has_judged(&again, first) { None } else { lack() });
             let lack = lack.or_else(|| self.lost_history(first));
             again.ended = lack.map_or(again.ended, Ended::NotRun);
         }
         Ok((at, again, captured.interrupted.is_some()))
+    }
+
+    /// Returns whether an absolute path, as earlier versions stored it, leads into the project: there, that a file is gone is a
+    /// difference.
+    fn is_own(&self, path: &str) -> bool {
+        let mut roots = self.project.iter().flat_map(|(_, project)| own_names(project.root()));
+        !path.contains("..") && roots.any(|root| Path::new(path).starts_with(root))
     }
 
     /// Says what a command of git that differs may have lacked: in a shallow clone, the history.

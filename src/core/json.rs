@@ -314,7 +314,7 @@ impl<'a> RunJson<'a> {
     /// Creates the JSON of a run of the assessed investigation.
     pub fn new(assessment: &Assessment<'_>, run: &'a Run) -> Self {
         let (comparison, project_commit, holds) = match &run.what {
-            RunKind::Repeated { verdict, at, .. } => (Some(*verdict), at.as_deref(), None),
+            RunKind::Repeated { at, .. } => (assessment.comparison(run), at.as_deref(), None),
             RunKind::Judged { holds, .. } => (None, None, Some(*holds)),
             _ => (None, None, None),
         };

@@ -10,8 +10,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
+use super::lacking::{lost_outside, said_lost};
 use super::{Answer, Assessment, InputState};
-use crate::domain::run::{Expectation, Ran, RunComparison, System};
+use crate::domain::run::{Ended, Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
@@ -188,7 +189,11 @@ impl Repetition<'_> {
 
     /// Returns why it could not run, if so: `the program jest is not here`.
     pub(super) fn why_not(&self) -> Option<String> {
-        let ended = self.ran.ended.to_string();
+        let lost = match &self.ran.ended {
+            Ended::NotRun(_) => None,
+            _ => said_lost(self.ran).into_iter().next().map(|path| format!("{path} is not there")),
+        };
+        let ended = lost.unwrap_or_else(|| self.ran.ended.to_string());
         let why = shorten(&one_line(ended.trim_start_matches("not run: ")), COMMAND);
         (self.verdict == RunComparison::CouldNotRun).then_some(why)
     }
@@ -398,10 +403,16 @@ impl<'a> EvidenceRuns<'a> {
                     || !it.author.is_same_author(&first.run.author)
             });
             let is_by_other = is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]);
+            // Earlier versions took a script that is not there for a difference.
+            let is_lost = || judgements.is_empty() && lost_outside(ran, first.ran).is_some();
+            let verdict = match verdict {
+                RunComparison::Differs if is_lost() => RunComparison::CouldNotRun,
+                verdict => *verdict,
+            };
             first.repetitions.push(Repetition {
                 run,
                 ran,
-                verdict: *verdict,
+                verdict,
                 at: at.as_deref(),
                 is_by_other,
                 is_own: !is_by_other && run.author.is_same_author(&first.run.author),
@@ -467,6 +478,13 @@ fn name(author: &Commenter) -> String {
 }
 
 impl<'a> Assessment<'a> {
+    /// Returns how a rerun compares with the captured run. `None` for another run.
+    pub fn comparison(&self, run: &Run) -> Option<RunComparison> {
+        let RunKind::Repeated { of, verdict, .. } = &run.what else { return None };
+        let again = self.run(*of).and_then(|first| first.repetitions.iter().find(|it| it.run.id == run.id));
+        Some(again.map_or(*verdict, |it| it.verdict))
+    }
+
     /// Returns the captured run with the given id. `None` for a rerun, a judgement or an unknown id.
     pub fn run(&self, id: RunId) -> Option<&CapturedRun<'a>> {
         self.runs.captured.get(&id)
@@ -761,6 +779,10 @@ mod tests {
         assert!(all(vec![differs, again(4, 1, "CI", RunComparison::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunComparison::CouldNotRun)]);
         assert!(!is_contested && words.contains(": could not run;"), "{words}");
+        let mut lost = ran("../x.py");
+        lost.output.text = "No such file: '/w/../x.py'".to_owned();
+        let lost = RunKind::Repeated { of: id(1), at: None, verdict: RunComparison::Differs, ran: lost };
+        assert!(all(vec![run(3, None, "CI", lost)]).0.contains(": could not run;"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::{COMMIT, EvidenceRuns};
+use super::lacking::says_not_found;
 use super::refs::MovedRefs;
 use super::{Answer, Assessment, CapturedRun, Repetition};
 use crate::domain::run::{PROJECT, ProjectState, Ran, RunComparison, RunInput, RunRef, sha256};
@@ -38,8 +39,10 @@ const PATTERN_MAX: usize = 1_000;
 const PATH: usize = 80;
 
 /// The programs that start scripts.
-const INTERPRETERS: [&str; 11] =
+pub(super) const INTERPRETERS: [&str; 11] =
     ["python", "sh", "bash", "zsh", "node", "deno", "bun", "ruby", "perl", "php", "Rscript"];
+/// Programs that start commands on another machine or in a container.
+pub(super) const ELSEWHERE: [&str; 4] = ["docker", "podman", "kubectl", "ssh"];
 /// The endings of scripts.
 pub(super) const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
 /// Folders that other machines have, too.
@@ -218,15 +221,14 @@ pub fn named_paths(ran: &Ran) -> BTreeSet<String> {
 /// of the project that the command names or, in a work tree, an untracked or ignored file that it names. Then
 /// the command did not get to judge.
 pub fn not_found(again: &Ran, first: &Ran, is_in_place: bool) -> Option<String> {
-    const SAID: [&str; 5] = ["no such file", "cannot find", "can't open", "cannot open", "not found"];
     let state = again.project.as_ref()?;
     let is_lacked = |name: &String| {
         state.unknown().any(|path| path == name || path.ends_with('/') && name.starts_with(path.as_str()))
     };
     let is_said = |name: &str| {
         let file = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
-        let says = |line: &str| SAID.iter().any(|said| line.to_lowercase().contains(said));
-        let is_in = |ran: &Ran| ran.output.text.lines().any(|line| line.contains(file) && says(line));
+        let is_in =
+            |ran: &Ran| ran.output.text.lines().any(|line| line.contains(file) && says_not_found(line));
         is_in(again) && !is_in(first)
     };
     // The command may itself make what it names outside, and may have judged without it.
@@ -241,7 +243,7 @@ pub fn not_found(again: &Ran, first: &Ran, is_in_place: bool) -> Option<String> 
 }
 
 /// Returns the words of a command, also those within a line for a shell.
-fn words(ran: &Ran) -> impl Iterator<Item = &str> {
+pub(super) fn words(ran: &Ran) -> impl Iterator<Item = &str> {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
     ran.command.iter().flat_map(move |word| word.split(is_end))
 }
@@ -260,7 +262,7 @@ pub fn started_scripts(ran: &Ran, files: &Files) -> impl Iterator<Item = String>
     paths.into_iter().filter(|path| files.contains_key(path))
 }
 
-fn is_one_of(word: &str, programs: &[&str]) -> bool {
+pub(super) fn is_one_of(word: &str, programs: &[&str]) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     programs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
@@ -598,12 +600,7 @@ impl CapturedRun<'_> {
         };
         let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
         // What another machine or a container starts lies there.
-        if self
-            .ran
-            .command
-            .first()
-            .is_some_and(|word| is_one_of(word, &["docker", "podman", "kubectl", "ssh"]))
-        {
+        if self.ran.command.first().is_some_and(|word| is_one_of(word, &ELSEWHERE)) {
             return None;
         }
         let mut before = None;

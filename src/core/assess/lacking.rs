@@ -7,7 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::inputs::{Files, path_from, starts_git};
+use super::inputs::{
+    ELSEWHERE, Files, INTERPRETERS, from_root, is_one_of, is_outside, path_from, starts_git, words,
+};
 use crate::domain::run::{Output, Ran};
 use crate::text::{one_line, shorten, without_escapes};
 
@@ -55,16 +57,12 @@ const SHELL: &str = "sh";
 /// Stands for make at the beginning of a line, with its level: `make[1]: `.
 const MAKE: &str = "make";
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
-/// What is said of a file that is not there, in lower case.
-const NOT_THERE: [&str; 7] = [
-    "no such file",
-    "cannot find",
-    "can't open",
-    "cannot open",
-    "not found",
-    "does not exist",
-    "not a directory",
-];
+/// What is said only of a file or folder that is not there, in lower case.
+const NOT_THERE: [&str; 5] =
+    ["no such file", "cannot find module", "module not found", "could not open input file", "can't cd to"];
+/// What is said of it, and also of a file that is locked, or of what is in it.
+const NOT_FOUND: [&str; 6] =
+    ["cannot find", "can't open", "cannot open", "not found", "does not exist", "not a directory"];
 /// What git says where no branch is checked out, as in the work tree of a rerun.
 const NO_BRANCH: [&str; 5] =
     ["(no branch)", "HEAD detached at", "(HEAD,", "(HEAD)", "ref HEAD is not a symbolic ref"];
@@ -118,14 +116,67 @@ pub fn lacking(
     if starts_git(again) && (is_unnamed || new.iter().any(has_none)) {
         return Some("it asks git for the branch, and none is checked out: rerun with --at here".to_owned());
     }
-    let says = |line: &&String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
-    let is_end = |c: char| c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c);
-    let parts = new.iter().filter(says).flat_map(|line| line.split(is_end));
+    let parts = new.iter().filter(|line| says_not_found(line)).flat_map(|line| line.split(is_end));
     // A word such as `test` is rarely a file.
     let paths = parts.filter_map(|part| path_from(folder, part)).filter(|path| path.contains(['.', '/']));
     let path = paths.take(PATHS).find(|path| lacks(path))?;
     let path = shorten(&one_line(&path), NAME);
     Some(format!("{path} is not stored in the run, and not in the work tree: rerun with --at here"))
+}
+
+/// Returns the path outside of the project that a command names and of which the output of its repetition says that it is not there,
+/// and that of the first run does not.
+pub fn lost_outside(again: &Ran, first: &Ran) -> Option<String> {
+    let lost = said_lost(again);
+    let before = if lost.is_empty() { Vec::new() } else { said_lost(first) };
+    lost.into_iter().find(|path| !before.contains(path)).filter(|_| !has_judged(again, first))
+}
+
+/// Returns whether a repetition judged all the same: it ended as the first run did, and each number was read, even if it is out of
+/// its range.
+pub fn has_judged(again: &Ran, first: &Ran) -> bool {
+    again.ended == first.ended
+        && !again.expectations.is_empty()
+        && again.expectations.iter().all(|it| it.found.is_some())
+}
+
+/// Returns the paths outside of the project that a command names and of which its output says that they are not there.
+pub(super) fn said_lost(ran: &Ran) -> Vec<String> {
+    // What another machine or a container reads lies there.
+    if ran.command.first().is_some_and(|word| is_one_of(word, &ELSEWHERE)) {
+        return Vec::new();
+    }
+    let says = |line: &String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
+    let said: Vec<String> = lines(&ran.output).filter(says).collect();
+    let folder = ran.folder.as_deref().unwrap_or_default();
+    let is_elsewhere = |word: &str| {
+        word.starts_with(['/', '~']) || from_root(folder, word).is_some_and(|path| is_outside(&path))
+    };
+    let is_said = |word: &str| {
+        // A program may say where a path leads.
+        let end = word.rfind("../").map_or(word.trim_start_matches('~'), |at| &word[at + 2..]);
+        let is_named = |line: &String| line.split(is_end).any(|part| part.ends_with(end));
+        end.starts_with('/') && said.iter().any(is_named)
+    };
+    let words: Vec<&str> = words(ran).filter(|word| !word.is_empty() && !word.starts_with('-')).collect();
+    // What the command names before it reads it, it may have made itself.
+    let is_made = |at: usize| {
+        let is_started = at > 0 && (words[at - 1] == "cd" || is_one_of(words[at - 1], &INTERPRETERS));
+        !is_started && words[at + 1..].contains(&words[at])
+    };
+    let named = words.iter().enumerate().filter(|(_, word)| is_elsewhere(word) && is_said(word));
+    let lost = named.filter(|(at, word)| !words[..*at].contains(word) && !is_made(*at));
+    lost.map(|(_, word)| (*word).to_owned()).collect()
+}
+
+/// Returns whether a line says that something is not there.
+pub(super) fn says_not_found(line: &str) -> bool {
+    let line = line.to_lowercase();
+    NOT_THERE.iter().chain(&NOT_FOUND).any(|said| line.contains(said))
+}
+
+fn is_end(c: char) -> bool {
+    c.is_whitespace() || "\"'`‘’=:;,()[]{}<>|&".contains(c)
 }
 
 fn lines(output: &Output) -> impl Iterator<Item = String> {
@@ -259,15 +310,19 @@ mod tests {
             ("cat log", "Error: Could not read property x of undefined", ""),
             ("git ls-tree HEAD:lib", "fatal: Not a valid object name HEAD:lib", ""),
             ("./get", "No such file or directory: 'out.csv'", ""),
+            ("sh -c cd /w2/m && ls", "sh: 1: cd: can't cd to /w2/m", "/w2/m"),
+            ("python3 ../lab/x.py", "x.py: No such file: '/tmp/w/../lab/x.py'", "../lab/x.py"),
+            ("cc -o /tmp/x a.c; /tmp/x", "bash: /tmp/x: No such file or directory", ""),
         ] {
             let mut first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
             let mut again = first.clone();
             again.output.text = output.to_owned();
             let lacks = |path: &str| path.starts_with("in/");
-            let said = lacking(&again, &first, Some(&then), &lacks).unwrap_or_default();
+            let lack = |of: &Ran| lost_outside(&again, of).or(lacking(&again, of, Some(&then), &lacks));
+            let said = lack(&first).unwrap_or_default();
             assert!(said.contains(found) && said.is_empty() == found.is_empty(), "{output}: {said}");
             first.output.text = format!("{output}\n1 passed");
-            assert_eq!(lacking(&again, &first, Some(&then), &lacks), None, "{output}");
+            assert_eq!(lack(&first), None, "{output}");
         }
     }
 }

@@ -246,11 +246,11 @@ impl<'a> Assessment<'a> {
     fn run_state(&self, run: &Run) -> Shown {
         let shown = |sign, class, words: &str| (sign, class, words.to_owned());
         match &run.what {
-            RunKind::Repeated { verdict: RunComparison::Same, .. } => shown("✓", "same", "a rerun, the same"),
-            RunKind::Repeated { verdict: RunComparison::Differs, .. } => {
-                shown("!", "differs", "a rerun that differs")
-            }
-            RunKind::Repeated { .. } => shown("?", "differs", "could not be rerun"),
+            RunKind::Repeated { .. } => match self.comparison(run) {
+                Some(RunComparison::Same) => shown("✓", "same", "a rerun, the same"),
+                Some(RunComparison::Differs) => shown("!", "differs", "a rerun that differs"),
+                _ => shown("?", "differs", "could not be rerun"),
+            },
             RunKind::Captured(ran) => {
                 let (sign, class, first) = first_state(ran);
                 let captured = self.run(run.id);
