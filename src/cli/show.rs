@@ -203,10 +203,13 @@ pub(super) fn blockers(assessment: &Assessment<'_>) -> Vec<Diagnostic> {
     rules.map_or_else(Vec::new, |rules| blockers::blockers(assessment.investigation, rules))
 }
 
+/// The largest number of answers that are shown with the attacks on them.
+const ATTACKED: usize = 4;
+
 /// Formats the rows of the first page. Of the checks of an answer, those that are missing or failed; what all answers of a group
 /// lack, once.
 fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
-    let row = |row: &Row, is_alone: bool, shared: &[&str]| {
+    let row = |row: &Row, answers: usize, shared: &[&str]| {
         let verdict = row.node.as_ref().and_then(|id| assessment.verdict_of(id));
         let style = verdict.map_or(QUIET, verdict_style);
         let is_branch = row.class == "branch";
@@ -233,17 +236,18 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
             });
             let checks = open.map(|check| format!("{} {}", check.sign, check.text));
             let checks: Vec<String> = std::iter::once(row.words.clone()).chain(checks).collect();
-            // Several answers have a line each, so that all of them fit on a screen.
-            let checks = match is_alone {
-                true => screen.wrapped(&checks.join(" · "), 4),
-                false => vec![screen.rest(&checks.join(" · "), 4)],
+            // Several answers have a line each, and many no attacks, so that all of them fit on a screen.
+            let checks = match answers {
+                1 => screen.wrapped(&checks.join(" · "), 4),
+                _ => vec![screen.rest(&checks.join(" · "), 4)],
             };
             lines.extend(checks.iter().map(|line| format!("    {}\n", styled(style, line))));
             // Otherwise, a missing check says how many commands there are.
             let evidence = Some(&row.evidence).filter(|_| {
                 row.checks.iter().any(|it| it.text.ends_with(" rerun by another") && it.class == "done")
             });
-            let told = row.attacks.iter().chain(evidence).map(|line| styled(QUIET, &screen.rest(line, 4)));
+            let attacks = row.attacks.iter().filter(|_| answers <= ATTACKED);
+            let told = attacks.chain(evidence).map(|line| styled(QUIET, &screen.rest(line, 4)));
             lines.extend(told.map(|line| format!("    {line}\n")));
         }
         lines
@@ -261,7 +265,7 @@ fn picture(assessment: &Assessment<'_>, rows: &Rows, screen: Screen) -> String {
         let all = format!("○ all of them: {}", shared.join(" · "));
         let all = (!shared.is_empty()).then(|| format!("  {}\n", styled(DOUBT, &screen.rest(&all, 2))));
         let lines: String =
-            group.rows.iter().map(|it| row(it, whole.len() == 1, &shared)).chain(all).chain(more).collect();
+            group.rows.iter().map(|it| row(it, whole.len(), &shared)).chain(all).chain(more).collect();
         section(&format!("{}{count}", group.heading), &lines)
     };
     rows.groups.iter().map(group).collect()

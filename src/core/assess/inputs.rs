@@ -803,6 +803,9 @@ impl<'a> Assessment<'a> {
         });
         let parts = parts.collect::<Vec<_>>().join(", ");
         let read = if runs.len() == 1 { "what it reads" } else { "what the commands read" };
+        if runs.iter().all(|run| run.input_state == Some(InputState::NotRecorded)) {
+            return self.inputs_at.as_ref().map(|_| format!("{read} was not recorded"));
+        }
         let parts = if runs.len() == 1 { parts.trim_start_matches("all ") } else { &parts };
         Some(format!("{read}, at {}: {parts}", self.inputs_at.as_deref()?))
     }
