@@ -16,6 +16,7 @@ use crate::domain::{BoundAs, Classification, CommentId, Commenter, Node, NodeId}
 use crate::markdown;
 use crate::ruleset::effective::joined;
 use crate::ruleset::rules::objections::Objection;
+use crate::ruleset::rules::shortened;
 use crate::text::{counted, one_line, sentence, shorten};
 
 /// The maximum length of a quotation, in characters.
@@ -390,9 +391,10 @@ impl<'a> Assessment<'a> {
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         let rules = self.rules?;
         let line = |text: String| VerdictLine::new(VerdictSubject::RuledOut, Sign::Note, text);
-        let refuted: Vec<_> = self.refuted_answers().map(|it| it.node).collect();
+        let refuted: Vec<&NodeId> = self.refuted_answers().map(|it| &it.node.id).collect();
         let ruled_out: Vec<_> = self.ruled_out().collect();
-        let answers = (!refuted.is_empty()).then(|| format!("{} refuted", counted(refuted.len(), "answer")));
+        let answers = (!refuted.is_empty())
+            .then(|| format!("{} refuted: {}", counted(refuted.len(), "answer"), shortened(&refuted, NAMED)));
         let steps = (!ruled_out.is_empty()).then(|| {
             let state = ruled_out.iter().find_map(|node| rules.ruleset().state(node.state()?));
             let meaning = state.map(|state| state.meaning.as_str()).filter(|it| *it != "Ruled out");
@@ -401,7 +403,7 @@ impl<'a> Assessment<'a> {
         });
         let said: Vec<String> = answers.into_iter().chain(steps).collect();
         match said.is_empty() {
-            false => Some(line(said.join("; ")).with(named(refuted.into_iter().chain(ruled_out)))),
+            false => Some(line(said.join("; ")).with(named(ruled_out.into_iter()))),
             // Steps that were refuted, but were no answers, stand among the other steps.
             true => self.dead_ends.is_empty().then(|| line("No step was ruled out".to_owned())),
         }
@@ -473,11 +475,13 @@ impl<'a> Assessment<'a> {
             limits => {
                 let own = limits.iter().map(|limit| one_line(limit.text).trim_end_matches('.').to_owned());
                 let own = own.collect::<Vec<_>>().join("; ");
-                let shown = shorten(&own, NOT_COVERED);
                 let all = match limits.len() {
-                    number if number > 1 && shown != own => format!(" ({number} in all)"),
+                    number if number > 1 && own.chars().count() > NOT_COVERED => {
+                        format!(" ({number} in all)")
+                    }
                     _ => String::new(),
                 };
+                let shown = shorten(&own, NOT_COVERED - all.len());
                 Some(line(Sign::Doubt, &format!("Not covered: {shown}{all}")))
             }
         }

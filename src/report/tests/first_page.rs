@@ -85,7 +85,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
         "Stopped early: the budget was spent",
         "No calls are left.",
         " skipped</h2>",
-        "1 answer refuted; 2 steps ruled out",
+        "1 answer refuted: R2.A1; 2 steps ruled out",
         "accepted: “Then stop.” (said through the client, which is not a sign-off)",
     ] {
         assert!(overview.contains(shown), "{shown}");
