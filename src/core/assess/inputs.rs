@@ -42,7 +42,7 @@ const PATH: usize = 80;
 pub(super) const INTERPRETERS: [&str; 11] =
     ["python", "sh", "bash", "zsh", "node", "deno", "bun", "ruby", "perl", "php", "Rscript"];
 /// Programs that start commands on another machine or in a container.
-pub(super) const ELSEWHERE: [&str; 4] = ["docker", "podman", "kubectl", "ssh"];
+const ELSEWHERE: [&str; 4] = ["docker", "podman", "kubectl", "ssh"];
 /// The endings of scripts.
 pub(super) const SCRIPTS: [&str; 10] = ["py", "sh", "js", "mjs", "ts", "rb", "pl", "sql", "php", "R"];
 /// Folders that other machines have, too.
@@ -243,9 +243,14 @@ pub fn not_found(again: &Ran, first: &Ran, is_in_place: bool) -> Option<String> 
 }
 
 /// Returns the words of a command, also those within a line for a shell.
-pub(super) fn words(ran: &Ran) -> impl Iterator<Item = &str> {
+fn words(ran: &Ran) -> impl Iterator<Item = &str> {
     let is_end = |c: char| c.is_whitespace() || "\"'`=:;,()[]{}<>|&@".contains(c);
     ran.command.iter().flat_map(move |word| word.split(is_end))
+}
+
+/// Returns the words of a command that are no options.
+pub(super) fn operands(ran: &Ran) -> Vec<&str> {
+    words(ran).filter(|word| !word.is_empty() && !word.starts_with('-')).collect()
 }
 
 /// Returns whether a command starts git, as far as its words tell.
@@ -256,10 +261,15 @@ pub fn starts_git(ran: &Ran) -> bool {
 /// Returns the scripts among the files of the project that a command starts by an interpreter, as far as its words tell.
 pub fn started_scripts(ran: &Ran, files: &Files) -> impl Iterator<Item = String> {
     let folder = ran.folder.as_deref().unwrap_or_default();
-    let words = words(ran).filter(|word| !word.is_empty() && !word.starts_with('-')).collect::<Vec<_>>();
+    let words = operands(ran);
     let started = words.windows(2).filter(|pair| is_one_of(pair[0], &INTERPRETERS));
     let paths: Vec<String> = started.filter_map(|pair| path_from(folder, pair[1])).collect();
     paths.into_iter().filter(|path| files.contains_key(path))
+}
+
+/// Returns whether the command starts another one on another machine or in a container.
+pub(super) fn starts_elsewhere(ran: &Ran) -> bool {
+    ran.command.first().is_some_and(|word| is_one_of(word, &ELSEWHERE))
 }
 
 pub(super) fn is_one_of(word: &str, programs: &[&str]) -> bool {
@@ -600,7 +610,7 @@ impl CapturedRun<'_> {
         };
         let is_script = |word: &str| word.rsplit_once('.').is_some_and(|(_, kind)| SCRIPTS.contains(&kind));
         // What another machine or a container starts lies there.
-        if self.ran.command.first().is_some_and(|word| is_one_of(word, &ELSEWHERE)) {
+        if starts_elsewhere(self.ran) {
             return None;
         }
         let mut before = None;
@@ -779,6 +789,11 @@ impl<'a> Assessment<'a> {
     /// Describes what became of the inputs of commands, each counted once: `what the commands read, at 3f2a91c: 2 changed since, 1 not
     /// recorded`. `None` if the project is not known.
     pub(super) fn inputs_in_words(&self, runs: &[&CapturedRun<'a>]) -> Option<String> {
+        let at = self.inputs_at.as_deref()?;
+        let read = if runs.len() == 1 { "what it reads" } else { "what the commands read" };
+        if runs.iter().all(|run| run.input_state == Some(InputState::NotRecorded)) {
+            return Some(format!("{read} was not recorded"));
+        }
         let became = |run: &&CapturedRun<'_>| match &run.input_state {
             Some(InputState::Changed(_)) => 0,
             Some(InputState::Unchanged) if run.ran.traced => 1,
@@ -802,12 +817,8 @@ impl<'a> Assessment<'a> {
             })
         });
         let parts = parts.collect::<Vec<_>>().join(", ");
-        let read = if runs.len() == 1 { "what it reads" } else { "what the commands read" };
-        if runs.iter().all(|run| run.input_state == Some(InputState::NotRecorded)) {
-            return self.inputs_at.as_ref().map(|_| format!("{read} was not recorded"));
-        }
         let parts = if runs.len() == 1 { parts.trim_start_matches("all ") } else { &parts };
-        Some(format!("{read}, at {}: {parts}", self.inputs_at.as_deref()?))
+        Some(format!("{read}, at {at}: {parts}"))
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::inputs::{
-    ELSEWHERE, Files, INTERPRETERS, from_root, is_one_of, is_outside, path_from, starts_git, words,
+    Files, INTERPRETERS, from_root, is_one_of, is_outside, operands, path_from, starts_elsewhere, starts_git,
 };
 use crate::domain::run::{Output, Ran};
 use crate::text::{one_line, shorten, without_escapes};
@@ -143,7 +143,7 @@ pub fn has_judged(again: &Ran, first: &Ran) -> bool {
 /// Returns the paths outside of the project that a command names and of which its output says that they are not there.
 pub(super) fn said_lost(ran: &Ran) -> Vec<String> {
     // What another machine or a container reads lies there.
-    if ran.command.first().is_some_and(|word| is_one_of(word, &ELSEWHERE)) {
+    if starts_elsewhere(ran) {
         return Vec::new();
     }
     let says = |line: &String| NOT_THERE.iter().any(|said| line.to_lowercase().contains(said));
@@ -158,7 +158,7 @@ pub(super) fn said_lost(ran: &Ran) -> Vec<String> {
         let is_named = |line: &String| line.split(is_end).any(|part| part.ends_with(end));
         end.starts_with('/') && said.iter().any(is_named)
     };
-    let words: Vec<&str> = words(ran).filter(|word| !word.is_empty() && !word.starts_with('-')).collect();
+    let words = operands(ran);
     // What the command names before it reads it, it may have made itself.
     let is_made = |at: usize| {
         let is_started = at > 0 && (words[at - 1] == "cd" || is_one_of(words[at - 1], &INTERPRETERS));

@@ -2,7 +2,6 @@
 //! with these lines.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -12,7 +11,7 @@ use super::{
     Verdict,
 };
 use crate::domain::wording::command;
-use crate::domain::{BoundAs, Classification, CommentId, Commenter, Node, NodeId};
+use crate::domain::{BoundAs, Classification, CommentId, Commenter, NodeId};
 use crate::markdown;
 use crate::ruleset::effective::joined;
 use crate::ruleset::rules::objections::Objection;
@@ -401,9 +400,12 @@ impl<'a> Assessment<'a> {
             let meaning = meaning.map(|it| format!(": “{it}”")).unwrap_or_default();
             format!("{} ruled out{meaning}", counted(ruled_out.len(), "step"))
         });
+        let names = ruled_out.iter().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE));
+        let names: Vec<String> = names.map(|name| name.trim_end_matches('.').to_owned()).collect();
+        let more = if ruled_out.len() > NAMED { " …" } else { "" };
         let said: Vec<String> = answers.into_iter().chain(steps).collect();
         match said.is_empty() {
-            false => Some(line(said.join("; ")).with(named(ruled_out.into_iter()))),
+            false => Some(line(said.join("; ")).with(format!("{}{more}", names.join("; ")))),
             // Steps that were refuted, but were no answers, stand among the other steps.
             true => self.dead_ends.is_empty().then(|| line("No step was ruled out".to_owned())),
         }
@@ -522,12 +524,4 @@ impl<'a> Assessment<'a> {
         };
         VerdictLine::new(VerdictSubject::Names, sign, text).with(detail)
     }
-}
-
-/// Names the first of these nodes.
-fn named<'n>(nodes: impl Iterator<Item = &'n Arc<Node>>) -> String {
-    let names: Vec<String> = nodes.map(|node| shorten(&one_line(node.name()), TITLE)).collect();
-    let first: Vec<&str> = names.iter().take(NAMED).map(|name| name.trim_end_matches('.')).collect();
-    let more = if names.len() > NAMED { " …" } else { "" };
-    format!("{}{more}", first.join("; "))
 }
