@@ -49,11 +49,10 @@ pub struct Meta {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
     meta: Arc<Meta>,
-    nodes: Arc<Nodes>,
+    /// The rounds by number. None has neither nodes nor children.
+    rounds: BTreeMap<u32, Arc<Round>>,
     /// The withdrawn proposals, which have no place in the tree.
     withdrawn: Arc<Nodes>,
-    /// The children of each node that has any.
-    children: Arc<HashMap<NodeId, Arc<Nodes>>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
@@ -123,6 +122,14 @@ pub struct StructureFault {
 
 type Nodes = BTreeMap<NodeId, Arc<Node>>;
 
+/// The nodes of one round. A change copies only the rounds that it concerns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Round {
+    nodes: Nodes,
+    /// The children of each node that has any.
+    children: HashMap<NodeId, Arc<Nodes>>,
+}
+
 /// Returns the nodes with this short id.
 fn of_short(nodes: &Nodes, short: ShortId) -> impl Iterator<Item = &Arc<Node>> {
     let from_first = nodes.range(NodeId::from(short.clone())..);
@@ -134,9 +141,8 @@ impl Investigation {
     pub fn new(meta: Meta) -> Self {
         Investigation {
             meta: Arc::new(meta),
-            nodes: Arc::default(),
+            rounds: BTreeMap::new(),
             withdrawn: Arc::default(),
-            children: Arc::default(),
             conclusion: None,
             comments: Arc::default(),
             runs: Arc::default(),
@@ -340,7 +346,7 @@ impl Investigation {
 
     /// Returns the node with the given id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
-        self.nodes.get(id)
+        self.rounds.get(&id.round())?.nodes.get(id)
     }
 
     /// Returns the node that somebody names: by its short id, by its id, or by a beginning of its id that ends after the
@@ -353,7 +359,7 @@ impl Investigation {
         let short = text.split_once('-').map_or(text, |(short, _)| short);
         let short = short.parse().map_err(|_| NotFound::Unknown)?;
         let is_named = |node: &&Arc<Node>| node.id.whole().starts_with(text);
-        let mut found: Vec<_> = of_short(&self.nodes, short).filter(is_named).collect();
+        let mut found: Vec<_> = self.placed(&short).filter(is_named).collect();
         if let Some(exact) = found.iter().find(|node| text.contains('-') && node.id.whole() == text) {
             return Ok(exact);
         }
@@ -406,15 +412,15 @@ impl Investigation {
 
     /// Sets which ids are shown whole: those of nodes that share their short id, wherever they are named.
     pub fn with_shown_ids(mut self) -> Self {
-        let pairs = self.nodes.keys().zip(self.nodes.keys().skip(1));
+        let pairs = self.ids().zip(self.ids().skip(1));
         let shared = pairs.filter(|(one, other)| one.short() == other.short());
-        let beside = self.nodes.values().filter(|node| self.withdrawn_beside(node).next().is_some());
+        let beside = self.nodes().filter(|node| self.withdrawn_beside(node).next().is_some());
         let beside = beside.map(|node| &node.id);
         let withdrawn = self.withdrawn.keys().filter(|id| self.is_shared(id.short()));
         let whole: BTreeSet<NodeId> =
             shared.flat_map(|(one, other)| [one, other]).chain(beside).chain(withdrawn).cloned().collect();
         // Nodes of an earlier state may be shown as they were then.
-        if !whole.is_empty() || self.nodes.keys().chain(self.withdrawn.keys()).any(NodeId::is_shown_whole) {
+        if !whole.is_empty() || self.ids().chain(self.withdrawn.keys()).any(NodeId::is_shown_whole) {
             self.visit_ids(&mut |id| id.show_whole(whole.contains(id)));
         }
         self
@@ -422,13 +428,19 @@ impl Investigation {
 
     /// Shows an id that was read from a file as this investigation does.
     pub fn show_id(&self, id: &mut NodeId) {
-        let node = self.nodes.get(id).or_else(|| self.withdrawn.get(id));
+        let node = self.node(id).or_else(|| self.withdrawn.get(id));
         id.show_whole(node.is_some_and(|node| node.id.is_shown_whole()));
     }
 
     /// Returns the nodes with this short id, and then the withdrawn ones.
     pub fn with_short_id(&self, short: &ShortId) -> impl Iterator<Item = &Arc<Node>> {
-        of_short(&self.nodes, short.clone()).chain(of_short(&self.withdrawn, short.clone()))
+        self.placed(short).chain(of_short(&self.withdrawn, short.clone()))
+    }
+
+    /// Returns the nodes of the tree with this short id.
+    fn placed(&self, short: &ShortId) -> impl Iterator<Item = &Arc<Node>> {
+        let round = self.rounds.get(&short.round()).into_iter();
+        round.flat_map(|round| of_short(&round.nodes, short.clone()))
     }
 
     /// Returns whether several nodes have this short id, withdrawn ones included.
@@ -437,12 +449,11 @@ impl Investigation {
     }
 
     fn visit_ids(&mut self, visit: &mut impl FnMut(&mut NodeId)) {
-        let mut nodes =
-            [&self.nodes, &self.withdrawn].map(|nodes| nodes.values().cloned().collect::<Vec<_>>());
-        (self.nodes, self.withdrawn, self.children) = Default::default();
-        for node in nodes.iter_mut().flatten() {
-            Arc::make_mut(node).visit_ids(visit);
-            self.place(Arc::clone(node));
+        let nodes: Vec<_> = self.nodes().chain(self.withdrawn()).cloned().collect();
+        (self.rounds, self.withdrawn) = Default::default();
+        for mut node in nodes {
+            Arc::make_mut(&mut node).visit_ids(visit);
+            self.place(node);
         }
         self.conclusion.iter_mut().for_each(|end| Arc::make_mut(end).visit_ids(visit));
         for comment in Arc::make_mut(&mut self.comments).values_mut().filter(|it| it.node.is_some()) {
@@ -466,7 +477,12 @@ impl Investigation {
 
     /// Returns all nodes, committed and pending, ordered by id.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
-        self.nodes.values()
+        self.rounds.values().flat_map(|round| round.nodes.values())
+    }
+
+    /// Returns the ids of all nodes, in order.
+    fn ids(&self) -> impl Iterator<Item = &NodeId> {
+        self.nodes().map(|node| &node.id)
     }
 
     /// Returns the withdrawn proposals, ordered by id. They are not among the nodes.
@@ -476,17 +492,16 @@ impl Investigation {
 
     /// Returns the nodes of one round, committed and pending, ordered by id.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
-        let from = self.nodes.range(NodeId::before_round(round)..);
-        from.take_while(move |(id, _)| id.round() == round).map(|(_, node)| node)
+        self.rounds.get(&round).into_iter().flat_map(|round| round.nodes.values())
     }
 
     /// Returns the ids of one round in use, also those of withdrawn proposals and of files that can't be read.
     pub fn ids_in_round(&self, round: u32) -> impl Iterator<Item = &NodeId> {
         let from = NodeId::before_round(round);
         let is_of_round = move |id: &&NodeId| id.round() == round;
-        let nodes = [&self.nodes, &self.withdrawn].map(|nodes| nodes.range(&from..).map(|(id, _)| id));
-        let nodes = nodes.into_iter().flat_map(move |ids| ids.take_while(is_of_round));
-        nodes.chain(self.unreadable.range(&from..).take_while(is_of_round))
+        let withdrawn = self.withdrawn.range(&from..).map(|(id, _)| id).take_while(is_of_round);
+        let unreadable = self.unreadable.range(&from..).take_while(is_of_round);
+        self.in_round(round).map(|node| &node.id).chain(withdrawn).chain(unreadable)
     }
 
     /// Returns the committed nodes with their states, ordered by id.
@@ -507,7 +522,8 @@ impl Investigation {
 
     /// Returns the children of a node, committed and pending, ordered by id.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
-        self.children.get(id).into_iter().flat_map(|children| children.values())
+        let round = self.rounds.get(&id.round());
+        round.and_then(|round| round.children.get(id)).into_iter().flat_map(|children| children.values())
     }
 
     /// Returns the committed children of a node with their states.
@@ -517,12 +533,12 @@ impl Investigation {
 
     /// Returns the number of nodes, committed and pending.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.rounds.values().map(|round| round.nodes.len()).sum()
     }
 
     /// Returns whether the investigation has no nodes, not even pending ones.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.len() == 0
     }
 
     /// Returns the nodes without a parent, committed and pending.
@@ -630,27 +646,32 @@ impl Investigation {
             return;
         }
         if let Some(parent) = &node.parent {
-            let siblings = Arc::make_mut(&mut self.children).entry(parent.clone()).or_default();
+            let siblings = self.round_mut(parent).children.entry(parent.clone()).or_default();
             Arc::make_mut(siblings).insert(node.id.clone(), Arc::clone(&node));
         }
-        Arc::make_mut(&mut self.nodes).insert(node.id.clone(), node);
+        self.round_mut(&node.id).nodes.insert(node.id.clone(), node);
+    }
+
+    fn round_mut(&mut self, of: &NodeId) -> &mut Round {
+        Arc::make_mut(self.rounds.entry(of.round()).or_default())
     }
 
     fn remove(&mut self, id: &NodeId) {
         if self.withdrawn.contains_key(id) {
             Arc::make_mut(&mut self.withdrawn).remove(id);
         }
-        let Some(parent) = Arc::make_mut(&mut self.nodes).remove(id).and_then(|node| node.parent.clone())
-        else {
-            return;
-        };
-        let children = Arc::make_mut(&mut self.children);
-        if let Some(siblings) = children.get_mut(&parent) {
-            Arc::make_mut(siblings).remove(id);
-            if siblings.is_empty() {
-                children.remove(&parent);
+        let Some(parent) = self.node(id).map(|node| node.parent.clone()) else { return };
+        self.round_mut(id).nodes.remove(id);
+        if let Some(parent) = &parent {
+            let children = &mut self.round_mut(parent).children;
+            if let Some(siblings) = children.get_mut(parent) {
+                Arc::make_mut(siblings).remove(id);
+                if siblings.is_empty() {
+                    children.remove(parent);
+                }
             }
         }
+        self.rounds.retain(|_, round| !round.nodes.is_empty() || !round.children.is_empty());
     }
 }
 
