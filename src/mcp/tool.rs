@@ -130,8 +130,7 @@ pub struct About {
     pub name: &'static str,
     /// The display name.
     pub title: &'static str,
-    /// A description of what the tool does, without instructions for the reader. It lists no codes except
-    /// `INCOMPLETE_<STATE>`.
+    /// A description of what the tool does, without instructions for the reader. It lists no codes.
     pub description: &'static str,
     /// The call that rule kinds judge, if any. They add their codes to the tool's.
     pub verb: Option<Verb>,

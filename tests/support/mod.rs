@@ -470,7 +470,7 @@ pub fn is_named(tool: &str, code: &Code) -> bool {
     let about = all_tools().iter().find(|known| known.about().name == tool).unwrap().about();
     let code = match code {
         // A ruleset's own codes, and the codes of required steps.
-        Code::Other(_) | Code::Incomplete(_) => return true,
+        Code::Other(_) => return true,
         Code::Breadth(_) => &Code::Breadth(2),
         code => code,
     };

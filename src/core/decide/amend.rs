@@ -337,10 +337,9 @@ fn of_node(
         diagnostics.errors.push(nothing_given().about(&about));
     }
     Rejection::unless_empty(std::mem::take(&mut diagnostics.errors))?;
-    let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
-    diagnostics.warnings.extend(unreadable);
     let parsed = amendment.findings.as_deref().map(Parsed::new);
     if let Some(text) = &parsed {
+        diagnostics.warnings.extend(unreadable_references(&about, text));
         diagnostics.warnings.extend(sources::warnings(investigation, &about, text, known));
     }
     if let Some(result) = &node.classification {

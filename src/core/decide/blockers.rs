@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName, Wording};
+use crate::ruleset::rules::children::{Lacking, lacking};
 use crate::ruleset::rules::{KINDS, misplaced, shortened};
 use crate::ruleset::support::PremiseKind;
 use crate::ruleset::{EffectiveRules, Enforcement, Role, effective::list};
@@ -53,15 +54,19 @@ pub fn ended_confirmations(
 
 /// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    first_blockers(investigation, rules, usize::MAX)
+    first_blockers(investigation, rules, &lacking(investigation, rules).collect::<Vec<_>>())
 }
 
-/// Returns the [`blockers`], with at most `most` of the nodes that lack children.
-pub fn first_blockers(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
+/// Returns the [`blockers`], with these of the nodes that lack children.
+pub fn first_blockers(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    lacking: &[Lacking],
+) -> Vec<Diagnostic> {
     if investigation.end_in_force().is_some() {
         return Vec::new();
     }
-    let mut blockers = steps(investigation, rules, most);
+    let mut blockers = steps(investigation, rules, lacking);
     blockers.extend(file_problems(investigation, rules));
     blockers
 }
@@ -81,15 +86,15 @@ pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> V
 /// Returns all missing required steps, even for an ended investigation, because a merge or a manual commit can leave it
 /// in conflict with its rules.
 pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    steps(investigation, rules, usize::MAX)
+    steps(investigation, rules, &lacking(investigation, rules).collect::<Vec<_>>())
 }
 
-/// Returns the missing required steps, including at most `most` nodes that lack children.
-fn steps(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
+/// Returns the missing required steps, including these nodes that lack children.
+fn steps(investigation: &Investigation, rules: &EffectiveRules, lacking: &[Lacking]) -> Vec<Diagnostic> {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
     for kind in &KINDS {
-        blockers.extend((kind.blockers)(investigation, rules, most));
+        blockers.extend((kind.blockers)(investigation, rules, lacking));
         blockers.extend((kind.end_checks)(investigation, rules, Enforcement::Reject));
     }
     blockers.extend(contested(investigation));
@@ -171,35 +176,38 @@ fn undecided(node: &Node, [what, by]: [&str; 2], message: String) -> Diagnostic 
 /// Returns nodes in a state that the ruleset does not define or the parent's state does not allow. Only a manual edit
 /// or a merge can cause this, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let problem =
-        |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
-    investigation.committed().filter_map(problem).collect()
+    let ruleset = rules.ruleset();
+    let problems = investigation.committed().flat_map(|(node, state)| {
+        let id = &node.id;
+        let unknown = ruleset.state(state).is_none().then(|| {
+            let message = format!("{id} is {state}, which is not a state of {}.", ruleset.name);
+            let how = format!("Reclassify it to one of {}.", ruleset.state_list());
+            Diagnostic::new(Code::UnknownState, message).about(id).suggest(how)
+        });
+        let children = investigation.committed_children(id);
+        let known = children.filter(|(_, state)| ruleset.state(state).is_some());
+        unknown.into_iter().chain(known.filter_map(|child| not_below(rules, (node, state), child)))
+    });
+    problems.collect()
 }
 
-fn impossible_state(
-    investigation: &Investigation,
+/// Returns the problem of a child whose state this parent does not allow.
+fn not_below(
     rules: &EffectiveRules,
-    node: &Node,
-    state: &StateName,
+    (parent, above): (&Arc<Node>, &StateName),
+    (node, state): (&Arc<Node>, &StateName),
 ) -> Option<Diagnostic> {
-    let (id, ruleset) = (&node.id, rules.ruleset());
-    let problem =
-        |code, message: String, how: String| Some(Diagnostic::new(code, message).about(id).suggest(how));
-    if ruleset.state(state).is_none() {
-        let message = format!("{id} is {state}, which is not a state of {}.", ruleset.name);
-        let how = format!("Reclassify it to one of {}.", ruleset.state_list());
-        return problem(Code::UnknownState, message, how);
-    }
-    let parent = investigation.committed_node(node.parent.as_ref()?)?;
     let code = misplaced(rules, node, parent)?.diagnostic.code;
-    let (above, parent) = (parent.state()?, &parent.id);
-    if code == Code::TerminalParent {
+    let (id, parent) = (&node.id, &parent.id);
+    let (message, how) = if code == Code::TerminalParent {
         let message = format!("{id} is below {parent}, which is {above} and takes no children.");
-        return problem(code, message, format!("Reclassify {parent} to an open state."));
-    }
-    let allowed = list(rules.child_states(above).unwrap_or_default());
-    let message = format!("{id} is {state} under {parent}, which is {above} and does not allow it.");
-    problem(code, message, format!("Reclassify one of the two; allowed under {above}: {allowed}."))
+        (message, format!("Reclassify {parent} to an open state."))
+    } else {
+        let allowed = list(rules.child_states(above).unwrap_or_default());
+        let message = format!("{id} is {state} under {parent}, which is {above} and does not allow it.");
+        (message, format!("Reclassify one of the two; allowed under {above}: {allowed}."))
+    };
+    Some(Diagnostic::new(code, message).about(id).suggest(how))
 }
 
 /// Returns the refuted nodes if no current answer remains.

@@ -20,8 +20,7 @@ use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, Node,
     NodeId, Reclassification, StateName, Timestamp, Wording,
 };
-use crate::markdown::{self, Parsed, without_sources};
-use crate::ruleset::rules::children::incomplete_warnings;
+use crate::markdown::{Parsed, without_sources};
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
 use crate::ruleset::rules::verification::ClaimedAuthor;
@@ -278,14 +277,9 @@ fn commit_proposed(
     }
     Rejection::unless_empty(diagnostics.errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
-    let after = investigation.with(&changes);
-    let transitions = confirmations(&after, rules, now);
-    let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
-    let after = if moved.is_empty() { after } else { after.with(&moved) };
-    let mut warnings = diagnostics.warnings;
-    warnings.extend(incomplete_warnings(&after, rules));
+    let transitions = confirmations(&investigation.with(&changes), rules, now);
     let event = Event::Committed { nodes, transitions, attachments };
-    Ok(Decision { event: Some(event), warnings })
+    Ok(Decision { event: Some(event), warnings: diagnostics.warnings })
 }
 
 /// Returns the agents in the batch that already have committed results, each with one of their nodes.
@@ -344,7 +338,9 @@ fn classify(
         }
         Err(locked) => own.errors.push(locked),
     }
+    let (findings, evidence) = (Parsed::new(&result.findings), result.evidence.as_deref().map(Parsed::new));
     check_findings(&about, &result.findings, own);
+    own.warnings.extend(unreadable_references(&about, &findings));
     check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, "the findings", own);
     let started_at = backing::started_at(&about, result.started_at.as_deref(), now, own);
     if result.refutes {
@@ -355,7 +351,6 @@ fn classify(
     let runs = backing::runs(investigation, &about, &result.runs, own);
     let mut references = backing::references(&about, result.references, own);
     let mut missing = citing::pin_given(&mut references, known);
-    let (findings, evidence) = (Parsed::new(&result.findings), result.evidence.as_deref().map(Parsed::new));
     for (named_in, text) in citing::named([Some(&findings), evidence.as_ref()]) {
         missing.extend(citing::pin_named(&mut references, named_in, (text, ""), known));
     }
@@ -454,7 +449,7 @@ fn how_to_propose(investigation: &Investigation) -> Wording {
     pending_list(investigation).then(&"A `title` (and `parent`) proposes a node with its result.".into())
 }
 
-/// Warns of findings that say nothing, and of lines under References that can't be read.
+/// Warns of findings that say nothing.
 fn check_findings(about: &str, findings: &str, own: &mut CallDiagnostics) {
     if says_nothing(findings) {
         let said =
@@ -462,7 +457,6 @@ fn check_findings(about: &str, findings: &str, own: &mut CallDiagnostics) {
         let how = "Say what was tried and what was found: a state alone convinces nobody.";
         own.warn(Code::EmptyFindings, about, format!("{about} was committed {said}."), how);
     }
-    own.warnings.extend(unreadable_references(about, findings));
 }
 
 /// Refuses a result that can't refute its parent.
@@ -496,8 +490,8 @@ fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
 const NAMED: usize = 3;
 
 /// Returns a warning about lines under References that can't be parsed as sources.
-pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
-    let lines = markdown::unreadable_references(findings);
+pub(super) fn unreadable_references(about: &str, findings: &Parsed) -> Option<Diagnostic> {
+    let lines = findings.unreadable_references();
     lines.first()?;
     let mut named: Vec<String> =
         lines.iter().take(NAMED).map(|it| format!("“{}” (line {})", it.text, it.line)).collect();

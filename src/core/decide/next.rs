@@ -334,13 +334,12 @@ fn planned<'a>(
         let next_step = NextStep::Reopen;
         return (Outlook { blockers: Vec::new(), lacking: 0, next_round: None, next_step }, Vec::new());
     }
-    let blockers = first_blockers(investigation, rules, LACKING);
-    let incomplete = planner.incomplete.iter();
-    let lacking =
-        incomplete.filter(|(node, it)| children::is_lacking(investigation, rules, node, it)).count();
+    let incomplete = planner.incomplete.iter().copied();
+    let lacking: Vec<_> = incomplete.filter(|it| children::is_lacking(investigation, rules, it)).collect();
+    let blockers = first_blockers(investigation, rules, &lacking[..lacking.len().min(LACKING)]);
     let next_round = next_round(investigation, rules, planner.first_incomplete());
     let (next_step, slots) = planner.plan(pending, &blockers);
-    (Outlook { blockers, lacking, next_round, next_step }, slots)
+    (Outlook { blockers, lacking: lacking.len(), next_round, next_step }, slots)
 }
 
 /// Plans the next steps of an agent.

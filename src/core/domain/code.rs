@@ -7,8 +7,6 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::id::StateName;
-
 macro_rules! codes {
     ($($variant:ident $text:literal $meaning:literal)*) => {
         /// The kind of an error, warning, blocker or finding. Agents act on it.
@@ -16,8 +14,6 @@ macro_rules! codes {
         #[non_exhaustive]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
-            /// `INCOMPLETE_<STATE>`: after a commit, an open node in that state still lacks children.
-            Incomplete(StateName),
             /// `R2_BREADTH`: the round has fewer nodes than recommended.
             Breadth(u32),
             /// A ruleset's own code for an early state, or a code written by another version.
@@ -32,7 +28,6 @@ macro_rules! codes {
             pub fn meaning(&self) -> &'static str {
                 match self {
                     $(Code::$variant => $meaning,)*
-                    Code::Incomplete(_) => "after this commit, an open node still lacks children",
                     Code::Breadth(_) => "the round has fewer nodes than recommended",
                     Code::Other(_) => "the ruleset does not allow that state so early",
                 }
@@ -50,7 +45,6 @@ macro_rules! codes {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Code::$variant => f.write_str($text),)*
-                    Code::Incomplete(state) => write!(f, "INCOMPLETE_{state}"),
                     Code::Breadth(round) => write!(f, "R{round}_BREADTH"),
                     Code::Other(text) => f.write_str(text),
                 }
@@ -201,8 +195,7 @@ impl Code {
     pub fn parse(text: &str) -> Code {
         let breadth =
             |text: &str| Some(Code::Breadth(text.strip_prefix('R')?.strip_suffix("_BREADTH")?.parse().ok()?));
-        let incomplete = |text: &str| Some(Code::Incomplete(text.strip_prefix("INCOMPLETE_")?.parse().ok()?));
-        let known = Code::named(text).or_else(|| breadth(text)).or_else(|| incomplete(text));
+        let known = Code::named(text).or_else(|| breadth(text));
         // `R02_BREADTH` is not the code for round 2.
         known.filter(|code| code == text).unwrap_or_else(|| Code::Other(text.to_owned()))
     }
@@ -210,7 +203,7 @@ impl Code {
     /// Returns whether the code only describes the current state of a growing tree. Such a code appears in the reply
     /// but not in the history.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Code::Incomplete(_) | Code::Breadth(_))
+        matches!(self, Code::Breadth(_))
     }
 }
 
@@ -244,13 +237,12 @@ mod tests {
 
     #[test]
     fn every_code_is_read_as_it_is_written() {
-        let of_a_state = Code::Incomplete("EXPLORE".parse().unwrap());
         let own = Code::Other("R3_EXPLORE_ONLY".into());
-        for code in Code::ALL.iter().chain(&[of_a_state, Code::Breadth(2), own]) {
+        for code in Code::ALL.iter().chain(&[Code::Breadth(2), own]) {
             assert_eq!(&Code::parse(&code.to_string()), code);
             assert!(!code.meaning().is_empty());
         }
-        for text in ["R02_BREADTH", "R_BREADTH", "INCOMPLETE_", "", "x"] {
+        for text in ["R02_BREADTH", "R_BREADTH", "", "x"] {
             assert_eq!(Code::parse(text), Code::Other(text.to_owned()));
         }
     }

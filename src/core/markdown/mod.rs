@@ -46,7 +46,7 @@ pub use excerpt::{excerpt, plain_text, question};
 pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use quote::{Reader, ShownSource, code_span, literal, quoted, quoted_with};
-pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
+pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references};
 pub use source::{How, Sentence, Source, SourceTarget, with_known, without_links, without_sources};
 pub use terminal::to_terminal;
 pub use text::node_ids;

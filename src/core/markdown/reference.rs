@@ -93,21 +93,6 @@ pub fn references(markdown: &str) -> Vec<Mention> {
     Parsed::new(markdown).references().0
 }
 
-/// Finds the lines under "References" from which [`references`] can't read a source.
-///
-/// The result contains list items without any source in them or below them, and paragraphs that would cite a source if
-/// they were list items. "None" is accepted as a statement that there is no source.
-pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
-    let parsed = Parsed::new(markdown);
-    let (mut line, mut seen) = (1, 0);
-    let unreadable = parsed.read().unreadable.into_iter().map(|(at, text)| {
-        line += parsed.source[seen..at].matches('\n').count();
-        seen = at;
-        UnreadableReference { line, text: shorten(&one_line(&unmarked(&text)), MAX_SHOWN) }
-    });
-    unreadable.collect()
-}
-
 /// Parses a source given as data into a path and its lines. Returns `None` for a URL, a path in another repository, or
 /// anything else that is not a path.
 pub fn own_path(target: &str) -> Option<Mention> {
@@ -133,6 +118,20 @@ impl Parsed {
             mention.quote = reader.quotes.iter().find(of).map(|(.., quote)| quote.clone());
         }
         (found, reader.has_section)
+    }
+
+    /// Finds the lines under "References" from which [`references`] can't read a source.
+    ///
+    /// The result contains list items without any source in them or below them, and paragraphs that would cite a source if
+    /// they were list items. "None" is accepted as a statement that there is no source.
+    pub fn unreadable_references(&self) -> Vec<UnreadableReference> {
+        let (mut line, mut seen) = (1, 0);
+        let unreadable = self.read().unreadable.into_iter().map(|(at, text)| {
+            line += self.source[seen..at].matches('\n').count();
+            seen = at;
+            UnreadableReference { line, text: shorten(&one_line(&unmarked(&text)), MAX_SHOWN) }
+        });
+        unreadable.collect()
     }
 
     fn read(&self) -> ReferenceReader {

@@ -8,7 +8,6 @@ use super::{
     HtmlOptions, Mention, MentionKind, Parsed, excerpt, own_path, plain_text, question, references,
     sanitize::{ALLOWED, is_allowed, sanitize},
     text::file_lines,
-    unreadable_references,
 };
 
 // ---- references -------------------------------------------------------------------------------------------
@@ -225,7 +224,10 @@ fn paths_of_named_repositories() {
 #[test]
 fn lines_of_references_that_name_no_source_are_known() {
     let unreadable = |text: &str| -> Vec<String> {
-        let shown = unreadable_references(text).into_iter().map(|it| format!("{}: {}", it.line, it.text));
+        let shown = Parsed::new(text)
+            .unreadable_references()
+            .into_iter()
+            .map(|it| format!("{}: {}", it.line, it.text));
         shown.collect()
     };
     let listed = |text: &str| unreadable(&format!("Found.\n\n## References\n\n{text}\n"));
@@ -604,7 +606,7 @@ fn hostile_texts_are_harmless() {
             "> - 1. {payload}\n\n| {payload} |\n|-|\n| {payload} |\n\n# {payload}\n\n[^f]: {payload}\n\n[^f]"
         ));
         references(payload);
-        unreadable_references(payload);
+        Parsed::new(payload).unreadable_references();
         excerpt(payload, 80);
     }
 }
@@ -1109,7 +1111,7 @@ proptest! {
     fn any_soup_is_safe(text in soup()) {
         safe(&text);
         excerpt(&text, 20);
-        unreadable_references(&text);
+        Parsed::new(&text).unreadable_references();
         for mention in references(&text) {
             prop_assert!(!mention.target.is_empty());
             prop_assert!(mention.title.is_none_or(|title| !title.is_empty()));

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::decide::blockers::{Weakened, first_blockers, weakened};
+use crate::decide::blockers::{Weakened, weakened};
 use crate::decide::next::{NextStep, Outlook, Plan, outlook};
 use crate::decide::quality::Quality;
 use crate::domain::{
@@ -285,9 +285,7 @@ impl ReplyFields {
 
     /// Adds the commit that a call wrote, if any, and its warnings.
     fn acted(self, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
-        // Missing children are listed in `owed`.
-        let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
-        let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
+        let mut warnings = warnings.to_vec();
         let mut told = HashSet::new();
         for warning in &mut warnings {
             warning.suggestion.take_if(|suggestion| !told.insert(suggestion.clone()));
@@ -383,7 +381,7 @@ impl ReplyFields {
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
         let loaded = refusal.loaded.as_ref();
-        let can_end = |it: &Loaded| first_blockers(it.investigation(), &it.rules(), 1).is_empty();
+        let can_end = |it: &Loaded| outlook(it.investigation(), &it.rules()).blockers.is_empty();
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: loaded.map(|it| it.investigation().meta().id),

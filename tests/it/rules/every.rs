@@ -14,10 +14,9 @@ use tree_of_thoughts::ruleset::rules::objections;
 use super::table::Table;
 use super::transcripts::said;
 
-/// Returns the codes in a reply, except those of required steps.
+/// Returns the codes in a reply.
 fn codes(reply: &str) -> String {
-    let codes = reply.lines().filter_map(|line| line.split([' ', ':']).nth(2));
-    codes.filter(|code| !code.starts_with("INCOMPLETE")).collect::<Vec<_>>().join(" ")
+    reply.lines().filter_map(|line| line.split([' ', ':']).nth(2)).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Requirement<'_> {
     }
 }
 
-/// Reports `INSUFFICIENT_CHILDREN` and `INCOMPLETE_<STATE>`.
+/// Reports `INSUFFICIENT_CHILDREN`.
 pub(super) const KIND: RuleKind = RuleKind {
     key: "states.children",
     errors: &[(Verb::End, Code::InsufficientChildren)],
@@ -83,10 +83,7 @@ impl<'a> EffectiveRules<'a> {
     }
 
     /// Returns the open nodes that need more children, ordered by round and suffix.
-    pub fn incomplete<'i>(
-        &self,
-        investigation: &'i Investigation,
-    ) -> impl Iterator<Item = (&'i Node, Requirement<'a>)> {
+    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> impl Iterator<Item = Lacking<'i, 'a>> {
         let nodes = investigation.nodes().map(AsRef::as_ref);
         let required = nodes.filter_map(|node: &Node| Some((node, self.requirement(investigation, node)?)));
         required.filter(|(_, requirement)| requirement.missing() > 0)
@@ -180,13 +177,15 @@ fn end(_: &EffectiveRules) -> Option<String> {
     Some("Every open node has the children it needs.".to_owned())
 }
 
+/// An open node, and the children that it lacks.
+pub type Lacking<'i, 'r> = (&'i Node, Requirement<'r>);
+
 /// Returns the nodes reported with `INSUFFICIENT_CHILDREN`.
 pub fn lacking<'i, 'r>(
     investigation: &'i Investigation,
     rules: &EffectiveRules<'r>,
-) -> impl Iterator<Item = (&'i Node, Requirement<'r>)> {
-    let incomplete = rules.incomplete(investigation);
-    incomplete.filter(move |(node, requirement)| is_lacking(investigation, rules, node, requirement))
+) -> impl Iterator<Item = Lacking<'i, 'r>> {
+    rules.incomplete(investigation).filter(|lacking| is_lacking(investigation, rules, lacking))
 }
 
 /// Returns whether a node with this unmet requirement is reported with `INSUFFICIENT_CHILDREN`. A missing confirmation
@@ -194,8 +193,7 @@ pub fn lacking<'i, 'r>(
 pub fn is_lacking(
     investigation: &Investigation,
     rules: &EffectiveRules,
-    node: &Node,
-    requirement: &Requirement,
+    (node, requirement): &Lacking,
 ) -> bool {
     let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     requirement.missing() != 1
@@ -203,15 +201,15 @@ pub fn is_lacking(
         || !rules.lacks_confirmation(investigation, node)
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, most: usize) -> Vec<Diagnostic> {
-    let blocker = |(node, requirement): (&Node, Requirement)| {
+fn blockers(investigation: &Investigation, _: &EffectiveRules, lacking: &[Lacking]) -> Vec<Diagnostic> {
+    let blocker = |(node, requirement): &Lacking| {
         let state = node.state()?;
         let (needs, has) = (requirement.describe(), requirement.has);
         let message = format!("{} is {state} and needs {needs}; it has {has}.", node.id);
-        let how = how_to_complete(investigation, node, &requirement);
+        let how = how_to_complete(investigation, node, requirement);
         Some(Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how))
     };
-    lacking(investigation, rules).take(most).filter_map(blocker).collect()
+    lacking.iter().filter_map(blocker).collect()
 }
 
 /// Returns the remedy for missing children. Pending children need no further proposal.
@@ -232,26 +230,6 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
             format!("Commit {named}{states}, and also propose {} below {}.", children(lacking, of), node.id)
         }
     }
-}
-
-/// Returns a warning for each state whose nodes still need children after a commit.
-pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete: Vec<_> = rules.incomplete(after).collect();
-    let mut warnings = Vec::new();
-    for state in &rules.ruleset().states {
-        let is_of_state = |(node, _): &&(&Node, Requirement)| node.state() == Some(&state.name);
-        let nodes: Vec<_> = incomplete.iter().filter(is_of_state).collect();
-        let Some((first, requirement)) = nodes.first() else { continue };
-        let message = match nodes.len() {
-            1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),
-            many => {
-                let ids: Vec<&NodeId> = nodes.iter().map(|(node, _)| &node.id).collect();
-                format!("{many} {} nodes still lack children: {}.", state.name, shortened(&ids, 5))
-            }
-        };
-        warnings.push(Diagnostic::new(Code::Incomplete(state.name.clone()), message).about(&first.id));
-    }
-    warnings
 }
 
 /// Formats the number of children: `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::children::Lacking;
 use super::states::{Role, State};
 use super::{RuleKind, SILENT, StoredFact, Verb, Violation, committed};
 use crate::domain::{
@@ -172,7 +173,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     any.then(|| "No node awaits confirmation.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _: &[Lacking]) -> Vec<Diagnostic> {
     let blocker = |(node, state): (&Arc<Node>, &StateName)| {
         let outcomes = rules.confirmation(state)?.outcomes.iter();
         let outcomes = list(outcomes.map(|it| format!("{} makes it {}", it.child, it.becomes)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Ruleset;
 use super::agents::Enforcement;
+use super::children::Lacking;
 use super::states::State;
 use crate::domain::{
     Amendment, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, StateName,
@@ -55,9 +56,9 @@ pub struct RuleKind {
     pub reclassify: fn(&ReclassificationCheck, &mut CallDiagnostics),
     /// Reports errors in an amendment.
     pub amend: fn(&AmendmentCheck, &mut CallDiagnostics),
-    /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so describes at most the given
-    /// number of them.
-    pub blockers: fn(&Investigation, &EffectiveRules, usize) -> Vec<Diagnostic>,
+    /// Returns the conditions that prevent ending. Thousands of nodes may lack children, so the caller gives those to
+    /// describe.
+    pub blockers: fn(&Investigation, &EffectiveRules, &[Lacking]) -> Vec<Diagnostic>,
     /// Returns the doubts about a conclusion that have this enforcement level in the ruleset.
     pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
     /// Reports that a stored node can't be below this parent. A merge may have put it there.

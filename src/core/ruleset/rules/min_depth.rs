@@ -5,6 +5,7 @@
 //! end: {minRounds: 4, minDepth: 4}
 //! ```
 
+use super::children::Lacking;
 use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
@@ -17,7 +18,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     rules.ruleset().end.min_depth.map(|depth| format!("The deepest node is in round {depth} or later."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _: &[Lacking]) -> Vec<Diagnostic> {
     let round = investigation.current_round();
     let blocker = |depth| {
         let message = format!(

@@ -8,6 +8,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::children::Lacking;
 use super::{RuleKind, SILENT, StoredFact, Verb, Violation};
 use crate::domain::{Code, Diagnostic, Investigation, ShortId, Wording};
 use crate::ruleset::Ruleset;
@@ -98,7 +99,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     Some(format!("Round {} is reached.", rules.min_rounds))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _: &[Lacking]) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let (round, least) = (investigation.current_round(), rules.min_rounds);
     if rules.recovery_required(investigation) {

@@ -210,8 +210,9 @@ pub fn end_checked(
     rules: &EffectiveRules,
     investigation: &Investigation,
 ) -> Vec<(String, Vec<Option<NodeId>>)> {
+    let lacking: Vec<_> = children::lacking(investigation, rules).collect();
     let of_kind = |kind: &RuleKind| {
-        let missing = (kind.blockers)(investigation, rules, usize::MAX);
+        let missing = (kind.blockers)(investigation, rules, &lacking);
         let missing = missing.into_iter().chain((kind.end_checks)(investigation, rules, Enforcement::Reject));
         let nodes = missing.map(|it| it.node.and_then(|id| Some(investigation.find(&id).ok()?.id.clone())));
         let nodes: Vec<Option<NodeId>> = nodes.collect();

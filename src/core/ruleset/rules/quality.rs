@@ -8,6 +8,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::children::Lacking;
 use super::states::Role;
 use super::{RuleKind, SILENT, Verb};
 use crate::domain::{Code, Diagnostic, Investigation};
@@ -116,7 +117,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     least(rules).map(|least| format!("The quality is {least:.2} or more."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, _most: usize) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, _: &[Lacking]) -> Vec<Diagnostic> {
     let Some(least) = least(rules) else { return Vec::new() };
     let figures = quality(investigation, rules);
     // The scores are sums of thirds and fifths, so the comparison must tolerate rounding errors.
