@@ -23,8 +23,6 @@ pub(super) enum CommandError {
     Misused(String),
     /// A refused call: each reason with its suggestion, naming commands instead of tools.
     Refused(Vec<Diagnostic>),
-    /// The reader of the output is gone, such as `head`. This is not a failure.
-    Closed,
     /// The text in the editor was left empty or unchanged, so there is nothing to do.
     Unchanged,
     /// Anything else: the error with its causes, and how to fix it.
@@ -41,7 +39,6 @@ impl CommandError {
                 reasons.collect::<Vec<_>>().join("\n")
             }
             CommandError::Unchanged => "unchanged, so nothing was written".to_owned(),
-            CommandError::Closed => ErrorKind::BrokenPipe.to_string(),
         }
     }
 
@@ -94,7 +91,6 @@ failures! {
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
-            ErrorKind::BrokenPipe => CommandError::Closed,
             ErrorKind::NotFound if std::env::current_dir().is_err() => {
                 CommandError::from("the current folder no longer exists: change to another one")
             }

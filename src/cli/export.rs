@@ -1,11 +1,12 @@
 //! `tot export`: writes an investigation as one file.
 
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::place::{PlaceArguments, WithholdArgument};
+use super::print::write_to;
 use super::{CommandResult, say};
 use crate::base::temporary::replace_file;
 use crate::report::{ReadOptions, ReportInput, document, export};
@@ -79,11 +80,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
         // Text written by others must not control the terminal. It is written to files unchanged.
         None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),
-        None => {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(&bytes)?;
-            Ok(stdout.flush()?)
-        }
+        None => write_to(io::stdout().lock(), &bytes),
     }
 }
 

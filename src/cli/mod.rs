@@ -419,7 +419,6 @@ fn project_commit(git: &GitProgram, root: &Path, name: &str) -> CommandResult<St
 /// Returns the exit status of an error. Prints it and its causes on stderr, and if `is_json` is true also as JSON.
 fn finish(name: &str, is_json: bool, error: CommandError) -> ExitCode {
     let code = match &error {
-        CommandError::Closed => return ExitCode::SUCCESS,
         CommandError::Misused(reason) => return explained(usage(name, reason)),
         CommandError::Refused(errors) => errors.first().map(|it| it.code.to_string()),
         CommandError::Unchanged | CommandError::Failed(..) => None,

@@ -1,6 +1,6 @@
 //! Printing: color, pager and width.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Asked;
@@ -25,9 +25,15 @@ pub(super) fn set_colour(asked: Asked) {
 
 /// Prints to stdout, without colors if they are disabled.
 pub(super) fn say(text: &str) -> CommandResult {
-    let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
+    write_to(anstream::stdout().lock(), text.as_bytes())
+}
+
+/// Writes to stdout. If the reader is gone, such as `head`, the command goes on and keeps its exit status.
+pub(super) fn write_to(mut stdout: impl Write, bytes: &[u8]) -> CommandResult {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }
 
 /// Extends a printing error to say that the change is stored.
