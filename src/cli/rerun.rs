@@ -23,7 +23,7 @@ use super::caller::{agent_name, caller_as};
 use super::impact::not_checked;
 use super::interrupt::Passed;
 use super::place::{Common, named_id};
-use super::print::{columns, say_fields, tell, warn, wrapped};
+use super::print::{self, columns, say_fields, tell, warn, wrapped};
 use super::review::pressed;
 use super::run::system;
 use super::{CommandResult, ExitResult, is_person, misused, project_commit, say};
@@ -266,12 +266,18 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
             result.stored = stored.map(|run| run.id);
         }
     }
-    print_results(arguments, &loaded, &repeated, no_longer, written.as_ref())?;
+    let said = print_results(arguments, &loaded, &repeated, no_longer, written.as_ref());
     if let Some(error) = failure {
         tell("tot rerun: nothing was stored");
         return Err(error);
     }
     let is_interrupted = outcome?;
+    let is_stored = written.is_some_and(|it| it.decision.event.is_some());
+    if is_stored {
+        print::stored(said)?
+    } else {
+        said?
+    }
     if is_interrupted {
         tell(&format!(
             "tot rerun: interrupted; {} of {} commands came to their end",
@@ -451,7 +457,8 @@ impl<'a> Again<'a> {
             let repetition =
                 RerunResult { run, first, at, again, verdict, missing, elsewhere, before, stored: None };
             if !is_quiet {
-                say(&words::result_lines(&repetition))?;
+                // If it can't be printed, neither can the summary, which reports the error once everything is stored.
+                let _ = say(&words::result_lines(&repetition));
             }
             repeated.push(repetition);
         }
