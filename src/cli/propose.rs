@@ -184,7 +184,7 @@ fn of_text(text: &str) -> Result<Result<Propose, Refusal>, draft::DraftError> {
 fn node_of(task: Task) -> NewNode {
     let parent = task.parent.as_ref().map(ToString::to_string);
     let Task { id, title, planned_action, .. } = task;
-    NewNode { id: id.to_string(), parent, title, planned_action, covers: Vec::new() }
+    NewNode { id: id.to_string(), parent, title, planned_action, ..NewNode::default() }
 }
 
 /// Returns the required tasks, or the recommended ones if nothing is required.
@@ -227,6 +227,7 @@ fn complete(subject: &WorkTarget, nodes: &mut [NewNode], below: Option<&String>)
                 (None, None) => next.insert(place(subject, None)?).clone(),
             };
             node.id = fresh(subject, &mut ids, parent.as_ref())?.to_string();
+            node.is_id_chosen = true;
             node.parent = parent.as_ref().map(ToString::to_string);
         } else if node.parent.is_none()
             && let Ok(id) = node.id.parse::<ShortId>()

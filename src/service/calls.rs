@@ -13,7 +13,7 @@ use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::next::{Next, claim_next, propose_next};
-use crate::decide::propose::{NewNode, Propose, propose, without_null_parents};
+use crate::decide::propose::{NewNode, Propose, propose, take_free_ids, without_null_parents};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
@@ -66,7 +66,9 @@ impl Service {
     /// Returns the same errors as [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, now| {
-            propose(investigation, rules, request.clone(), caller, now)
+            let mut request = request.clone();
+            take_free_ids(investigation, rules, &mut request.nodes, &mut []);
+            propose(investigation, rules, request, caller, now)
         })
     }
 
@@ -86,9 +88,11 @@ impl Service {
         caller: &Caller,
     ) -> Result<Turn, Refusal> {
         let nodes = nodes.map(without_null_parents);
-        let nodes = nodes.as_deref();
         let known = self.look_up(|| cited_by_results(&results));
         let written = self.transact(session, caller, |investigation, rules, now| {
+            let (mut nodes, mut results) = (nodes.clone(), results.clone());
+            take_free_ids(investigation, rules, nodes.as_deref_mut().unwrap_or_default(), &mut results);
+            let nodes = nodes.as_deref();
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, caller, now)?, None));
             }

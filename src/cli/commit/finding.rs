@@ -82,7 +82,8 @@ pub(super) fn commit(
         return subject.tell(replied.map(|written| stored(&written)), lines);
     }
     let parent = parent.as_ref().map(ToString::to_string);
-    let node = NewNode { id: id.to_string(), parent, title: line.clone(), ..NewNode::default() };
+    let (id, title) = (id.to_string(), line.clone());
+    let node = NewNode { id, parent, title, is_id_chosen: true, ..NewNode::default() };
     // A single call stores either everything or nothing.
     let replied = service.step(&subject.id(), vec![result], Some(vec![node]), &Next::default(), &caller);
     let replied = replied.map(|turn| {

@@ -309,7 +309,7 @@ impl Plan {
             parent: task.parent.as_ref().map(ToString::to_string),
             title: task.title.clone(),
             planned_action: task.planned_action.clone(),
-            covers: Vec::new(),
+            ..NewNode::default()
         });
         Propose { nodes: nodes.collect(), ..Propose::default() }
     }

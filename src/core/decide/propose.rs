@@ -1,11 +1,12 @@
 //! `tot_propose` proposes nodes to research next, and withdraws pending proposals.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::commit::NodeResult;
 use super::{
     Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_ambiguous,
     refuse_if_ended, reopened,
@@ -54,6 +55,9 @@ pub struct NewNode {
     #[serde(default)]
     #[schemars(extend("examples" = [["engine=gix"]]))]
     pub covers: Vec<String>,
+    /// True if the id was chosen for the caller, so that any free one will do.
+    #[serde(skip)]
+    pub is_id_chosen: bool,
 }
 
 /// Error codes for rejected proposals, besides those common to all calls and those of the rule kinds.
@@ -151,6 +155,31 @@ pub fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
         node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
     }
     nodes
+}
+
+/// Replaces ids that were chosen for the caller by free ones, since somebody else may have taken them by now. Results follow their
+/// nodes.
+pub fn take_free_ids(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    nodes: &mut [NewNode],
+    results: &mut [NodeResult],
+) {
+    let (mut ids, mut chosen) = (Ids::new(investigation), HashMap::new());
+    let given = nodes.iter().filter(|node| !node.is_id_chosen);
+    given.filter_map(|node| node.id.parse().ok()).for_each(|id| drop(ids.take(&id)));
+    for node in nodes.iter_mut().filter(|node| node.is_id_chosen) {
+        let id = match &node.parent {
+            Some(parent) => investigation.find(parent).ok().and_then(|parent| ids.child(parent.id.short())),
+            None => ids.root(rules.root_ids(investigation)),
+        };
+        // Without a free id, the first choice is refused for what it lacks.
+        let Some(id) = id else { continue };
+        chosen.insert(std::mem::replace(&mut node.id, id.to_string()), id.to_string());
+    }
+    for result in results {
+        result.node_id = chosen.remove(&result.node_id).unwrap_or_else(|| result.node_id.clone());
+    }
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {

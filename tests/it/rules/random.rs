@@ -174,7 +174,7 @@ impl Bench {
                     parent: parent.as_ref().map(ToString::to_string),
                     title: "T".into(),
                     planned_action: String::new(),
-                    covers: Vec::new(),
+                    ..NewNode::default()
                 };
                 let request = Propose {
                     nodes: ids.into_iter().map(node).collect(),

@@ -373,7 +373,7 @@ impl Team {
                 parent: parent.as_ref().map(ToString::to_string),
                 title: self.text("Title"),
                 planned_action: self.text("Plan"),
-                covers: Vec::new(),
+                ..NewNode::default()
             })
         });
         let mut nodes: Vec<NewNode> = nodes.collect();

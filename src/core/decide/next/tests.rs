@@ -137,7 +137,7 @@ impl<'r> Play<'r> {
                     parent: parent.map(str::to_owned),
                     title: format!("Title of {id}"),
                     planned_action: "Look.".into(),
-                    covers: Vec::new(),
+                    ..NewNode::default()
                 })
                 .collect(),
             ..Propose::default()
@@ -271,7 +271,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
                 parent: Some(parent.to_string()),
                 title: "My own".into(),
                 planned_action: String::new(),
-                covers: Vec::new(),
+                ..NewNode::default()
             };
             let request = Propose { nodes: vec![node], ..Propose::default() };
             // The id may already be in use.
