@@ -95,34 +95,27 @@ impl Surroundings {
                 note,
             });
         }
-        let plain = |folder| Ok(Root { folder, inside: None, note: None });
-        if let Some(named) = named {
-            return plain(named.to_owned());
+        let variable = || self.variable.clone().map(written_path).transpose();
+        let given = match named {
+            Some(named) => Some(named.to_owned()),
+            None => variable().map_err(|error| format!("TOT_ROOT: {error}"))?,
+        };
+        if let Some(folder) = given {
+            let at: PathBuf = self.folder.join(&folder).components().collect();
+            let around = self.project.as_ref().filter(|(top, _)| at.starts_with(top));
+            let note = around.and_then(|(_, tree)| note_of_risk(&at, tree));
+            return Ok(Root { folder, inside: None, note });
         }
-        if let Some(variable) = &self.variable {
-            return plain(written_path(variable.clone()).map_err(|error| format!("TOT_ROOT: {error}"))?);
-        }
-        let Some((top, tree)) = self.project.clone() else { return plain(NAME.into()) };
+        let Some((top, tree)) = self.project.clone() else {
+            return Ok(Root { folder: NAME.into(), inside: None, note: None });
+        };
         let (top, tree) = match tree {
             WorkTree::Linked { main: Some(main), .. } => {
                 (main.clone(), WorkTree::of(&main).unwrap_or(WorkTree::Main))
             }
             tree => (top, tree),
         };
-        let risk = match tree {
-            WorkTree::Main => None,
-            WorkTree::Linked { .. } => {
-                Some(("a linked work tree, and git knows no main one", "git worktree remove"))
-            }
-            WorkTree::Submodule => Some(("a submodule", "git submodule deinit")),
-        };
-        let note = risk.map(|(place, command)| {
-            format!(
-                "{} is in {place}: `{command}` deletes the investigations in it without asking. To keep them elsewhere, name \
-                 a folder with --root DIR or TOT_ROOT.",
-                top.join(NAME).display()
-            )
-        });
+        let note = note_of_risk(&top.join(NAME), &tree);
         let folder = if top == self.folder { PathBuf::from(NAME) } else { top.join(NAME) };
         Ok(Root { folder, inside: None, note })
     }
@@ -142,6 +135,21 @@ impl Surroundings {
             root.display()
         ))
     }
+}
+
+/// Returns what to know of a root in a work tree that git deletes without asking.
+fn note_of_risk(root: &Path, tree: &WorkTree) -> Option<String> {
+    let (place, command) = match tree {
+        WorkTree::Main => return None,
+        WorkTree::Linked { main: Some(_), .. } => ("a linked work tree", "git worktree remove"),
+        WorkTree::Linked { .. } => ("a linked work tree, and git knows no main one", "git worktree remove"),
+        WorkTree::Submodule => ("a submodule", "git submodule deinit"),
+    };
+    Some(format!(
+        "{} is in {place}: `{command}` deletes the investigations in it without asking. To keep them elsewhere, name a folder \
+         with --root DIR or TOT_ROOT.",
+        root.display()
+    ))
 }
 
 /// Returns whether an investigation is in a root, possibly through a symbolic link.
@@ -190,6 +198,11 @@ fn expanded(
     }
     if text.contains("://") {
         return refused(text, "is an address, not a folder");
+    }
+    let is_unreplaced = ["$(", "`", "{{"].iter().any(|mark| text.contains(mark))
+        || ["\"", "'", "<", "env:"].iter().any(|mark| text.starts_with(mark));
+    if text.trim() != text || is_unreplaced {
+        return refused(text, "was replaced neither by a shell nor by a client");
     }
     let separators = ['/', MAIN_SEPARATOR];
     let first = text.split(separators).next().unwrap_or_default();
@@ -288,6 +301,10 @@ mod tests {
             "C:\\Users\\ada",
             "C:/Users/ada",
             "\\\\server\\share",
+            "\"~/x\"",
+            " ~/x",
+            "$(pwd)/x",
+            "env:HOME/x",
         ] {
             assert!(expand(text).is_err() || MAIN_SEPARATOR == '\\', "{text}: {:?}", expand(text));
         }
@@ -319,6 +336,9 @@ mod tests {
         let mut around = Surroundings { variable: Some("/v".into()), ..at(&linked) };
         assert_eq!(folder(&around, None), Path::new("/v"));
         assert_eq!(folder(&around, Some("/n")), Path::new("/n"));
+        assert_eq!(root(&around, None).unwrap().note, None);
+        let note = root(&around, Some("research")).unwrap().note.unwrap_or_default();
+        assert!(note.contains("/wt/src/research is in a linked work tree: `git worktree remove`"), "{note}");
         around.investigation = Some("/r/one".into());
         let root = root(&around, None).unwrap();
         assert_eq!((root.folder, root.inside), ("/r".into(), Some("/r/one".into())));
