@@ -48,7 +48,7 @@ fn start_of(line: &str, at: usize) -> usize {
     }
     let mut before = line[..start].chars().rev();
     match before.next() {
-        Some(sign @ ('-' | '+' | '\u{2212}'))
+        Some(sign @ ('-' | '+' | '\u{2212}' | '\u{2013}'))
             if is_digit(line[start..].chars().next())
                 && !before.next().is_some_and(char::is_alphanumeric) =>
         {
@@ -93,7 +93,8 @@ fn value_and_place(text: &str) -> Option<(f64, i32)> {
     let text = text.trim();
     let at = text.find(['e', 'E']).unwrap_or(text.len());
     let (digits, exponent) = text.split_at(at);
-    let digits: String = digits.replace('\u{2212}', "-").chars().filter(|c| !is_spacer(*c)).collect();
+    let digits: String =
+        digits.replace(['\u{2212}', '\u{2013}'], "-").chars().filter(|c| !is_spacer(*c)).collect();
     let count = |mark| digits.matches(mark).count();
     let decimal = match (count(','), count('.'), digits.rfind([',', '.'])) {
         (0, 0, _) | (_, _, None) => None,
@@ -130,9 +131,9 @@ fn is_separator(c: char) -> bool {
     matches!(c, ',' | '.') || is_spacer(c)
 }
 
-/// Returns whether the character only groups digits: an apostrophe, a low line or a narrow or hard space.
+/// Returns whether the character only groups digits: an apostrophe, a low line, a narrow or hard space, or the Arabic mark.
 fn is_spacer(c: char) -> bool {
-    matches!(c, '\'' | '’' | '_' | '\u{a0}' | '\u{202f}' | '\u{2009}')
+    matches!(c, '\'' | '’' | '_' | '\u{a0}' | '\u{202f}' | '\u{2007}' | '\u{2009}' | '\u{66c}')
 }
 
 #[cfg(test)]
@@ -145,6 +146,7 @@ mod tests {
             ("0", Some(0.0)),
             ("-3", Some(-3.0)),
             ("\u{2212}3", Some(-3.0)),
+            ("\u{2013}1\u{66c}234", Some(-1234.0)),
             (".5", Some(0.5)),
             ("1,234", Some(1234.0)),
             ("0,234", Some(0.234)),

@@ -1,5 +1,7 @@
 //! Expectations about a command's output.
 
+use std::sync::LazyLock;
+
 use regex_lite::{Regex, RegexBuilder};
 
 use super::output::clean;
@@ -14,6 +16,8 @@ const EXPRESSION_MAX: usize = 256 << 10;
 const FOUND_MAX: usize = 500;
 /// What stands between what a group took and the whole number.
 const PART: &str = ", a part of ";
+/// Quantities of several numbers: a time (`3m2.5`, `1:02.5`), a power of ten (`1.5x10^3`) and hexadecimal digits.
+const QUANTITIES: &str = r"(?:^|[\s(\[=])((?:\d+[dhm])+\d+(?:[.,]\d+)?|\d+(?::\d\d)+(?:[.,]\d+)?|[\d.,]+\s?[x×*]\s?10(?:\^|\*\*)[-+]?\d+|0[xX][0-9a-fA-F]+)";
 
 /// An expectation, with the last match so far.
 #[derive(Debug)]
@@ -162,8 +166,17 @@ impl Expected {
         let found = self.expression.captures(line)?;
         let whole = found.get(0).map_or(0..0, |whole| whole.range());
         let Some(group) = found.get(1) else { return Some(String::new()) };
-        let [number, group] = [numbers::around(line, group.range(), whole), group.as_str()];
-        let number = shorten(number, FOUND_MAX);
+        let is_within = |it: &regex_lite::Match| {
+            it.start() <= group.start()
+                && group.end() <= it.end()
+                && (whole.start > it.start() || whole.end < it.end())
+        };
+        static QUANTITY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(QUANTITIES).ok());
+        let mut quantities =
+            QUANTITY.iter().flat_map(|it| it.captures_iter(line)).filter_map(|found| found.get(1));
+        let number = quantities.find(is_within).map(|it| it.as_str());
+        let number = number.unwrap_or_else(|| numbers::around(line, group.range(), whole));
+        let (number, group) = (shorten(number, FOUND_MAX), group.as_str());
         let is_whole =
             number == group || numbers::value(group).is_some_and(|it| numbers::value(&number) == Some(it));
         Some(if is_whole { group.to_owned() } else { format!("{}{PART}{number}", shorten(group, FOUND_MAX)) })
@@ -319,6 +332,11 @@ mod tests {
             // A group may not begin or end inside a number.
             ("([0-9.]+) ms in 0..500", &["p99 1,234 ms"], Some("234, a part of 1,234"), false),
             ("p99 .*([0-9]+) ms in 0..50", &["p99 is 1234 ms"], Some("4, a part of 1234"), false),
+            ("([0-9.]+)s in 0..5", &["real\t3m2.500s"], Some("2.500, a part of 3m2.500"), false),
+            ("real.*0m([0-9.]+)s in 0..5", &["real\t0m2.500s"], Some("2.500"), true),
+            ("([0-9.]+) s in 0..5", &["took 1:02.5 s"], Some("02.5, a part of 1:02.5"), false),
+            ("([0-9.]+) s in 0..5", &["took 1.5x10^3 s"], Some("3, a part of 1.5x10^3"), false),
+            ("size ([0-9]+) in 0..5", &["size 0x1F400"], Some("0, a part of 0x1F400"), false),
             ("took ([0-9]+)[.] in 0..20", &["took 12.5 s"], Some("12"), true),
             (" ([0-9]+) in 200..299", &["GET / 200 512"], Some("200"), true),
             ("([0-9,]+)% in 0..15", &["loss 12,5%"], Some("12,5"), true),
