@@ -43,7 +43,10 @@ pub fn is_misnamed(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).trim_start_matches('.').to_lowercase();
     let mut parts = name.split('.');
     let stem = parts.next().unwrap_or_default().chars().filter(char::is_ascii_lowercase).collect::<String>();
-    let is_text = parts.all(|ending| ["yaml", "yml", "txt", "json", "md", "toml"].contains(&ending));
+    let is_text = parts.all(|ending| {
+        let is_near = strsim::levenshtein(ending, "yaml") <= 1 && !ending.ends_with('~');
+        is_near || ["yml", "txt", "json", "md", "toml"].contains(&ending)
+    });
     is_text
         && (stem.starts_with("withheld")
             || stem.starts_with("withhold")
@@ -54,9 +57,13 @@ pub fn is_misnamed(path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not a list of withheld nodes.
+/// Returns an error if the text is not a list of withheld nodes, or if an entry names none.
 pub fn read(text: &str) -> Result<WithheldList, YamlError> {
     let entries = yaml::from_text::<WithheldFile>(text)?.withheld.into_iter();
+    if entries.as_slice().iter().any(|entry| entry.nodes.is_empty()) {
+        let message = "an entry names no node".to_owned();
+        return Err(YamlError { line: None, column: None, message });
+    }
     let of_entry = |WithheldEntry { nodes, by, why }| {
         let withholding = Withholding { by, why };
         nodes.into_iter().map(move |node| (node, withholding.clone()))
@@ -104,6 +111,7 @@ mod tests {
             "with-held.yml",
             "withheld-nodes.yaml",
             "withheld (1).yaml",
+            "withheld.yamll",
             "nodes/withheld.yaml",
             "nodes/R2/withheld.yaml",
             ".tot/withheld.yaml",
