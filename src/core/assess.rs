@@ -76,14 +76,14 @@ const BY_HAND: &str = "changed by hand, not checked since";
 /// | contested | it or a premise has an open objection, differing results or a rerun that differed; or a finding that it depends on and that is no answer changed since |
 /// | stopped early | the whole only: ended before the rules were met |
 /// | rules not met | the whole only: ended, but the rules require something |
-/// | not checked | nobody confirmed it; or whoever did saw another text, said nothing, or was amended by somebody else since |
+/// | not checked | nobody confirmed it; or whoever did saw another text, said nothing, was amended by somebody else since, or depends on what is refuted |
 /// | checked only by its author | each confirmation is by somebody who wrote a word of it, or by nobody named |
 /// | confirmed by another agent, same session | the best confirmation is by another agent of the same session |
 /// | confirmed with corrections | the best confirmation is by an agent of another session or a person who also corrected the findings: at most a quarter of them, accepted by somebody else or still open |
 /// | confirmed in another session | the best confirmation is by an agent of another session |
 /// | confirmed by a person | the best confirmation is by a person |
 ///
-/// An answer that depends on another is no better than that one. Nothing bad that is added makes any verdict better:
+/// An answer that depends on another, on a theory or on what awaits confirmation is no better than that one. Nothing bad that is added makes any verdict better:
 /// `report::tests::agree` tests it.
 ///
 /// Serializes to `class` for style sheets, `sign` to accompany the color, `label` for readers, and `contested`.
@@ -544,6 +544,10 @@ impl<'a> Assessment<'a> {
         let all = self.answers.iter().chain(&self.refuted);
         let own: HashMap<&NodeId, (Verdict, Option<NodeId>)> =
             all.map(|it| (&it.node.id, (it.verdict, it.refuted_by.first().cloned()))).collect();
+        let is_unchecked = |node: &Node| {
+            let role = node.state().map(|state| rules.role(state));
+            matches!(role, Some(Role::Theory | Role::AwaitingConfirmation))
+        };
         for answer in &mut self.answers {
             for premise in answer.premises.iter().filter(|it| !it.chain.is_empty()) {
                 let limit = match own.get(&premise.node.id) {
@@ -551,6 +555,9 @@ impl<'a> Assessment<'a> {
                         (Verdict::Undermined, by.clone())
                     }
                     Some((verdict, _)) if premise.kind == PremiseKind::Dependency => (*verdict, None),
+                    None if premise.kind == PremiseKind::Dependency && is_unchecked(premise.node) => {
+                        (Verdict::NotChecked, None)
+                    }
                     _ => continue,
                 };
                 if limit.0 < answer.verdict {
@@ -690,26 +697,35 @@ impl<'a> Assessment<'a> {
     ///
     /// Rivals named by the conclusion do not count. `None` while no conclusion is in force.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.outcome.is_ended().then_some(())?;
+        self.verdict_on_end().filter(|_| self.outcome.is_ended())
+    }
+
+    /// Returns the verdict on the conclusion, even if research continued after it. What it owed then is not known.
+    fn verdict_on_end(&self) -> Option<Verdict> {
+        let end = self.end()?;
         let answers = self.bound().filter(|bound| bound.role != BoundAs::Rival).map(|bound| bound.verdict());
         let answers = answers.min().unwrap_or(Verdict::NotChecked);
-        let ended = match self.outcome {
-            Outcome::StoppedEarly => Verdict::StoppedEarly,
-            _ if !self.owed.is_empty() => Verdict::RulesUnmet,
+        let ended = match end.stopped {
+            Some(_) => Verdict::StoppedEarly,
+            _ if self.outcome.is_ended() && !self.owed.is_empty() => Verdict::RulesUnmet,
             _ if self.investigation.by_hand().end => Verdict::NotChecked,
             _ => Verdict::Person,
         };
         Some(answers.min(ended))
     }
 
-    /// Returns the overall verdict or, while no conclusion is in force, the verdict on the first answer.
+    /// Returns the verdict on the conclusion or, without one, on the first answer.
     pub fn overall(&self) -> Option<Verdict> {
-        self.verdict().or_else(|| self.first().or(self.answers.first()).map(|answer| answer.verdict))
+        self.verdict_on_end().or_else(|| self.answers.first().map(|answer| answer.verdict))
     }
 
     /// Returns the overall verdict in words. `None` while no conclusion is in force.
     pub fn words(&self) -> Option<Cow<'static, str>> {
-        let verdict = self.verdict()?;
+        self.words_on_end().filter(|_| self.outcome.is_ended())
+    }
+
+    fn words_on_end(&self) -> Option<Cow<'static, str>> {
+        let verdict = self.verdict_on_end()?;
         let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
         Some(match only {
             Some(answer) if answer.verdict == verdict => answer.words(),
@@ -730,13 +746,10 @@ impl<'a> Assessment<'a> {
             _ if self.rules.is_none() => top("Unknown", "".into(), None),
             (Some(words), _) if has_conclusion => top("Conclusion", words, self.verdict()),
             (Some(words), _) => top("Ended without a conclusion", words, self.verdict()),
-            (None, Some(answer)) => {
-                let what = if self.end().is_some() { earlier } else { "Best answer so far" };
-                top(what, answer.words(), Some(answer.verdict))
+            (None, _) if has_conclusion || !self.bound.is_empty() => {
+                top(earlier, self.words_on_end().unwrap_or_default(), self.verdict_on_end())
             }
-            (None, None) if has_conclusion => {
-                top(earlier, Verdict::NotChecked.label().into(), Some(Verdict::NotChecked))
-            }
+            (None, Some(answer)) => top("Best answer so far", answer.words(), Some(answer.verdict)),
             (None, None) => top("No answer yet", "".into(), None),
         }
     }

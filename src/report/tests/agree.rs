@@ -476,11 +476,8 @@ impl<'c> Case<'c> {
 
     /// Returns the class and the words of the top verdict.
     fn top(&self) -> Option<(&'static str, String)> {
-        match (self.assessment.verdict(), self.assessment.first()) {
-            (Some(verdict), _) => Some((verdict.class(), self.assessment.words().unwrap().into_owned())),
-            (None, Some(first)) => Some((first.verdict.class(), first.words().into_owned())),
-            (None, None) => None,
-        }
+        let top = self.assessment.top();
+        Some((top.verdict?.class(), top.words.into_owned()))
     }
 }
 
@@ -628,9 +625,9 @@ fn index_of_many(case: &Case<'_>) -> Read {
     let entry = page(case.files, "several/index.html");
     let entry =
         between(&entry, &format!("href=\"{}/index.html\"", case.investigation().meta().id), "</article>");
-    if let Some(first) = assessment.first() {
+    if assessment.first().is_some() {
         let verdict = assessment.overall().unwrap();
-        let words = assessment.words().unwrap_or_else(|| first.words());
+        let words = assessment.top().words;
         prop_assert_eq!(shown(entry), [(verdict.class(), words.as_ref())], "{}", entry);
     }
     prop_assert!(entry.contains(&assessment.found()), "{entry}");
@@ -971,6 +968,8 @@ proptest! {
             }
             let bound = |it: &Assessment<'_>| it.bound().map(|bound| bound.verdict()).min();
             prop_assert!(bound(&after) <= bound(&before), "{bad:?}");
+            let whole = before.overall().filter(|it| *it != Verdict::RulesUnmet);
+            prop_assert!(whole.is_none() || after.overall() <= whole, "{bad:?}");
             input.snapshot.investigation = Arc::new(worse);
         }
     }

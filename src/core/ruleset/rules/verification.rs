@@ -9,7 +9,7 @@
 //! ```
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -41,8 +41,8 @@ pub struct Verification {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Grade {
-    /// Not confirmed: there is no confirmation, or it has empty findings, is of another text, or names an author that
-    /// git contradicts.
+    /// Not confirmed: there is no confirmation, or it has empty findings, is of another text, depends on a refuted finding,
+    /// or names an author that git contradicts.
     #[default]
     #[serde(rename = "none")]
     None,
@@ -129,6 +129,7 @@ impl EffectiveRules<'_> {
             let (by, _) = author(own);
             let grade = match is_void
                 || self.has_refuted(own)
+                || self.depends_on_refuted(investigation, own)
                 || !corrections.are_covered((own.saw(), own.current_since()), &by)
             {
                 true => Grade::None,
@@ -157,7 +158,9 @@ impl EffectiveRules<'_> {
             return false;
         };
         let (by, _) = author(result);
-        let is_lapsed = |it: &Confirming| it.node == *id && it.grade == Grade::None;
+        let is_lapsed = |it: &Confirming| {
+            it.node == *id && it.grade == Grade::None && !self.depends_on_refuted(investigation, result)
+        };
         let others = Corrections::of(investigation, answer).others(&by);
         self.confirming(investigation, answer).iter().any(is_lapsed)
             && by.independence_from(&others).is_confirmed()
@@ -175,6 +178,21 @@ impl EffectiveRules<'_> {
             .filter(|(child, _)| self.refutes_with_reason(investigation, child))
             .map(|(child, _)| child.id.clone())
             .collect()
+    }
+
+    /// Returns whether the result depends on a refuted finding, or on one that does.
+    fn depends_on_refuted(&self, investigation: &Investigation, result: &Classification) -> bool {
+        let (mut seen, mut open) = (HashSet::new(), result.depends().collect::<Vec<_>>());
+        while let Some(link) = open.pop() {
+            let Some(target) = investigation.node(&link.to).filter(|it| seen.insert(&it.id)) else {
+                continue;
+            };
+            if !self.refuted_by(investigation, target).is_empty() {
+                return true;
+            }
+            open.extend(target.classification.iter().flat_map(Classification::depends));
+        }
+        false
     }
 
     /// Returns all refuted nodes, ordered by id, each with the children that refute it and give reasons.
