@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::{PLAIN_FILE, ProjectState};
+use crate::format::layout;
 use crate::secrets::{suspects, text_of};
 use crate::service::project::ChangedFiles;
 use crate::text::one_line;
@@ -54,9 +55,11 @@ impl GitProgram {
         }
         let call = GitCall { is_project: true, ..GitCall::default() };
         let status = self.run(root, &status, call)?.succeeded()?.text();
-        // A path that ends with a slash is a separate repository, such as an investigation.
+        // A path that ends with a slash is a separate repository. An investigation is no part of the project.
         let entries = status.split('\0').filter_map(|entry| entry.split_at_checked(3));
-        let entries: Vec<_> = entries.filter(|(_, path)| !path.ends_with('/')).collect();
+        let is_investigation =
+            |path: &str| path.ends_with('/') && root.join(path).join(layout::META).exists();
+        let entries: Vec<_> = entries.filter(|(_, path)| !is_investigation(path)).collect();
         let paths = entries.iter().map(|(_, path)| (*path).to_owned());
         if commit.is_none() || (entries.is_empty() && named.is_empty()) {
             return Ok(ProjectState {
