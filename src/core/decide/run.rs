@@ -115,7 +115,7 @@ pub fn record(
         let run = Run { id, node, author: author.clone(), at: now, note, what };
         id = id.next();
         let about = run.node.as_ref().map_or("", NodeId::as_str);
-        check_texts(rules, about, texts(&run), &mut diagnostics);
+        check_texts(rules, about, texts(investigation, &run), &mut diagnostics);
         runs.push(run);
     }
     let mut attachments = Vec::new();
@@ -361,7 +361,7 @@ fn one<'a>(
 }
 
 /// Returns the externally supplied text fields of a run with their names.
-fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
+fn texts<'a>(investigation: &'a Investigation, run: &'a Run) -> impl Iterator<Item = (&'a str, &'a str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
     let expected = run.expectations().iter().flat_map(|it| [Some(&it.pattern), it.found.as_ref()]);
     let expected = expected.flatten().map(|text| ("expectations", text.as_str()));
@@ -374,7 +374,9 @@ fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
         let output = [("output", ran.output.text.as_str())].into_iter();
         let end = ran.output.end.iter().map(|end| ("output", end.as_str()));
         let command = ran.command.iter().chain(&ran.setup).map(|word| ("command", word.as_str()));
-        let files = ran.files.iter().flat_map(|file| file.text.iter().chain(&file.base64));
+        // The content of a file may be stored with an earlier run.
+        let files = ran.files.iter().map(|file| investigation.stored(file).unwrap_or(file));
+        let files = files.flat_map(|file| file.text.iter().chain(&file.base64));
         let values = ran.variables.iter().flat_map(|it| it.value.iter().chain([&it.name]));
         let inputs = ran.inputs.iter().map(|it| &it.path).chain(&ran.input_folders);
         let files = files.chain(values).chain(inputs).map(|text| ("files", text.as_str()));

@@ -254,8 +254,13 @@ impl Investigation {
 
     /// Returns the content of a file that a run needs, from whichever run stores it.
     pub fn content(&self, file: &InputFile) -> Option<Vec<u8>> {
-        let files = self.runs().filter_map(|run| run.ran()).flat_map(|ran| &ran.files);
-        files.filter(|it| it.sha256 == file.sha256).find_map(InputFile::content)
+        self.stored(file)?.content()
+    }
+
+    /// Returns the file that stores the content of one that a run needs.
+    pub fn stored(&self, file: &InputFile) -> Option<&InputFile> {
+        let mut files = self.runs().filter_map(|run| run.ran()).flat_map(|ran| &ran.files);
+        files.find(|it| it.sha256 == file.sha256 && it.content().is_some())
     }
 
     /// Returns all records of runs, oldest first.
