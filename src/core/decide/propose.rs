@@ -165,6 +165,9 @@ pub fn take_free_ids(
     nodes: &mut [NewNode],
     results: &mut [NodeResult],
 ) {
+    if nodes.iter().all(|node| !node.is_id_chosen) {
+        return;
+    }
     let (mut ids, mut chosen) = (Ids::new(investigation), HashMap::new());
     let given = nodes.iter().filter(|node| !node.is_id_chosen);
     given.filter_map(|node| node.id.parse().ok()).for_each(|id| drop(ids.take(&id)));
