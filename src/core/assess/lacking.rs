@@ -117,9 +117,13 @@ pub fn lacking(
         return Some("it asks git for the branch, and none is checked out: rerun with --at here".to_owned());
     }
     let parts = new.iter().filter(|line| says_not_found(line)).flat_map(|line| line.split(is_end));
-    // A word such as `test` is rarely a file.
-    let paths = parts.filter_map(|part| path_from(folder, part)).filter(|path| path.contains(['.', '/']));
-    let path = paths.take(PATHS).find(|path| lacks(path))?;
+    // A word such as `test` is rarely a file, unless the command names it.
+    let words = operands(again);
+    let is_path = |path: &String| path.contains(['.', '/']) || words.contains(&path.as_str());
+    let paths = parts.filter_map(|part| path_from(folder, part)).filter(is_path);
+    // Of a pattern that fits nothing, the folder may be missing.
+    let folders = paths.map(|path| path.split("/*").next().unwrap_or_default().to_owned());
+    let path = folders.take(PATHS).find(|path| lacks(path))?;
     let path = shorten(&one_line(&path), NAME);
     Some(format!("{path} is not stored in the run, and not in the work tree: rerun with --at here"))
 }
@@ -313,11 +317,14 @@ mod tests {
             ("sh -c cd /w2/m && ls", "sh: 1: cd: can't cd to /w2/m", "/w2/m"),
             ("python3 ../lab/x.py", "x.py: No such file: '/tmp/w/../lab/x.py'", "../lab/x.py"),
             ("cc -o /tmp/x a.c; /tmp/x", "bash: /tmp/x: No such file or directory", ""),
+            ("cat in", "cat: in: No such file or directory", "in is not stored"),
+            ("cat in/*", "cat: 'in/*': No such file or directory", "in is not stored"),
+            ("sh x", "cat: in: No such file or directory", ""),
         ] {
             let mut first = Ran::new(command.split(' ').map(str::to_owned).collect(), at);
             let mut again = first.clone();
             again.output.text = output.to_owned();
-            let lacks = |path: &str| path.starts_with("in/");
+            let lacks = |path: &str| path == "in" || path.starts_with("in/");
             let lack = |of: &Ran| lost_outside(&again, of).or(lacking(&again, of, Some(&then), &lacks));
             let said = lack(&first).unwrap_or_default();
             assert!(said.contains(found) && said.is_empty() == found.is_empty(), "{output}: {said}");
