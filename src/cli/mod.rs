@@ -72,6 +72,7 @@ use misplaced::Misplaced;
 use print::say;
 use serde_json::json;
 
+use crate::report::{ReadOptions, SiteOptions};
 use crate::service::project::Project;
 use crate::service::remote::{GitProgram, RemoteError, is_address};
 use crate::text::{counted, made_visible, one_line, shell_line, shorten};
@@ -453,8 +454,8 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     let played = demo::play(&dir, |step| progress.show(step)).map_err(error::failed)?;
     progress.show("rendering the site");
     let site = dir.join("site");
-    let project = Project::around(&dir).ok();
-    report::render_one(played.repository.clone(), project, &site, &progress)?;
+    let reading = ReadOptions { project: Project::around(&dir).ok(), ..ReadOptions::default() };
+    report::render_one(played.repository.clone(), reading, &SiteOptions::default(), &site, &progress)?;
     progress.clear();
     let name = played.repository.file_name().unwrap_or_default().to_string_lossy();
     let repository = format!("investigations/{name}");

@@ -48,7 +48,7 @@ pub(super) struct ReportArguments {
     folders: Vec<PathBuf>,
     /// Render or update the site of one investigation in `site` in the root, where tot_report writes it, and open it in your
     /// browser: `tot report --open R2.A1` opens the page of a node. In a pipe or without a display, only the path is printed
-    #[arg(long, conflicts_with_all = ["out", "serve", "single_file", "dump_template", "compare", "rev"])]
+    #[arg(long, conflicts_with_all = ["out", "serve", "single_file", "compare", "rev"])]
     open: bool,
     #[command(flatten)]
     place: PlaceArguments,
@@ -86,7 +86,7 @@ pub(super) struct ReportArguments {
           value_parser = serve::address)]
     serve: Option<Option<SocketAddr>>,
     /// Let --serve listen on addresses that other machines can reach: they can then read the investigations
-    #[arg(long, requires = "serve", conflicts_with = "out")]
+    #[arg(long, requires = "serve", conflicts_with_all = ["open", "out", "single_file"])]
     allow_remote: bool,
     /// Check sign-offs against this file of allowed SSH signers, as tot check --signatures does. Without it, sign-offs are shown as unchecked
     #[arg(long, value_name = "FILE")]
@@ -101,7 +101,7 @@ pub(super) struct ReportArguments {
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
     /// Write the built-in template into this folder, to base your own on
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", exclusive = true)]
     dump_template: Option<PathBuf>,
 }
 
@@ -138,15 +138,11 @@ Examples:
 /// Runs the commands `tot report` and `tot-report`.
 pub(super) fn run(arguments: &ReportArguments) -> ExitResult {
     let ReportArguments { folders, place, .. } = arguments;
-    if arguments.open {
-        let node: Vec<String> = folders.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        return done(open::run(&node, place));
+    if let Some(dir) = &arguments.dump_template {
+        report::dump_template(dir)?;
+        say(&format!("The template is in {}; use it with --template.\n", dir.display()))?;
+        return Ok(passed(true));
     }
-    let is_named = !(folders.is_empty() && place.investigation.is_empty());
-    let paths = match is_named || arguments.dump_template.is_none() {
-        true => place.paths(folders)?,
-        false => Vec::new(),
-    };
     if arguments.template.is_some() {
         limit_memory(MOST_MEMORY);
     }
@@ -156,11 +152,6 @@ pub(super) fn run(arguments: &ReportArguments) -> ExitResult {
         issue_url: arguments.issue_url.clone(),
         ..SiteOptions::default()
     };
-    if let Some(dir) = &arguments.dump_template {
-        report::dump_template(dir)?;
-        say(&format!("The template is in {}; use it with --template.\n", dir.display()))?;
-    }
-    let progress = Progress::new();
     let reading = ReadOptions {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
@@ -173,8 +164,13 @@ pub(super) fn run(arguments: &ReportArguments) -> ExitResult {
         ignore_uncommitted: arguments.list.ignore_uncommitted,
         signers: arguments.allowed_signers.as_ref().map(|file| signers(Some(file))).transpose()?,
     };
-    let source = SiteSource { paths, reading };
+    if arguments.open {
+        let node: Vec<String> = folders.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        return done(open::run(&node, place, reading, &options));
+    }
+    let source = SiteSource { paths: place.paths(folders)?, reading };
     source.check()?;
+    let progress = Progress::new();
     if let Some(address) = &arguments.serve {
         return done(serve::run(source, options, *address, arguments.allow_remote));
     }
@@ -224,15 +220,15 @@ fn single_file(
 /// Renders one investigation into a folder.
 pub(super) fn render_one(
     repository: PathBuf,
-    project: Option<Project>,
+    reading: ReadOptions,
+    options: &SiteOptions,
     out: &Path,
     progress: &Progress,
 ) -> CommandResult {
-    let reading = ReadOptions { project, ..ReadOptions::default() };
     let source = SiteSource { paths: vec![repository], reading };
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
     let writing = Writing::begin(out, &watched)?;
-    Ok(publish_into(writing, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
+    Ok(publish_into(writing, source.all(&source.paths), options, &watched).map(drop)?)
 }
 
 /// A run that can be interrupted at the terminal.

@@ -8,13 +8,17 @@ use crate::base::world::World;
 use crate::cli::place::{self, PlaceArguments};
 use crate::cli::print::say;
 use crate::cli::{CommandResult, Progress};
-use crate::report;
+use crate::report::{self, ReadOptions, SiteOptions};
 use crate::service::Service;
-use crate::service::project::Project;
 
 /// Opens the page of an investigation, or of the node named after it. The site is in `site` in the root, where tot_report writes
 /// it.
-pub(super) fn run(node: &[String], place: &PlaceArguments) -> CommandResult {
+pub(super) fn run(
+    node: &[String],
+    place: &PlaceArguments,
+    reading: ReadOptions,
+    options: &SiteOptions,
+) -> CommandResult {
     let place = place.place()?;
     let folder = place.folder()?;
     let investigation = place.store.load(&folder)?.investigation;
@@ -25,7 +29,7 @@ pub(super) fn run(node: &[String], place: &PlaceArguments) -> CommandResult {
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let site = report::folder_in(service.site(), investigation.meta().id)?;
     let progress = Progress::new();
-    render_one(folder, Project::here(), &site, &progress)?;
+    render_one(folder, reading, options, &site, &progress)?;
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
     say(&format!("{}\n", page.display()))?;
