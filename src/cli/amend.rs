@@ -29,10 +29,10 @@ pub(super) struct AmendArguments {
     #[arg(long)]
     conclusion: bool,
     /// Replace a passage of the findings or the conclusion, which contains it exactly once; can be given several times
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "state")]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"])]
     edit: Vec<String>,
     /// Accept a correction by somebody else: its id or a part of the id
-    #[arg(long, value_name = "COMMENT", conflicts_with_all = ["state", "conclusion", "edit"])]
+    #[arg(long, value_name = "COMMENT", conflicts_with_all = ["conclusion", "edit"])]
     accept: Option<String>,
     #[command(flatten)]
     binding: Binding,

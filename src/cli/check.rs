@@ -43,11 +43,11 @@ pub(super) struct CheckArguments {
     lost: bool,
     /// Verify the sign-offs of one investigation instead: which are valid, whose they are, and what has changed since. Exits with
     /// status 0 if the current commit is approved
-    #[arg(long, conflicts_with_all = ["full", "references", "lost"])]
+    #[arg(long, conflicts_with_all = ["full", "references", "project", "strict", "lost"])]
     signatures: bool,
     /// File of allowed SSH keys, one per line as `name@example.org ssh-ed25519 AAAA…` (see ALLOWED SIGNERS in ssh-keygen); default:
     /// gpg.ssh.allowedSignersFile in your git configuration. For OpenPGP and X.509, your keyring decides
-    #[arg(long, value_name = "FILE", requires = "signatures")]
+    #[arg(long, value_name = "FILE", requires = "signatures", conflicts_with_all = ["folders", "full", "references", "lost"])]
     allowed_signers: Option<PathBuf>,
     #[command(flatten)]
     common: Common,

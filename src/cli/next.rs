@@ -34,7 +34,7 @@ pub(super) struct NextArguments {
     #[arg(long = "for", value_name = "MINUTES", requires = "claim")]
     minutes: Option<u32>,
     /// Release these claimed proposals, whoever claimed them
-    #[arg(long, conflicts_with_all = ["claim", "full", "agent"])]
+    #[arg(long, conflicts_with_all = ["claim", "minutes", "full", "agent"])]
     release: bool,
     /// Name of the agent: tasks claimed by others are left out. With --claim, the default is the author of your commits
     #[arg(long = "as", value_name = "NAME", value_parser = agent_name)]

@@ -26,6 +26,9 @@ const NAME: &str = "tot";
 /// The word for `AGENTS.md` in place of a client.
 const AGENTS_MD: &str = "agents-md";
 
+/// The arguments for adding a server, which `--check` and its `--json` do not take.
+const ADDING: [&str; 7] = ["client", "write", "skill", "replace", "by", "name", "options"];
+
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
@@ -54,10 +57,10 @@ pub(super) struct SetupArguments {
     root: Option<PathBuf>,
     /// Check git, your name and signing key, the server, the clients' configurations and the root instead, and suggest fixes. Writes
     /// nothing. Exits with status 1 if something is wrong
-    #[arg(long, conflicts_with_all = ["client", "write"])]
+    #[arg(long, conflicts_with_all = ADDING)]
     check: bool,
     /// Print one JSON document
-    #[arg(long, requires = "check", help_heading = EVERYWHERE)]
+    #[arg(long, requires = "check", conflicts_with_all = ADDING, help_heading = EVERYWHERE)]
     json: bool,
     /// More options for tot-mcp, such as `-- --min-rounds 5`
     #[arg(last = true, value_name = "OPTION")]

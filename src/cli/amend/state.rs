@@ -12,20 +12,24 @@ use crate::domain::NodeId;
 use crate::service::reply::{self, ReclassifyBody};
 use crate::text::one_line;
 
+/// The options of other changes. clap does not ask for a required option if it conflicts with one that is given, so the options
+/// that belong to `--state` conflict with these too.
+const OTHERS: [&str; 7] = ["conclusion", "edit", "accept", "bottom_line", "answer", "rival", "not_covered"];
+
 /// The options of a change of state.
 #[derive(Args)]
 pub(super) struct StateArguments {
     /// Change the state instead of the text. The previous state stays in the node's file
-    #[arg(long, value_name = "STATE", conflicts_with_all = ["conclusion", "bottom_line", "answer", "rival", "not_covered"])]
+    #[arg(long, value_name = "STATE", conflicts_with_all = OTHERS)]
     pub state: Option<String>,
     /// Evidence for the state: what was measured, read or reproduced
-    #[arg(long, value_name = "TEXT", requires = "state")]
+    #[arg(long, value_name = "TEXT", requires = "state", conflicts_with_all = OTHERS)]
     evidence: Option<String>,
     /// Method of verification
-    #[arg(long = "verification-method", value_name = "TEXT", requires = "state")]
+    #[arg(long = "verification-method", value_name = "TEXT", requires = "state", conflicts_with_all = OTHERS)]
     how: Option<String>,
     /// Alternative that was considered; can be given several times
-    #[arg(long = "alternative", value_name = "TEXT", requires = "state")]
+    #[arg(long = "alternative", value_name = "TEXT", requires = "state", conflicts_with_all = OTHERS)]
     alternatives: Vec<String>,
 }
 
