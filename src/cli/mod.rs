@@ -297,7 +297,7 @@ fn parse_tot(
     arguments: Vec<OsString>,
     misplaced: Option<&Misplaced>,
 ) -> Result<(String, Tot, bool), ExitCode> {
-    let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
+    let parsed = command().try_get_matches_from(&arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
         let name = matches.subcommand_name().unwrap_or_default();
         let takes = |option: &str| {
@@ -306,16 +306,33 @@ fn parse_tot(
             };
             command().find_subcommand(name).is_some_and(is_taken)
         };
-        let given = [("root", tot.root.is_some()), ("investigation", !tot.investigation.is_empty())];
-        if let Some((option, _)) = given.into_iter().find(|(option, given)| *given && !takes(option)) {
-            let reason = format!("`tot {name}` does not accept --{option}");
-            return Err(command().error(ErrorKind::UnknownArgument, reason));
+        let taken = [("root", usize::from(tot.root.is_some())), ("investigation", tot.investigation.len())];
+        for (option, taken) in taken.into_iter().filter(|(_, taken)| *taken > 0) {
+            if !takes(option) {
+                let reason = format!("`tot {name}` does not accept --{option}");
+                return Err(command().error(ErrorKind::UnknownArgument, reason));
+            }
+            // Of values before the command and after it, clap takes those after it.
+            if times(&arguments, option) > taken {
+                let reason = format!("give --{option} before the command or after it, not both");
+                return Err(command().error(ErrorKind::ArgumentConflict, reason));
+            }
         }
         Ok((names(&matches), tot, wants_json(&matches)))
     });
     let parsed = parsed.map_err(|error| advised(error, misplaced))?;
     print::set_colour(parsed.1.color);
     Ok(parsed)
+}
+
+/// Returns how often one of the options `--root` and `--investigation` is given.
+fn times(arguments: &[OsString], option: &str) -> usize {
+    let words = arguments.iter().map(|word| word.to_string_lossy()).take_while(|word| word != "--");
+    let is_it = |word: &str| {
+        let long = word.strip_prefix("--").and_then(|long| long.split('=').next());
+        long == Some(option) || option == "investigation" && word.starts_with("-i")
+    };
+    words.filter(|word| is_it(word)).count()
 }
 
 /// Returns the names of the command and its subcommands, each after a space.
