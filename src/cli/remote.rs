@@ -134,20 +134,24 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
     }
     let added = sync::at_once(&folders, |path| add_to(&place.store, &git, path, add));
     added.into_iter().collect::<Result<Vec<()>, _>>()?;
-    let mut text = match folders.as_slice() {
-        [] => "No investigations yet.\n".to_owned(),
-        folders => format!(
-            "{} will be pushed to {} by `tot sync`.\n",
-            counted(folders.len(), "investigation"),
-            remote::shown_address(&add.url)
-        ),
-    };
+    let synced = remotes(&git, &folders)?.iter().filter(|it| it.synced && it.name == add.name).count();
+    let mut text = if folders.is_empty() { "No investigations yet.\n".to_owned() } else { String::new() };
+    if synced > 0 {
+        let url = remote::shown_address(&add.url);
+        text = format!("{} will be pushed to {url} by `tot sync`.\n", counted(synced, "investigation"));
+    }
+    if let Some(others @ 1..) = folders.len().checked_sub(synced) {
+        let (others, name) = (counted(others, "investigation"), one_line(&add.name));
+        text.push_str(&format!(
+            "{others} had a remote before, which `tot sync` uses: to push to {name}, run `git push {name}` in the folder.\n"
+        ));
+    }
     if all && !add.own {
         let (url, root) = (remote::whole_address(&add.url), place.store.root());
         place.store.prepare()?;
         // A second remote applies only to the investigations that it was added to.
         let other = sync::default_remote(&git, root)?.is_some_and(|default| default.name != add.name);
-        if other {
+        if other || synced == 0 && !folders.is_empty() {
             return tell(&folders, &text);
         }
         if sync::set_default_remote(&git, root, &add.name, &url, &add.prefix)? {
