@@ -33,8 +33,8 @@ pub(super) struct RootArgument {
 pub(super) struct PlaceArguments {
     #[command(flatten)]
     root: RootArgument,
-    /// Investigation: its id, or the beginning or end of it; repeat the option to name several. Default: TOT_INVESTIGATION, the one
-    /// around the current folder, the only one, or the only open one
+    /// Investigation: its id, or the beginning or end of it; repeat the option to name several. Default: TOT_INVESTIGATION or,
+    /// except for list and search, the one around the current folder, the only one, or the only open one
     #[arg(short, long, value_name = "ID", global = true, help_heading = EVERYWHERE)]
     pub investigation: Vec<String>,
 }
@@ -184,27 +184,25 @@ impl Location {
         }
     }
 
-    /// Returns the folders named by `-i`, if it was given.
+    /// Returns the folders named by `-i` or else by TOT_INVESTIGATION, if one of them was given.
     pub(super) fn given(&self) -> CommandResult<Option<Vec<PathBuf>>> {
         self.existing()?;
         let found: Result<Vec<PathBuf>, FindError> = self.ids.iter().map(|id| self.store.find(id)).collect();
         let mut folders = found?;
+        let variable = std::env::var_os(VARIABLE).filter(|id| folders.is_empty() && !id.is_empty());
+        if let Some(id) = variable {
+            let id = id.into_string().map_err(|_| format!("{VARIABLE} is not valid UTF-8"))?;
+            let found = self.store.find(&id);
+            folders.push(found.map_err(|error| format!("{VARIABLE}: {}", CommandError::from(error)))?);
+        }
         folders.sort();
         folders.dedup();
         Ok(Some(folders).filter(|folders| !folders.is_empty()))
     }
 
-    /// Returns the folders named by `-i` or TOT_INVESTIGATION, or the investigation around the current folder.
+    /// Returns the folders that are given, or the investigation around the current folder.
     fn chosen(&self) -> CommandResult<Option<Vec<PathBuf>>> {
-        let variable = std::env::var(VARIABLE).ok().filter(|id| !id.is_empty());
-        Ok(match (self.given()?, variable) {
-            (Some(given), _) => Some(given),
-            (None, Some(id)) => {
-                let found = self.store.find(&id);
-                Some(vec![found.map_err(|error| format!("{VARIABLE}: {}", CommandError::from(error)))?])
-            }
-            (None, None) => self.inside.clone().map(|folder| vec![folder]),
-        })
+        Ok(self.given()?.or_else(|| self.inside.clone().map(|folder| vec![folder])))
     }
 
     /// Returns the folders that are named, the investigation around the current folder, or all in the root. The second value is
