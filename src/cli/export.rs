@@ -24,7 +24,7 @@ pub(super) struct ExportArguments {
     /// Output format
     #[arg(long, short, value_name = "FORMAT")]
     format: ExportFormat,
-    /// Output file; default: standard output
+    /// Output file; default, and -: standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -55,7 +55,8 @@ enum ExportFormat {
 }
 
 pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
-    if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
+    let output = arguments.output.as_deref().filter(|file| *file != Path::new("-"));
+    if arguments.format == ExportFormat::Bundle && output.is_none() && io::stdout().is_terminal() {
         return Err("a bundle is not text for a terminal: name a file with -o, or redirect it with >".into());
     }
     let place = arguments.place.place()?;
@@ -75,7 +76,12 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
             text(&input, format)?
         }
     };
-    match &arguments.output {
+    put(output, bytes)
+}
+
+/// Writes a file, or without one to standard output.
+pub(super) fn put(output: Option<&Path>, bytes: Vec<u8>) -> CommandResult {
+    match output {
         Some(file) => replace_file(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
         // Text written by others must not control the terminal. It is written to files unchanged.

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 
 use super::check::signatures::signers;
+use super::export::put;
 use super::interrupt::Interrupt;
 use super::place::{EVERYWHERE, PlaceArguments, WithholdArgument, origin};
 use super::print::tell;
 use super::serve;
 use super::{CommandResult, ExitResult, Progress, done, is_repository, passed, say};
 use crate::base::platform::limit_memory;
-use crate::base::temporary::replace_file;
 use crate::domain::NodeId;
 use crate::report::{
     self, BaseUrl, IssueUrl, Range, ReadOptions, ReportError, SiteOptions, Sources, UnreadableInvestigation,
@@ -55,8 +55,8 @@ pub(super) struct ReportArguments {
     /// Output folder; an earlier site in it is replaced
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file", "open"])]
     out: Option<PathBuf>,
-    /// Write the report of one investigation, without its history, as one self-contained file. Beyond 2,000 nodes, only those that
-    /// the answers rest on are included in full, and the page says so
+    /// Write the report of one investigation, without its history, as one self-contained file, or to standard output for -. Beyond
+    /// 2,000 nodes, only those that the answers rest on are included in full, and the page says so
     #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "serve", "compare", "base_url"])]
     single_file: Option<PathBuf>,
     /// Show the state at this commit, branch or tag (one investigation only)
@@ -209,7 +209,10 @@ fn single_file(
     progress.show("rendering");
     let page = export::html(&input, options)?;
     progress.clear();
-    replace_file(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
+    if file == Path::new("-") {
+        return put(None, page.bytes);
+    }
+    put(Some(file), page.bytes)?;
     let short = match page.in_short {
         0 => String::new(),
         number => format!(", {number} nodes by title only"),
