@@ -152,7 +152,10 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
         };
         return page(&none);
     }
-    page(&shown(&investigations, World::here().now().ok(), Screen { columns: columns() }))
+    let ids = |entries: &[ListEntry]| entries.iter().filter_map(|it| Some(it.id?.to_string())).collect();
+    let all = place.store.list(&ListFilter { text: None, ..filter })?;
+    let length = unique(ids(&all.entries));
+    page(&shown(&investigations, length, World::here().now().ok(), Screen { columns: columns() }))
 }
 
 /// Reads an investigation for the list.
@@ -238,13 +241,11 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
     }
 }
 
-/// Formats each investigation in a row: its id, sign and title, the verdict with what else is to be known, and its age. The
+/// Formats each investigation in a row: `length` characters of its id, sign and title, the verdict with what else is to be known, and its age. The
 /// bottom line is below it.
-fn shown(entries: &[ListedInvestigation], now: Option<Timestamp>, screen: Screen) -> String {
+fn shown(entries: &[ListedInvestigation], length: usize, now: Option<Timestamp>, screen: Screen) -> String {
     /// The columns of the title and what precedes it, if there is more than fits.
     const LEFT: usize = 44;
-    let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.session_id.as_deref()).collect();
-    let length = unique(&ids);
     let row = |entry: &ListedInvestigation| {
         let id = entry.session_id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
         let style = entry.class.map_or(QUIET, verdict_style);
@@ -297,10 +298,10 @@ fn notes(entry: &ListedInvestigation) -> Vec<String> {
 }
 
 /// Returns the prefix length at which these ids are distinguishable, at least eight.
-fn unique(ids: &[&str]) -> usize {
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    let same =
-        |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count();
-    sorted.windows(2).map(|pair| same(pair) + 1).max().unwrap_or(0).max(8)
+fn unique(mut ids: Vec<String>) -> usize {
+    ids.sort_unstable();
+    let same = |pair: &[String]| {
+        pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count()
+    };
+    ids.windows(2).map(|pair| same(pair) + 1).max().unwrap_or(0).max(8)
 }
