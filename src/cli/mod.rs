@@ -355,9 +355,9 @@ fn parse<T: Parser>(
     parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| advised(error, misplaced))
 }
 
-/// Prints clap's message, with advice if an argument is misplaced, and returns the exit status.
+/// Prints clap's message, with advice if an argument is an investigation's id, and returns the exit status.
 fn advised(mut error: clap::Error, misplaced: Option<&Misplaced>) -> ExitCode {
-    if let Some(misplaced) = misplaced.filter(|_| error.use_stderr()) {
+    if let Some(misplaced) = misplaced.filter(|it| error.use_stderr() && it.is_id(false)) {
         let tip = StyledStr::from(misplaced.advice());
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
