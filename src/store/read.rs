@@ -204,7 +204,10 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
             | FileRole::Node(_)
             | FileRole::Comment(_)
             | FileRole::Run(_) => true,
-            FileRole::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
+            FileRole::Other => {
+                let known = [layout::ATTRIBUTES, layout::README, layout::WITHHELD];
+                known.contains(&file.path.as_str()) || is_misnamed(&file.path)
+            }
             FileRole::Attachment(..) | FileRole::Stray => false,
         };
         let first = sources.last().is_none_or(|last| last.path != file.path);

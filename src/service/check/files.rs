@@ -4,8 +4,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::{Code, Comment, Conclusion, Meta, Node, Run};
 use crate::format::layout::{self, FileRole};
-use crate::format::withheld_file::is_misnamed;
-use crate::format::{StoredFile, readme};
+use crate::format::{StoredFile, readme, withheld_file};
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::{Fault, HistoryEntry};
@@ -27,7 +26,16 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     }));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
-        if is_misnamed(path) {
+        if path == layout::WITHHELD
+            && let Err(error) = withheld_file::read(text)
+        {
+            findings.push(
+                Finding::new(Error, Code::UnreadableFile, format!("It can't be read: {}.", error.message))
+                    .at(path, error.line)
+                    .suggest("Until it is fixed and committed, no report is written."),
+            );
+        }
+        if withheld_file::is_misnamed(path) {
             let message =
                 format!("It looks like a list of withheld nodes, but only {} is one.", layout::WITHHELD);
             findings.push(

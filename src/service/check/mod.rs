@@ -102,6 +102,8 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
+    // Without the list, no report is written.
+    store.withheld(path)?;
     let git = store.open(path)?;
     let (left_out, wants_signatures) = (git.left_out(None, snapshot.head)?, git.wants_signatures());
     let damaged = if objects.damaged { git.verify_objects()? } else { Vec::new() };
