@@ -218,14 +218,16 @@ impl SetupPlan {
     fn carry_out(&self, replace: bool) -> CommandResult {
         let (who, name, file) = (self.client.name, &self.entry.name, self.file.display());
         let there = read(&self.file)?;
-        if there.as_ref().is_some_and(|there| self.entry.is_in(there)) {
+        let is_named = there.as_ref().is_some_and(|there| self.entry.is_named_in(there));
+        // Under another name, a server that is to have a name of its own is another one.
+        let is_meant = is_named || *name == NAME;
+        if is_meant && there.as_ref().is_some_and(|there| self.entry.is_in(there)) {
             return say(&format!("{file} already has this server; nothing was changed.\n"));
         }
         let text = new_file(self.client, &self.entry);
         let by = match (&self.own, there) {
-            (Some((program, own)), there) => {
+            (Some((program, own)), _) => {
                 // Some clients would replace the server without asking.
-                let is_named = there.is_some_and(|there| self.entry.is_named_in(&there));
                 if is_named && !replace {
                     let what = format!("{file} already names a server `{name}`");
                     return Err(format!("{what}: replace it with --replace, or choose another --name").into());
