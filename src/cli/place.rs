@@ -1,6 +1,7 @@
 //! Finds the root, the investigations and the node that a command works on. None of them is guessed from the position of an
 //! argument: `-i` names an investigation, and what stands without an option is what the command is about.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,6 +77,9 @@ impl PlaceArguments {
             let place = place?;
             paths.extend(place.chosen()?.unwrap_or_else(|| vec![place.store.root().to_owned()]));
         }
+        // One that is named twice is read once.
+        let mut seen = HashSet::new();
+        paths.retain(|path| seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
         Ok(paths)
     }
 }

@@ -81,6 +81,8 @@ fn listing() -> String {
 
 /// Returns a command's `--help` text.
 fn help_of(words: &[String]) -> Option<String> {
+    let all = command();
+    words.iter().try_fold(&all, |it, word| it.find_subcommand(word))?;
     let words = ["tot"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     let shown = command().try_get_matches_from(words).err()?;
     (shown.kind() == ErrorKind::DisplayHelp).then(|| shown.render().ansi().to_string())

@@ -273,7 +273,8 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     // A sentence was probably meant for `-m`.
     let hint = if file.contains(' ') { ". Pass text with -m" } else { "" };
     let read = read.map(|text| text.replace("\r\n", "\n"));
-    read.map_err(|error| format!("cannot read {}: {error}{hint}", one_line(file)))
+    let name = if file == "-" { "standard input".to_owned() } else { one_line(file) };
+    read.map_err(|error| format!("cannot read {name}: {error}{hint}"))
 }
 
 /// Returns the message of `-m`, or standard input without one. Returns `None` if standard input is a terminal, where an editor

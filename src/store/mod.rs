@@ -552,8 +552,8 @@ const ROOT_HINT: &str = "Investigations are kept in a folder that you may write 
 /// Says what a root is, if it is there but is not a folder.
 pub fn strange_root(root: &Path) -> Option<String> {
     fs::symlink_metadata(root).ok().filter(|_| !root.is_dir())?;
-    let what = if root.is_file() { "a file" } else { "a link that leads nowhere" };
-    Some(format!("{} is {what}", root.display()))
+    let what = if root.exists() { "a file" } else { "a link that leads nowhere" };
+    Some(format!("the root {} is {what}", root.display()))
 }
 
 /// Locks the mutex even if a previous holder panicked. The values are consistent at all times.
