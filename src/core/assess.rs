@@ -437,7 +437,7 @@ impl<'a> Assessment<'a> {
             places: HashMap::new(),
             calls: HashMap::new(),
             bound: Vec::new(),
-            runs: evidence::EvidenceRuns::of(investigation),
+            runs: evidence::EvidenceRuns::of(investigation, rules.as_ref()),
             inputs_at: None,
         };
         if let Some(rules) = rules {
@@ -446,9 +446,10 @@ impl<'a> Assessment<'a> {
                 let refuted_by = refutations.remove(&node.id).unwrap_or_default();
                 assessment.add_node(&rules, node, state, refuted_by);
             }
+            assessment.bound = assessment.binding();
+            assessment.add_runs_of_conclusion();
             assessment.limit_verdicts(&rules);
         }
-        assessment.bound = assessment.binding();
         let bound: HashMap<&NodeId, usize> =
             assessment.bound.iter().enumerate().map(|(at, (id, _))| (id, at)).collect();
         assessment.answers.sort_by_key(|answer| {
@@ -521,8 +522,7 @@ impl<'a> Assessment<'a> {
             confirming,
         };
         answer.runs = self.runs.of_nodes(answer.premises.iter().map(|it| &it.node.id));
-        let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
-        answer.differing_runs = answer.runs.iter().filter(is_contesting).copied().collect();
+        answer.differing_runs = self.contesting(&answer.runs);
         let open = objections::against(&answer.premises, &self.open);
         let (corrections, against): (Vec<_>, Vec<_>) = open.into_iter().partition(|it| it.is_correction());
         let ids = |of: Vec<&Objection>| of.into_iter().map(|it| it.comment.id).collect();
@@ -536,6 +536,30 @@ impl<'a> Assessment<'a> {
         match is_refuted {
             true => self.refuted.push(Answer { verdict: Verdict::Refuted, ..answer }),
             false => self.answers.push(answer),
+        }
+    }
+
+    fn contesting(&self, runs: &[RunId]) -> Vec<RunId> {
+        let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
+        runs.iter().filter(is_contesting).copied().collect()
+    }
+
+    /// Adds the commands that the conclusion cites to the answers that it rests on, unless one of these rests on them itself.
+    fn add_runs_of_conclusion(&mut self) {
+        let mut cited = self.end().map(|end| self.runs.cited(&end.report())).unwrap_or_default();
+        let bound = self.bound.iter().filter(|(_, role)| *role != BoundAs::Rival);
+        let bound: Vec<&NodeId> = bound.map(|(id, _)| id).collect();
+        let is_bound = |answer: &&mut Answer<'a>| bound.contains(&&answer.node.id);
+        for answer in self.answers.iter_mut().filter(is_bound) {
+            cited.retain(|run| !answer.runs.contains(run));
+        }
+        let differing = self.contesting(&cited);
+        for answer in self.answers.iter_mut().filter(is_bound) {
+            answer.runs.extend(&cited);
+            answer.differing_runs.extend(&differing);
+            if !differing.is_empty() {
+                answer.verdict = Verdict::Contested.min(answer.verdict);
+            }
         }
     }
 
@@ -602,6 +626,18 @@ impl<'a> Assessment<'a> {
         let is_answer = |state: &StateName| self.rules.is_some_and(|it| it.role(state) == Role::Solution);
         let was_answer = move |result: &Classification| result.states().any(is_answer);
         self.refuted.iter().filter(move |it| it.node.classification.as_ref().is_some_and(was_answer))
+    }
+
+    /// Returns why a node that confirms an answer counts for nothing, if so.
+    pub fn counts_for_nothing(&self, node: &Node) -> Option<&'static str> {
+        let answer =
+            self.answer(node.parent.as_ref()?).filter(|_| self.rules.is_some_and(|it| it.confirms(node)))?;
+        let is_counted = |by: &Confirming| by.node == node.id && by.verdict().is_checked();
+        match answer.verdict {
+            Verdict::Refuted => Some("The answer above is refuted all the same"),
+            _ if answer.confirming.iter().any(is_counted) => None,
+            _ => Some("This confirmation does not count"),
+        }
     }
 
     /// Returns true if another node refutes this one.

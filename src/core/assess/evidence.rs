@@ -1,8 +1,8 @@
 //! Commands run as evidence and their reruns.
 //!
 //! For each command, the newest completed rerun counts. If it differs, it contests the answers that rest on the command
-//! until somebody else than the author of the command judges that the evidence holds, or it is the same again: at that or a
-//! newer commit, and not only for the author. A rerun that could not be carried out, or with uncommitted changes of its own,
+//! until somebody else than the author of the command and those of the answers judges that the evidence holds, or it is the
+//! same again: at that or a newer commit, and not only for the author. A rerun that could not be carried out, or with uncommitted changes of its own,
 //! contests and clears nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,11 +12,14 @@ use serde::Serialize;
 
 use super::lacking::{lost_outside, said_lost};
 use super::{Answer, Assessment, InputState};
+use crate::decide::run::is_named;
 use crate::domain::run::{Ended, Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
+use crate::markdown::{Parsed, SourceTarget};
 use crate::numbers::Figures;
+use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -358,10 +361,12 @@ impl CapturedRun<'_> {
 pub(super) struct EvidenceRuns<'a> {
     pub(super) captured: BTreeMap<RunId, CapturedRun<'a>>,
     by_node: HashMap<&'a NodeId, Vec<RunId>>,
+    /// The captured runs that each text names as a source, by its words for them.
+    named: HashMap<String, Option<RunId>>,
 }
 
 impl<'a> EvidenceRuns<'a> {
-    pub(super) fn of(investigation: &'a Investigation) -> Self {
+    pub(super) fn of(investigation: &'a Investigation, rules: Option<&EffectiveRules<'_>>) -> Self {
         let mut runs = EvidenceRuns::default();
         let mut expected = investigation.expected_later();
         for run in investigation.counted_runs() {
@@ -401,6 +406,9 @@ impl<'a> EvidenceRuns<'a> {
             judgements.retain(|it| {
                 !matches!(it.what, RunKind::Judged { holds: true, .. })
                     || !it.author.is_same_author(&first.run.author)
+                        && !rules.is_some_and(|rules| {
+                            rules.wrote_what_rests_on(investigation, first.run, &it.author, Some(it.at))
+                        })
             });
             let is_by_other = is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]);
             // Earlier versions took a script that is not there for a difference.
@@ -425,16 +433,35 @@ impl<'a> EvidenceRuns<'a> {
             run.share_judgements();
         }
         for node in investigation.nodes() {
-            for run in
-                node.results().flat_map(|result| &result.runs).filter(|run| runs.captured.contains_key(run))
-            {
+            for result in node.results() {
+                let cited = runs.cited(&result.findings);
                 let of_node = runs.by_node.entry(&node.id).or_default();
-                if !of_node.contains(run) {
-                    of_node.push(*run);
+                for run in result.runs.iter().chain(&cited).filter(|run| runs.captured.contains_key(run)) {
+                    if !of_node.contains(run) {
+                        of_node.push(*run);
+                    }
                 }
             }
         }
         runs
+    }
+
+    /// Returns the captured runs that a text names as sources. Who cites a rerun rests on what that one showed.
+    pub(super) fn cited(&mut self, text: &str) -> Vec<RunId> {
+        if self.captured.is_empty() || !text.contains("run:") {
+            return Vec::new();
+        }
+        let captured = &self.captured;
+        let only = |part: &str| {
+            let mut runs = captured.values().filter(|it| is_named(it.run, part));
+            runs.next().filter(|_| runs.next().is_none()).map(|it| it.run.id)
+        };
+        let sources = Parsed::new(text).sources().into_iter().filter_map(|source| match source.target {
+            SourceTarget::Run(named) => Some(named.trim().to_ascii_lowercase()),
+            _ => None,
+        });
+        let named = &mut self.named;
+        sources.filter_map(|part| *named.entry(part).or_insert_with_key(|part| only(part))).collect()
     }
 
     /// Returns the runs that support the given nodes, in node order and without duplicates.
@@ -495,7 +522,7 @@ impl<'a> Assessment<'a> {
         self.runs.captured.values()
     }
 
-    /// Returns the commands that support a node: those run for it and those named by its results.
+    /// Returns the commands that support a node: those run for it, and those that its results name or cite.
     pub fn runs_of(&self, node: &NodeId) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
     }

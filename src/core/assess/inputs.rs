@@ -714,11 +714,13 @@ impl ProjectInputs {
         base: Option<&str>,
         view: &dyn ProjectView,
     ) -> ProjectInputs {
-        let runs = EvidenceRuns::of(investigation);
+        let runs = EvidenceRuns::of(investigation, None);
         let mut cited: HashMap<RunId, Vec<&Pin>> = HashMap::new();
         for (node, pin) in investigation.pins() {
             let Some(node) = node else { continue };
-            for run in runs.of_nodes(std::iter::once(&node.id)) {
+            // What a node cites is no input of a command that it only cites, too.
+            let is_own = |id: &RunId| runs.captured[id].run.is_of(node);
+            for run in runs.of_nodes(std::iter::once(&node.id)).into_iter().filter(is_own) {
                 cited.entry(run).or_default().push(pin);
             }
         }
@@ -757,6 +759,12 @@ impl<'a> Assessment<'a> {
                 let cited: BTreeSet<String> = cited.map(|pin| pin.path.clone()).collect();
                 if !cited.is_empty() {
                     touched.push(Touched { node, files: cited.into_iter().collect(), run: None });
+                }
+            }
+            // The conclusion cites the rest.
+            for run in self.evidence(answer).filter(|run| !seen.contains(&run.run.id)) {
+                if let Some(InputState::Changed(files)) = &run.input_state {
+                    touched.push(Touched { node: answer.node, files: files.clone(), run: Some(run) });
                 }
             }
             touched

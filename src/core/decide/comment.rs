@@ -17,6 +17,7 @@ use crate::domain::{
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::corrections::{self, Corrections, is_small};
 use crate::ruleset::rules::objections::{corrected_text, may_resolve, objection_of};
+use crate::ruleset::rules::verification::ClaimedAuthor;
 use crate::ruleset::rules::{CallDiagnostics, shortened};
 
 /// An unvalidated comment.
@@ -130,11 +131,15 @@ pub fn comment(
     let objection = reply_to.and_then(|id| investigation.comment(id));
     if let Some(objection) = objection
         && kind == CommentKind::Resolution
-        && !may_resolve(investigation, objection, &author, None)
+        && let is_of_node = !may_resolve(investigation, objection, &author, None)
+        && (is_of_node || wrote_what_rests_on(investigation, rules, objection, &author))
     {
         let (what, to) = (objection.kind.label(), if about.is_empty() { "the conclusion" } else { about });
-        let message =
-            format!("The {what} to {to} must be resolved under a name other than that of {to}'s author.");
+        let of = match is_of_node {
+            true => format!("{to}'s author"),
+            false => format!("the author of an answer that rests on {to}"),
+        };
+        let message = format!("The {what} to {to} must be resolved under a name other than that of {of}.");
         let how = format!("Answer the {what}; let somebody else check the answer and resolve it.");
         diagnostics.refuse(Code::ResolvedByAuthor, about, message, how);
     }
@@ -337,4 +342,18 @@ fn node(
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
     Some(node.id.clone())
+}
+
+/// Returns whether the author of a resolution wrote an answer that rests on the node objected to.
+fn wrote_what_rests_on(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    objection: &Comment,
+    author: &Commenter,
+) -> bool {
+    let is_one = |node: &Node| Some(&node.id) == objection.node.as_ref();
+    let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
+    objection.kind == CommentKind::Objection
+        && objection.node.is_some()
+        && !by.independence_from(&rules.writers_resting_on(investigation, is_one, None)).is_confirmed()
 }

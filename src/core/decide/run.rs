@@ -75,9 +75,9 @@ pub fn record(
             diagnostics.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
         }
         if let RunKind::Judged { of, holds: true } = what
-            && is_first_author(investigation, of, &author)
+            && let Some(part) = part_in(investigation, rules, of, &author)
         {
-            let message = "You captured the command, so your word does not settle this difference.";
+            let message = format!("{part}, so your word does not settle this difference.");
             let how = "Let somebody else judge it, say that the evidence fails, or take back the rerun if it is your own and a mistake.";
             diagnostics.refuse(Code::InvalidArgument, "", message, how);
         }
@@ -88,14 +88,14 @@ pub fn record(
                 diagnostics.refuse(Code::InvalidArgument, "", message, how);
             }
             let differing = investigation.counted_runs().find(|run| run.of() == Some(*of) && differs(run));
-            if differing.is_some_and(|run| is_first_author(investigation, run.id, &author)) {
-                let message = "You captured the command, and a rerun of it differs.";
+            if let Some(part) = differing.and_then(|run| part_in(investigation, rules, run.id, &author)) {
+                let message = format!("{part}, and a rerun of it differs.");
                 let how = "Let somebody else say what matters, or judge the difference.";
                 diagnostics.refuse(Code::InvalidArgument, "", message, how);
             }
         }
         if let RunKind::Retracted { of } = what {
-            check_retraction(investigation, of, &author, note.as_deref(), &mut diagnostics);
+            check_retraction(investigation, rules, of, &author, note.as_deref(), &mut diagnostics);
         }
         if let RunKind::Repeated { of, at, verdict, ran } = &what
             && !is_news(investigation, *of, (at.as_ref(), *verdict, ran), &author, now)
@@ -242,9 +242,11 @@ fn placed(
 }
 
 /// Adds an error if this author can't take back this run: without a reason, only its own author can, and only if it does not
-/// differ. Whoever captured a command can't take back the rerun of somebody else that differs.
+/// differ. Whoever captured a command, or wrote an answer that rests on it, can't take back the rerun of somebody else that
+/// differs.
 fn check_retraction(
     investigation: &Investigation,
+    rules: &EffectiveRules,
     of: RunId,
     author: &Commenter,
     reason: Option<&str>,
@@ -266,17 +268,29 @@ fn check_retraction(
         let how = "Correct what rests on it, or let somebody else take it back.";
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
-    if differs(run) && !is_own && is_first_author(investigation, of, author) {
-        let message = "You captured the command, and this rerun of it differs.";
+    if differs(run)
+        && !is_own
+        && let Some(part) = part_in(investigation, rules, of, author)
+    {
+        let message = format!("{part}, and this rerun of it differs.");
         let how = "Let somebody else judge the difference, or take it back.";
         diagnostics.refuse(Code::InvalidArgument, "", message, how);
     }
 }
 
-/// Returns whether this author captured the command that a repetition repeats.
-fn is_first_author(investigation: &Investigation, repetition: RunId, author: &Commenter) -> bool {
-    let first = investigation.run(repetition).and_then(|run| investigation.run(run.of()?));
-    first.is_some_and(|first| author.is_same_author(&first.author))
+/// Returns what this author has to do with the command that a repetition repeats, if anything.
+fn part_in(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    repetition: RunId,
+    author: &Commenter,
+) -> Option<&'static str> {
+    let first = investigation.run(investigation.run(repetition)?.of()?)?;
+    if author.is_same_author(&first.author) {
+        return Some("You captured the command");
+    }
+    let is_writer = rules.wrote_what_rests_on(investigation, first, author, None);
+    is_writer.then_some("You wrote an answer that rests on the command")
 }
 
 const RUN: &str = "run";
@@ -335,7 +349,7 @@ pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator
 }
 
 /// Returns whether the lowercase text is a part of the run's id that is long enough to name it.
-pub(super) fn is_named(run: &Run, part: &str) -> bool {
+pub(crate) fn is_named(run: &Run, part: &str) -> bool {
     part.len() >= PART_MIN && run.id.matches(part)
 }
 

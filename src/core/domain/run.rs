@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
+use super::{AttachmentName, Commenter, Node, NodeId, RunId, Timestamp};
 use crate::text::{counted, made_visible, one_line, shell_line, shorten, without_escapes};
 
 /// A record in `runs/`: a command run, what is expected of one, a judgement on a difference, or a retraction. Each record is written once to its own file and
@@ -315,6 +315,11 @@ impl Run {
             RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => Some(ran),
             _ => None,
         }
+    }
+
+    /// Returns whether the command was run for the node, or a result of the node names it.
+    pub fn is_of(&self, node: &Node) -> bool {
+        self.node.as_ref() == Some(&node.id) || node.results().any(|result| result.runs.contains(&self.id))
     }
 
     /// Returns what was expected of the output.

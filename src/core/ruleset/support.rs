@@ -9,9 +9,10 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::rules::verification::Confirming;
+use super::rules::verification::{ClaimedAuthor, Confirming, writers};
 use super::{EffectiveRules, Enforcement, Role};
-use crate::domain::{Classification, Investigation, Link, Node, NodeId, Timestamp};
+use crate::domain::{Classification, Commenter, Investigation, Link, Node, NodeId, Run, Timestamp};
+use crate::markdown::{Parsed, Source, SourceTarget};
 
 /// A node that an answer rests on.
 #[derive(Clone, Debug)]
@@ -81,6 +82,40 @@ impl EffectiveRules<'_> {
             }
         }
         premises
+    }
+
+    /// Returns the authors, up to a point in time, of the answers that rest on one of the nodes for which `is_one` holds.
+    pub(crate) fn writers_resting_on<'i>(
+        &self,
+        investigation: &'i Investigation,
+        is_one: impl Fn(&Node) -> bool,
+        until: Option<Timestamp>,
+    ) -> Vec<ClaimedAuthor<'i>> {
+        let rests = |answer: &&Arc<Node>| {
+            self.premises(investigation, &answer.id).iter().any(|premise| is_one(premise.node))
+        };
+        let answers = self.answers(investigation).filter(rests);
+        answers.flat_map(|answer| writers(investigation, answer, until)).collect()
+    }
+
+    /// Returns whether an author wrote an answer that rests on a captured run: it, or a node that it rests on, names or cites it.
+    pub(crate) fn wrote_what_rests_on(
+        &self,
+        investigation: &Investigation,
+        run: &Run,
+        author: &Commenter,
+        until: Option<Timestamp>,
+    ) -> bool {
+        let names = |source: &Source| match &source.target {
+            SourceTarget::Run(named) => run.id.matches(&named.trim().to_ascii_lowercase()),
+            _ => false,
+        };
+        let cites = |result: &Classification| {
+            result.findings.contains("run:") && Parsed::new(&result.findings).sources().iter().any(names)
+        };
+        let is_one = |node: &Node| run.is_of(node) || node.results().any(cites);
+        let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
+        self.writers_resting_on(investigation, is_one, until).iter().any(|writer| writer.is_same_as(&by))
     }
 
     /// Returns the first finding that an answer depends on, is no answer and changed since the author saw it: the chain
