@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::stored;
+use crate::text::folded;
 
 /// The origin of a call, if known. It is reported by the client and not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,9 +55,10 @@ impl Caller {
 
     /// Returns whether two callers, each with its agent, are the same author. Two named agents are compared by name.
     /// Otherwise two known persons are compared, by name and by address: one person may have several addresses, and spell
-    /// the name differently.
+    /// the name differently. Names are compared as they look.
     pub fn is_same_author(one: (Option<&str>, &Caller), other: (Option<&str>, &Caller)) -> bool {
-        let is_same = |a: &str, b: &str| a.trim().to_lowercase() == b.trim().to_lowercase();
+        let spelt = |name: &str| folded(name).split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_same = |a: &str, b: &str| a == b || spelt(a) == spelt(b);
         match (one.0, other.0, &one.1.person, &other.1.person) {
             (Some(a), Some(b), ..) => is_same(a, b),
             (.., Some(a), Some(b)) => {

@@ -115,7 +115,12 @@ impl<'i> Corrections<'i> {
     /// Returns the edits of an author in short, and the best grade that a confirmation by the author can have. `None` if the
     /// author corrected nothing.
     pub(crate) fn by(&self, who: &ClaimedAuthor<'_>) -> Option<(String, Grade)> {
-        let own: Vec<_> = self.all.iter().filter(|it| author(it.comment).may_be(who)).collect();
+        // One that was accepted and undone since is open again, so it is there twice.
+        let is_last =
+            |at: usize| self.all[at + 1..].iter().all(|it| it.comment.id != self.all[at].comment.id);
+        let own =
+            self.all.iter().enumerate().filter(|(at, it)| author(it.comment).may_be(who) && is_last(*at));
+        let own: Vec<_> = own.map(|(_, it)| it).collect();
         let edits: Vec<TextEdit> = own.iter().flat_map(|it| it.comment.edits.iter().cloned()).collect();
         let is_known = own.iter().all(|it| !it.comment.edits.is_empty());
         let changed: usize = edits.iter().map(TextEdit::changed).sum();
