@@ -226,14 +226,18 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
         verdict: Some(assessment.in_short()),
         class: assessment.top().verdict,
         changed_at: assessment.investigation.last_research().max(assessment.end().map(|end| end.ended_at)),
-        bottom_line: assessment.bottom_line(),
+        bottom_line: assessment.doubted_bottom_line(),
         total_inputs_changed: assessment.total_inputs_changed(),
         total_answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message.person().to_owned()),
         total_objections: assessment.open.len(),
         open: (!assessment.open.is_empty()).then(|| objections::counted_in_words(&assessment.open, "open ")),
-        sign_off: sign_offs.all.first().map(|it| format!("{}, {}", it.decision, it.state)),
+        sign_off: sign_offs.all.first().map(|it| {
+            let is_untold = it.is_earlier() && it.state != signoff::SignOffState::Stale;
+            let earlier = if is_untold { ", before later changes" } else { "" };
+            format!("{}, {}{earlier}", it.decision, it.state)
+        }),
         ahead: apart.map(|(ahead, _)| ahead),
         behind: apart.map(|(_, behind)| behind),
         fault: entry.fault.or(fault),

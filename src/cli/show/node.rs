@@ -58,6 +58,9 @@ pub(super) fn shown(
     if let Some(answer) = answer {
         text.push_str(&format!("{}\n", styled(verdict_style(answer.verdict), &answer.words())));
     }
+    if let Some(why) = assessment.counts_for_nothing(node) {
+        text.push_str(&format!("{}\n", styled(BAD, why)));
+    }
     let fields = node.fields().filter(|field| !field.value.trim().is_empty());
     let (texts, facts): (Vec<_>, Vec<_>) = fields.partition(|field| field.is_text);
     for field in texts {

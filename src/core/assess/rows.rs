@@ -443,6 +443,9 @@ impl<'a> RowReader<'_, 'a> {
                 checks.push(RowCheck::new(false, "tried only in the same session"))
             }
             (_, Verdict::AuthorOnly, _) => checks.push(RowCheck::new(false, "tried only by its author")),
+            _ if !answer.confirming.is_empty() => {
+                checks.push(RowCheck::new(false, "its confirmation does not count"))
+            }
             _ => checks.push(RowCheck::new(false, "nobody has tried to refute it")),
         }
         let runs: Vec<_> = self.assessment.evidence(answer).collect();
@@ -871,7 +874,7 @@ mod tests {
         assert_eq!(axis, None, "all nodes are of one minute");
         for (is_valid, is_approval, sign) in [(true, true, '✓'), (true, false, '✗'), (false, true, '○')]
         {
-            let signed = [Signed { label: "By Ada".into(), is_valid, is_approval }];
+            let signed = [Signed { label: "By Ada".into(), is_valid, is_approval, is_earlier: false }];
             assert!(told(&nodes, &answers, &signed).0[0].ends_with(sign), "{signed:?}");
         }
     }

@@ -215,6 +215,15 @@ impl<'a> Assessment<'a> {
         Some(with_known(line, &known)).filter(|line| !line.is_empty())
     }
 
+    /// Returns the bottom line without links, for lists: only passages that their source does not show have how they are known.
+    pub fn doubted_bottom_line(&self) -> Option<String> {
+        let line = self.end().map_or("", |end| &end.bottom_line);
+        let known = |source: &Source| {
+            Some(self.source(source, None, &|_| None)).filter(|it| it.class == "differs").map(|it| it.known())
+        };
+        Some(with_known(line, &known)).filter(|line| !line.is_empty())
+    }
+
     /// Returns what the signs in the bottom line mean: `✓ ran as expected · ∅ not recorded`.
     pub fn key(&self, drift: &dyn Fn(&Pin) -> Option<&'static str>) -> String {
         let mut key: Vec<(&str, Vec<String>)> = Vec::new();

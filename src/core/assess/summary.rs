@@ -108,6 +108,8 @@ pub struct Signed {
     pub is_valid: bool,
     /// True if the decision is an approval.
     pub is_approval: bool,
+    /// True if it is known to be about an earlier state.
+    pub is_earlier: bool,
 }
 
 impl VerdictLine {
@@ -141,9 +143,9 @@ pub fn reactions(open: &Objection, named: Option<&str>) -> [(&'static str, Strin
 /// Returns the sign-off that counts, with its words: the first that covers this state or, without one, the first.
 pub(super) fn sign_off(signed: &[Signed]) -> Option<(&Signed, String)> {
     let by = signed.iter().find(|it| it.is_valid).or(signed.first())?;
-    let words = match by.is_valid {
-        true => by.label.clone(),
-        false => format!("{}, which does not cover this state", by.label),
+    let words = match by.is_earlier {
+        false => by.label.clone(),
+        true => format!("{}, which does not cover this state", by.label),
     };
     Some((by, words))
 }
@@ -203,8 +205,15 @@ impl<'a> Assessment<'a> {
         }
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let is_same = !standings.is_empty() && standings.iter().all(|it| *it == RunStanding::Same);
+        let was_unmet = |run: &CapturedRun<'_>| !run.ran.is_met();
+        let is_by_author = |run: &CapturedRun<'_>| run.is_repeated_by_author() && !run.is_reproduced();
+        let is_again = is_same && !self.whole_runs().any(|run| was_unmet(run) || is_by_author(run));
         let what = match standings.as_slice() {
             [] => "no command was captured for it",
+            _ if is_same && self.whole_runs().any(was_unmet) => {
+                "its evidence shows what it was expected to only since it was run again"
+            }
+            _ if is_same && !is_again => "not all of its evidence was run again by another",
             _ if is_same => "its evidence was run again",
             all if all.contains(&RunStanding::NotMet) => "its evidence did not show what it was expected to",
             all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
@@ -217,7 +226,7 @@ impl<'a> Assessment<'a> {
             }
             _ => "its evidence has not been rerun yet",
         };
-        let and = if verdict.is_confirmed() == is_same { "and" } else { "but" };
+        let and = if verdict.is_confirmed() == is_again { "and" } else { "but" };
         Some(format!(", {and} {what}"))
     }
 
@@ -346,10 +355,13 @@ impl<'a> Assessment<'a> {
     fn evidence_line(&self) -> Option<VerdictLine> {
         let words = self.reruns_in_words(&self.whole_runs().collect::<Vec<_>>())?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
-        let fits = |it: &RunStanding| matches!(it, RunStanding::Same | RunStanding::Holds);
+        let fits = |run: &CapturedRun<'_>| match run.standing() {
+            RunStanding::Same => run.ran.is_met() && (run.is_reproduced() || !run.is_repeated_by_author()),
+            standing => standing == RunStanding::Holds,
+        };
         let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
             true => Sign::Against,
-            false if standings.iter().all(fits) => Sign::For,
+            false if self.whole_runs().all(fits) => Sign::For,
             false => Sign::Doubt,
         };
         let words = sentence(&words);

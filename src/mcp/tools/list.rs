@@ -140,5 +140,5 @@ pub(in crate::mcp) fn judged(service: &Service, entry: &ListEntry) -> Option<(St
     let inputs = service.inputs(&snapshot.investigation);
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
     let assessment = assessment.with_inputs(inputs.as_ref());
-    Some((assessment.in_short_now(), assessment.bottom_line()))
+    Some((assessment.in_short_now(), assessment.doubted_bottom_line()))
 }

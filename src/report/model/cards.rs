@@ -172,7 +172,10 @@ impl<'a> Cards<'a> {
             title: node.name().to_owned(),
             href,
             round: node.round(),
-            state: self.state_of(node, mark),
+            state: match self.assessment.counts_for_nothing(node) {
+                Some(why) => StateView { meaning: why.to_owned(), ..self.state_of(node, mark) },
+                None => self.state_of(node, mark),
+            },
             first: telling_sentence(&excerpt).to_owned(),
             excerpt,
             sure,

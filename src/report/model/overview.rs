@@ -364,7 +364,7 @@ impl<'a> Cards<'a> {
             key: assessment.key(&|pin| input.evidence.drift.get(pin).map(Drift::as_str)),
             sentence: assessment.sentence(&signed),
             verdict: lines,
-            bottom_line: assessment.bottom_line(),
+            bottom_line: assessment.doubted_bottom_line(),
             bottom_line_html: conclusion.and_then(|end| SafeHtml::line(&end.bottom_line, "bottom-line")),
             draft: self.investigation.draft().map(|draft| SafeHtml::markdown(&draft.report(), "draft", 3)),
             rows: self.rows(assessment.rows(&signed), history),

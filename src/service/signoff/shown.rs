@@ -65,6 +65,7 @@ impl SignOffs {
                 label: format!("{} by {}", it.label(), one_line(&it.by())),
                 is_valid: it.state == SignOffState::Valid,
                 is_approval: it.decision == SignOffDecision::Approved,
+                is_earlier: it.is_earlier(),
             }
         };
         self.all.iter().cloned().map(one).collect()
@@ -86,6 +87,11 @@ impl SignOff {
             (SignOffState::Invalid, true) => "Invalid approval",
             (SignOffState::Invalid, false) => "Invalid rejection",
         }
+    }
+
+    /// Returns whether it is known to be about an earlier state.
+    pub fn is_earlier(&self) -> bool {
+        self.state == SignOffState::Stale || matches!(self.since, Since::Later { .. })
     }
 
     /// Describes the changes since the signed commit in one sentence.
