@@ -42,6 +42,9 @@ pub(super) fn commit(
     named: Option<NodeId>,
 ) -> ExitResult {
     let text = work::text(text)?;
+    if text.trim().is_empty() {
+        return Err("the finding is blank: say in a sentence what was tried, and what was found".into());
+    }
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     if named.is_none() && pending.len() > 1 {
