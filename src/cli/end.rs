@@ -122,7 +122,8 @@ pub(super) fn run(arguments: &EndArguments) -> ExitResult {
         None => work::standard_input("-m TEXT")?,
     };
     if let Some(text) = given {
-        return subject.tell(call(parts(&text)), lines);
+        let (line, conclusion) = parts(&text);
+        return subject.tell(call((bottom_line.cloned().unwrap_or(line), conclusion)), lines);
     }
     let stored = subject.investigation().draft();
     if stored.is_some() && !arguments.draft {
