@@ -1,6 +1,7 @@
 //! `tot comment`, `tot object` and `tot resolve`: write a person's comments and corrections.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
@@ -126,17 +127,18 @@ fn talk(
     let message = how.message.as_deref();
     let words =
         CommentRequest { kind, node: node.as_ref(), reply_to, edits, message, agent: how.agent.as_deref() };
-    let written = write(&place, &path, &words)?;
-    let said = tell(&place, &written, how);
+    let (written, comment) = write(&place, &path, &words)?;
+    let said = tell(&place, &written, comment.as_deref(), how);
     if written.decision.event.is_some() { stored(said) } else { said }
 }
 
-/// Prints the result.
-fn tell(place: &Location, written: &Written, how: &CommentOptions) -> CommandResult {
-    let comment = match &written.decision.event {
-        Some(Event::Commented { comment }) => Some(comment),
-        _ => None,
-    };
+/// Prints the result. `comment` is the new comment, or the one that already said the same.
+fn tell(
+    place: &Location,
+    written: &Written,
+    comment: Option<&Comment>,
+    how: &CommentOptions,
+) -> CommandResult {
     if how.common.json {
         let head = written.commit().map(|commit| commit.to_string());
         return say_fields(&json!({
@@ -145,6 +147,7 @@ fn tell(place: &Location, written: &Written, how: &CommentOptions) -> CommandRes
             "nodeId": comment.and_then(|it| it.node.as_ref()),
         }));
     }
+    let comment = comment.filter(|_| written.decision.event.is_some());
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
     let about = comment
         .node
@@ -180,8 +183,12 @@ pub(super) struct CommentRequest<'a> {
     pub agent: Option<&'a str>,
 }
 
-/// Writes the comment in one commit.
-pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -> CommandResult<Written> {
+/// Writes the comment in one commit. Also returns the comment, or the one that already said the same.
+pub(super) fn write(
+    place: &Location,
+    path: &Path,
+    words: &CommentRequest<'_>,
+) -> CommandResult<(Written, Option<Arc<Comment>>)> {
     let CommentRequest { kind, node, reply_to, message, agent, .. } = *words;
     let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
@@ -199,8 +206,8 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     let request = Say {
         node_id: node.map(|node| node.whole().to_owned()),
         kind,
-        reply_to: reply_to.map(|it| it.id.to_string()),
-        text,
+        reply_to: reply_to.as_ref().map(|it| it.id.to_string()),
+        text: text.clone(),
         edits: words.edits.clone(),
         agent_id: agent.map(str::to_owned),
     };
@@ -216,7 +223,19 @@ pub(super) fn write(place: &Location, path: &Path, words: &CommentRequest<'_>) -
     })?;
     kept.iter().for_each(Edited::stored);
     warn("tot comment", &written);
-    Ok(written)
+    let name = place.store.open(path)?.identity().0;
+    let is_it = |it: &&Arc<Comment>| {
+        (it.kind, it.text.as_str(), &it.edits) == (kind, text.trim(), &words.edits)
+            && it.reply_to == reply_to.as_ref().map(|it| it.id)
+            && (reply_to.is_some() || it.node.as_ref() == node)
+            && (it.author.name.as_str(), it.author.agent_id.as_deref()) == (name.as_str(), agent)
+    };
+    let comment = match &written.decision.event {
+        Some(Event::Commented { comment }) => Some(comment),
+        _ => written.loaded.investigation().comments().rfind(is_it),
+    };
+    let comment = comment.cloned();
+    Ok((written, comment))
 }
 
 /// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections and corrections are
