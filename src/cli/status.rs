@@ -25,8 +25,8 @@ pub(super) struct StatusArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {sessionId, title, verdict, openObjections: [{commentId, nodeId?, message}], blockers: [{code, nodeId?,
-message}], nextAction?}
+With --json: {sessionId, title, verdict, openObjections: [{commentId, nodeId?, message}], blockers?: [{code, nodeId?,
+message}], nextAction?}, both absent if the ruleset can't be read
 
 Examples:
   tot status
@@ -39,11 +39,11 @@ pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let verdict = assessment.sentence(&signoff::looked_up(&place.store, &snapshot, is_person()).signed());
-    let blockers = blockers(&assessment);
+    let blockers = assessment.rules.map(|_| blockers(&assessment));
     let next = assessment.rules.map(|rules| outlook(investigation, &rules).next_step);
     let next = next.map(|next| next.wording(place.named()).person().to_owned());
     if common.json {
-        let blockers: Vec<_> = blockers.iter().map(BlockerJson::from).collect();
+        let blockers = blockers.map(|all| all.iter().map(BlockerJson::from).collect::<Vec<_>>());
         return say_fields(&json!({"sessionId": meta.id, "title": meta.title, "verdict": verdict,
             "openObjections": ObjectionJson::all(&assessment), "blockers": blockers, "nextAction": next}));
     }
@@ -53,7 +53,10 @@ pub(super) fn run(StatusArguments { common }: &StatusArguments) -> CommandResult
         styled(BOLD, &screen.rest(&meta.title, 0)),
         screen.rest(&verdict, 0),
         if assessment.open.is_empty() { objections } else { styled(BAD, &objections) },
-        format!("{} left before the end", counted(blockers.len(), "requirement")),
+        match blockers {
+            Some(blockers) => format!("{} left before the end", counted(blockers.len(), "requirement")),
+            None => "Requirements left before the end: unknown".to_owned(),
+        },
         screen.rest(
             &format!("Next: {}", next.as_deref().unwrap_or("unknown, because the ruleset can't be read")),
             0,
