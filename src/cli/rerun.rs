@@ -295,7 +295,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
 
 /// Returns what became of the inputs of the commands since each was last run, or since the given commit.
 fn inputs(arguments: &RerunArguments, investigation: &Investigation) -> CommandResult<ProjectInputs> {
-    let none = || misused("--changed: this is not in the repository of a project");
+    let none = || misused("--changed: this is not in the repository of a project that has a commit");
     let project = Project::here().ok_or_else(none)?;
     let git = GitProgram::find(is_person())?;
     let commit = |name: &str| project_commit(&git, project.root(), name);

@@ -62,15 +62,16 @@ impl Project {
         })
     }
 
-    /// Returns the files as they are in the work tree or, if `is_staged` is true, in the index.
+    /// Returns the files as they are in the work tree or, if `is_staged` is true, in the index. `None` as for [`Project::files`].
     ///
     /// # Errors
     ///
     /// Returns an error if git fails.
     pub fn files_now(&self, git: &GitProgram, is_staged: bool) -> Result<Option<ProjectFiles>, RemoteError> {
+        let Some(files) = self.files(None) else { return Ok(None) };
         let untracked = if is_staged { Vec::new() } else { git.untracked(&self.root, false)? };
         let changes = git.changes(&self.root, is_staged, &untracked, &|_| true)?;
-        Ok(self.files(None).map(|files| ProjectFiles { changes, ..files }))
+        Ok(Some(ProjectFiles { changes, ..files }))
     }
 
     /// Returns the files in a state of the project, of those that differ from its commit only the wanted ones.
