@@ -19,7 +19,7 @@ use crate::markdown::{Reader, code_span, literal};
 use crate::report::Range;
 use crate::service::project::{Project, ProjectFiles};
 use crate::service::remote::GitProgram;
-use crate::store::{Snapshot, StoreError};
+use crate::store::{Fault, Snapshot};
 use crate::text::counted;
 
 /// Name the conclusions in the root that rest on something that a change of the project touches, directly or through what they
@@ -39,7 +39,8 @@ pub(super) struct ImpactArguments {
     /// Print Markdown for one comment on a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Exit with status 1 if a conclusion is affected, or if the history is not here, as in a shallow clone
+    /// Exit with status 1 if a conclusion is affected, if an investigation can't be read, or if the history is not here, as in a
+    /// shallow clone
     #[arg(long)]
     strict: bool,
     /// Name the commands without declared inputs, too
@@ -51,7 +52,8 @@ pub(super) struct ImpactArguments {
 
 const EXAMPLES: &str = "\
 With --json: {base?, head, affected: [{sessionId, title, nodeId, answer, through: [{nodeId, files, runId?, command?, seconds?,
-recheck}]}], notRecorded?: [{sessionId, title, nodeId, answer, through}], totalCommands, totalNotChecked}
+recheck}]}], notRecorded?: [{sessionId, title, nodeId, answer, through}], totalCommands, totalNotChecked,
+unreadable: [{path, reason}]}
 
 Examples:
   tot impact                           the work tree, against what the commands read
@@ -95,6 +97,8 @@ struct Impact {
     not_recorded: Vec<AffectedAnswer>,
     commands: usize,
     not_checked: usize,
+    /// Its path, if it or a file of it can't be read, and the reason.
+    unreadable: Vec<(String, String)>,
 }
 
 pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
@@ -102,28 +106,31 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
     place.existing()?;
     let (files, base) = change(arguments)?;
     let (folders, _) = place.folders()?;
-    let look = |folder: &std::path::PathBuf| -> Result<Impact, StoreError> {
-        let snapshot = place.store.load_tip(folder)?;
-        Ok(impact(&snapshot, &files, base.as_deref(), arguments.all))
+    let look = |folder: &std::path::PathBuf| {
+        let (found, reason) = match place.store.load_tip(folder) {
+            Ok(snapshot) => {
+                let is_grave = |fault: &&Fault| fault.is_unreadable() || snapshot.ruleset.is_err();
+                let fault = snapshot.all_faults().find(is_grave).map(ToString::to_string);
+                (impact(&snapshot, &files, base.as_deref(), arguments.all), fault)
+            }
+            Err(error) => (Impact::default(), Some(CommandError::from(error).to_string())),
+        };
+        let unreadable = reason.map(|reason| (folder.display().to_string(), reason));
+        Impact { unreadable: unreadable.into_iter().collect(), ..found }
     };
     let mut all = Impact::default();
-    let mut is_left_out = false;
-    for (found, folder) in parallel::each(&folders, parallel::cores(), look).into_iter().zip(&folders) {
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => {
-                is_left_out = true;
-                let reason = CommandError::from(error);
-                tell(&format!("tot impact: left out {}: {reason}", folder.display()));
-                continue;
-            }
-        };
+    for found in parallel::each(&folders, parallel::cores(), look) {
+        for (path, reason) in &found.unreadable {
+            tell(&format!("tot impact: left out {path}: {reason}"));
+        }
+        all.unreadable.extend(found.unreadable);
         all.affected.extend(found.affected);
         all.not_recorded.extend(found.not_recorded);
         all.commands += found.commands;
         all.not_checked += found.not_checked;
     }
     if arguments.common.json {
+        let unreadable = all.unreadable.iter().map(|(path, reason)| json!({"path": path, "reason": reason}));
         say_fields(&json!({
             "base": base,
             "head": files.commit(),
@@ -131,6 +138,7 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
             "notRecorded": arguments.all.then_some(&all.not_recorded),
             "totalCommands": all.commands,
             "totalNotChecked": all.not_checked,
+            "unreadable": unreadable.collect::<Vec<_>>(),
         }))?;
     } else {
         let since = base.as_ref().map(|base| format!("{}..{}", short(base), short(&files.commit())));
@@ -146,14 +154,14 @@ pub(super) fn run(arguments: &ImpactArguments) -> ExitResult {
     }
     // Nothing is known of a project whose history is not here. A squashed commit is in no clone.
     let is_checked = all.not_checked == 0 || !Project::here().is_some_and(|project| project.is_shallow());
-    Ok(passed(!arguments.strict || all.affected.is_empty() && !is_left_out && is_checked))
+    Ok(passed(!arguments.strict || all.affected.is_empty() && all.unreadable.is_empty() && is_checked))
 }
 
 /// Returns the project's files after the change, and the commit before it. Without one, the change is since each run.
 fn change(arguments: &ImpactArguments) -> CommandResult<(ProjectFiles, Option<String>)> {
     let project = Project::here().ok_or("this is not in the repository of a project")?;
     let (git, root) = (GitProgram::find(is_person())?, project.root());
-    let unreadable = || format!("the commit of the project {} can't be read", root.display());
+    let unreadable = || format!("the project {} has no commit yet, or it can't be read", root.display());
     if let Some(Range { from, to }) = &arguments.range {
         let (base, head) = (project_commit(&git, root, from)?, project_commit(&git, root, to)?);
         let base = git
@@ -228,7 +236,10 @@ fn summary(all: &Impact, what: &str) -> Vec<String> {
         1 => format!("1 answer rests on {what}: recheck it."),
         several => format!("{several} answers rest on {what}: recheck them."),
     };
-    [first].into_iter().chain(not_checked(all.not_checked, all.commands)).collect()
+    let left_out = (!all.unreadable.is_empty()).then(|| {
+        format!("Left out, because not all can be read: {}.", counted(all.unreadable.len(), "investigation"))
+    });
+    [first].into_iter().chain(not_checked(all.not_checked, all.commands)).chain(left_out).collect()
 }
 
 /// Says how many commands are not checked, if any, and what to do.
