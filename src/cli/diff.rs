@@ -7,9 +7,9 @@ use super::CommandResult;
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_fields};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, section, styled};
-use crate::domain::{AttachmentName, Comment, Happening, NodeId};
+use crate::domain::{AttachmentName, Comment, Happening, NodeId, Run};
 use crate::fields::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
-use crate::json::CommentJson;
+use crate::json::{CommentJson, RunJson};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, LinePart, difference};
 use crate::report::{self, Range, changes, verb_of};
@@ -35,8 +35,8 @@ pub(super) struct DiffArguments {
 const EXAMPLES: &str = "\
 With --json: {sessionId, from, to, nodes: [{nodeId, change, title, stateBefore?, stateAfter?, reason?,
 fields: [{name, before, after}]}], answers?: [{nodeId, before, after}], said?: [{what, commentId, nodeId?, kind, author, by, at, text}],
-attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, before, after}],
-facts?: [{name, before, after}], rulesetChanged}, where change is added, changed or gone
+ran?: [{what, runId, nodeId?, of?, author, by, at, …}], attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, before, after}],
+facts?: [{name, before, after}], files?: [PATH], rulesetChanged}, where change is added, changed or gone
 
 Examples:
   tot diff ended/1..               what has changed since it ended
@@ -52,10 +52,14 @@ pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
     let withheld = report::withheld(&place.store, &path, arguments.withhold.ignore_uncommitted)?;
     withheld.hide(&mut before);
     withheld.hide(&mut after);
-    if arguments.markdown {
-        return page(&changes::markdown(&Diff::new(&before, &after), [from, to]));
+    let mut diff = Diff::new(&before, &after);
+    if diff.is_empty() {
+        let changes = place.store.open(&path)?.diff(Some(before.head), after.head)?;
+        diff.files = changes.into_iter().map(|change| change.path).collect();
     }
-    let diff = Diff::new(&before, &after);
+    if arguments.markdown {
+        return page(&changes::markdown(&diff, [from, to]));
+    }
     match arguments.common.json {
         true => say_fields(&document(&diff)),
         false => page(&shown(&diff, [from, to], Screen { columns: columns() })),
@@ -84,6 +88,9 @@ fn document(diff: &Diff<'_>) -> Value {
         body: json!({"what": what}),
         advice: CommentJson::new(comment),
     };
+    let ran = |(run, what): (&Run, String)| {
+        json!(Advised { body: json!({"what": what}), advice: RunJson::new(&diff.judged[1], run) })
+    };
     let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| json!({"nodeId": node.to_string(), "what": what, "name": name.to_string()});
     let conclusion = conclusion(diff).map(|it| json!({"before": it.before, "after": it.after}));
     let list = |entries: Vec<Value>| Some(entries).filter(|entries| !entries.is_empty());
@@ -94,12 +101,14 @@ fn document(diff: &Diff<'_>) -> Value {
         "nodes": nodes(diff).iter().filter_map(node).collect::<Vec<_>>(),
         "answers": list(diff.answers.iter().map(answer).collect()),
         "said": list(comments(diff).map(said).map(|it| json!(it)).collect()),
+        "ran": list(runs(diff).map(ran).collect()),
         "attached": list(attachments(diff).map(attached).collect()),
         "conclusion": conclusion,
         // Changes to the conclusion's fields other than its text.
         "end": list(end(diff).map(field).collect()),
         // Changes to the start settings, which only manual edits can make.
         "facts": list(diff.facts.iter().map(field).collect()),
+        "files": list(diff.files.iter().map(|file| json!(file)).collect()),
         "rulesetChanged": diff.ruleset.is_some(),
     })
 }
@@ -137,6 +146,11 @@ fn told<'d>(of: &'d NodeDiff<'_>) -> impl Iterator<Item = &'d FieldDiff> {
 /// Returns the new and changed comments with the verbs used in the history, such as `objected` or `resolved`.
 fn comments<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = (&'d Comment, String)> {
     diff.happenings.iter().filter_map(|it| Some((&**it.comment()?, verb_of(it).0.to_lowercase())))
+}
+
+/// Returns the new and changed runs, with the verbs used in the history.
+fn runs<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = (&'d Run, String)> {
+    diff.happenings.iter().filter_map(|it| Some((&**it.run()?, verb_of(it).0.to_lowercase())))
 }
 
 /// Returns the new and changed attachments.
@@ -186,6 +200,13 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
         format!("  {} {}\n{}", styled(BOLD, about), styled(QUIET, &what), screen.prose(&comment.shown(), 4))
     };
     text.push_str(&section("Said", &comments(diff).map(said).collect::<String>()));
+    let ran = |(run, what): (&Run, String)| {
+        let about = run.node.as_ref().map_or("the investigation", |node| node.as_str());
+        let what = format!("{what}, {}", one_line(&run.author.label()));
+        let line = screen.prose(&one_line(&run.summary()), 4);
+        format!("  {} {}\n{line}", styled(BOLD, about), styled(QUIET, &what))
+    };
+    text.push_str(&section("Run", &runs(diff).map(ran).collect::<String>()));
     let attached = |(node, name, what): (&NodeId, &AttachmentName, String)| {
         let name = one_line(name.as_str());
         format!("  {} {} {name}\n", styled(BOLD, node.as_str()), styled(QUIET, &what))
@@ -207,6 +228,8 @@ fn shown(diff: &Diff<'_>, names: [&str; 2], screen: Screen) -> String {
     if diff.ruleset.is_some() {
         text.push_str("\nThe ruleset differs.\n");
     }
+    let file = |path: &String| format!("  {}\n", one_line(path));
+    text.push_str(&section("Other files", &diff.files.iter().map(file).collect::<String>()));
     let [from, to] = names.map(one_line);
     if text.is_empty() {
         return format!("Nothing in the investigation changed from {from} to {to}.\n");

@@ -15,9 +15,10 @@ const LISTED: usize = 60;
 const LENGTH: usize = 200;
 
 /// The headings in order, with the verbs listed under each.
-const HEADINGS: [(&str, &[&str]); 6] = [
+const HEADINGS: [(&str, &[&str]); 7] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
+    ("Run", &["ran"]),
     ("Said", &["commented"]),
     ("Attached", &["attached"]),
     ("Changed by hand", &["edited", "removed"]),
@@ -52,7 +53,8 @@ pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     let rules = diff.ruleset.iter().map(|_| "- `ruleset.yaml` differs.\n".to_owned());
     list("The ruleset, changed by hand", rules.collect());
     list("Answers now", diff.answers.iter().map(|it| answer(diff, it)).collect());
-    if diff.is_empty() {
+    list("Other files", diff.files.iter().map(|file| format!("- {}\n", inline(file, LENGTH))).collect());
+    if diff.is_empty() && diff.files.is_empty() {
         page.push_str("Nothing in the investigation changed.\n");
     }
     page
@@ -71,13 +73,16 @@ fn line(happening: &Happening) -> String {
             inline(name.as_str(), LENGTH)
         );
     }
-    if let Some(comment) = happening.comment() {
-        let about = comment.node.as_ref().map(|node| format!("`{node}` ")).unwrap_or_default();
+    let comment = happening.comment().map(|it| (&it.node, &it.author, it.shown()));
+    if let Some((node, author, text)) =
+        comment.or_else(|| happening.run().map(|it| (&it.node, &it.author, it.summary().into())))
+    {
+        let about = node.as_ref().map(|node| format!("`{node}` ")).unwrap_or_default();
         return format!(
             "- {about}{}, {}: {}\n",
             verb_of(happening).0.to_lowercase(),
-            inline(&comment.author.label(), 60),
-            inline(&comment.shown(), LENGTH)
+            inline(&author.label(), 60),
+            inline(&text, LENGTH)
         );
     }
     let Some(node) = happening.node() else { return String::new() };

@@ -32,6 +32,8 @@ pub struct Diff<'s> {
     pub end: Option<EndDiff>,
     /// The changed start settings.
     pub facts: Vec<FieldDiff>,
+    /// The changed files, if nothing else is known to have changed. Whoever can read git fills it in.
+    pub files: Vec<String>,
     /// The ruleset before and after, or the reason why it can't be read. `None` if unchanged.
     pub ruleset: Option<[String; 2]>,
 }
@@ -108,6 +110,7 @@ impl<'s> Diff<'s> {
             judged,
             end: end(old, new),
             facts: differing_fields(fields_of_meta(old.meta()), fields_of_meta(new.meta())),
+            files: Vec::new(),
             ruleset: (rules[0] != rules[1]).then_some(rules),
             nodes: pairs
                 .into_iter()
@@ -117,7 +120,7 @@ impl<'s> Diff<'s> {
         }
     }
 
-    /// Returns true if the states are identical.
+    /// Returns true if the states are identical, except for [`Diff::files`].
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
             && self.happenings.is_empty()
