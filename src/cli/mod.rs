@@ -64,7 +64,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StyledStr, TypedValueParser};
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, StyledStr, TypedValueParser,
+};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CommandError;
@@ -86,7 +88,7 @@ struct Tot {
     #[arg(long, value_name = "DIR", value_parser = root::path())]
     root: Option<PathBuf>,
     /// Investigation; also accepted after the command
-    #[arg(short, long, value_name = "ID")]
+    #[arg(short, long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     investigation: Vec<String>,
     /// When to print in color. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true, help_heading = place::EVERYWHERE)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::print::tell;
 use super::root::{self, Root};
@@ -36,7 +37,7 @@ pub(super) struct PlaceArguments {
     root: RootArgument,
     /// Investigation: its id, or the beginning or end of it; repeat the option to name several. Default: TOT_INVESTIGATION or,
     /// except for list and search, the one around the current folder, the only one, or the only open one
-    #[arg(short, long, value_name = "ID", global = true, help_heading = EVERYWHERE)]
+    #[arg(short, long, value_name = "ID", global = true, value_parser = NonEmptyStringValueParser::new(), help_heading = EVERYWHERE)]
     pub investigation: Vec<String>,
 }
 

@@ -220,6 +220,11 @@ impl StoreError {
         error.caused_by(source)
     }
 
+    /// Names a place instead of a temporary folder.
+    pub fn instead_of(self, folder: &Path, place: &str) -> StoreError {
+        StoreError { message: self.message.replace(&folder.display().to_string(), place), ..self }
+    }
+
     /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = self.hint.clone().unwrap_or_else(|| self.kind.hint().to_owned());

@@ -189,7 +189,7 @@ impl RemoteError {
             ),
             (
                 &["does not appear to be a git repository", "not found", "does not exist"],
-                "Check the address with `tot remote`",
+                "Check the address; `tot remote` shows that of each investigation",
             ),
             (
                 &["lazy fetching disabled", "promisor remote"],

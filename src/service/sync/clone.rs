@@ -50,14 +50,30 @@ pub fn clone(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Cloned>, SyncError> {
     let address = &whole_address(address);
+    into_root(store, || {
+        tell(&format!("reading {}", shown_address(address)));
+        let (advertised, places) = listed(store, git, address, ids)?;
+        Ok(at_once(&places, |place| {
+            tell(&format!("cloning {}", place.branch));
+            let outcome = one(store, git, address, place, &advertised);
+            Cloned { branch: place.branch.clone(), outcome }
+        }))
+    })
+}
+
+/// Creates the root before `bring`, and removes a new one afterwards if nothing came into it.
+pub(super) fn into_root<T>(
+    store: &Store,
+    bring: impl FnOnce() -> Result<T, SyncError>,
+) -> Result<T, SyncError> {
+    let is_new = !store.root().exists();
     store.prepare()?;
-    tell(&format!("reading {}", shown_address(address)));
-    let (advertised, places) = listed(store, git, address, ids)?;
-    Ok(at_once(&places, |place| {
-        tell(&format!("cloning {}", place.branch));
-        let outcome = one(store, git, address, place, &advertised);
-        Cloned { branch: place.branch.clone(), outcome }
-    }))
+    let brought = bring();
+    if is_new && store.folders().is_empty() {
+        let _ = fs::remove_file(store.root().join(".gitignore"));
+        let _ = fs::remove_dir(store.root());
+    }
+    brought
 }
 
 /// Lists the references at an address, and the places of the investigations chosen by `ids`.
@@ -171,7 +187,9 @@ pub(super) fn build(
             RemoteError::Failed { what: format!("fetch from {}", shown_address(address)), said }.into()
         );
     };
-    let id = store.inspect(&aside, tip)?.investigation.meta().id;
+    let read = store.inspect(&aside, tip);
+    let read = read.map_err(|error| error.instead_of(&aside, &shown_address(address)))?;
+    let id = read.investigation.meta().id;
     // Otherwise, an investigation could replace another one by using its name.
     if place.id().is_some_and(|named| named != id) {
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::SyncError;
-use super::clone::{build, io_error, listed, present};
+use super::clone::{build, into_root, io_error, listed, present};
 use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::SessionId;
 use crate::service::check::{self, Finding, Objects, Severity};
@@ -59,6 +59,16 @@ pub fn bundle(
     file: &Path,
     dry_run: bool,
 ) -> Result<Vec<Unbundled>, SyncError> {
+    let bring = || unbundled(store, git, file, dry_run);
+    if dry_run { bring() } else { into_root(store, bring) }
+}
+
+fn unbundled(
+    store: &Store,
+    git: &GitProgram,
+    file: &Path,
+    dry_run: bool,
+) -> Result<Vec<Unbundled>, SyncError> {
     let aside = aside(store, dry_run)?;
     let within = Store::new(aside.path());
     // The path is absolute, so that git can't mistake it for a host or an option, in any folder.
@@ -78,9 +88,6 @@ pub fn bundle(
 /// Creates the temporary folder to build in, in the root or, for a dry run, in the system's folder.
 fn aside(store: &Store, dry_run: bool) -> Result<TemporaryFolder, SyncError> {
     let parent = if dry_run { env::temp_dir() } else { store.root().to_owned() };
-    if !dry_run {
-        store.prepare()?;
-    }
     remove_abandoned(&parent, PREFIX, &|_| true);
     TemporaryFolder::new(&parent, PREFIX).map_err(|source| io_error("create a folder in", &parent, source))
 }
