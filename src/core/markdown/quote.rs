@@ -305,7 +305,9 @@ impl QuoteWriter {
             }
             Tag::Item => {
                 self.lines.gap &= !self.after_list;
-                let mark = self.lines.item_mark("- ");
+                // Below text, a hyphen of its own would make a heading of the text.
+                let bullet = if self.lines.lists.len() > 1 { "* " } else { "- " };
+                let mark = self.lines.item_mark(bullet);
                 let rest = " ".repeat(mark.len());
                 self.indent(Some(mark), &rest);
             }
@@ -492,7 +494,7 @@ mod tests {
     use super::*;
 
     /// Marks that open, close or define something, or that forges and site generators act on.
-    const MARKS: [&str; 64] = [
+    const MARKS: [&str; 65] = [
         "```",
         "~~~~",
         "````rust",
@@ -547,6 +549,7 @@ mod tests {
         "\u{202e}",
         "| a | b |\n|---|---|\n| `|` | \\| |",
         "- [ ] a",
+        "---\n- [^1]:*",
         "10. b",
         ">",
         "> > c",
