@@ -34,7 +34,7 @@ pub(super) struct EndArguments {
     #[arg(long, value_name = "REASON", value_parser = one_of(REASONS))]
     stopped: Option<StopReason>,
     /// Explanation of why it ends early
-    #[arg(long, value_name = "TEXT", requires = "stopped")]
+    #[arg(long, value_name = "TEXT", requires = "stopped", conflicts_with = "draft")]
     note: Option<String>,
     /// Name of the agent who ends it, so that it is not taken for a person's work
     #[arg(long, value_name = "NAME", value_parser = agent_name)]

@@ -41,7 +41,7 @@ pub(super) struct ProposeArguments {
     #[arg(long, requires = "message", conflicts_with = "next")]
     reopen: bool,
     /// Why it is reopened; - for standard input
-    #[arg(short, long, value_name = "TEXT", requires = "reopen")]
+    #[arg(short, long, value_name = "TEXT", requires = "reopen", conflicts_with = "next")]
     message: Option<String>,
     #[command(flatten)]
     work: WorkArguments,

@@ -109,14 +109,18 @@ pub(super) struct RerunArguments {
     dry_run: bool,
     /// Judge a difference, named by the rerun's id or a suffix of the id: the evidence still holds, or fails
     #[arg(long, num_args = 2, value_names = ["RUN", "holds|fails"], requires = "message",
-          conflicts_with_all = ["at", "all", "answers", "changed", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
+          conflicts_with_all = OF_RUNS)]
     judge: Vec<String>,
     /// Reason for the judgment
-    #[arg(short, long, value_name = "REASON", requires = "judge")]
+    #[arg(short, long, value_name = "REASON", requires = "judge", conflicts_with_all = OF_RUNS)]
     message: Option<String>,
     #[command(flatten)]
     common: Common,
 }
+
+/// The options for running commands, which a judgment does not take.
+const OF_RUNS: [&str; 9] =
+    ["at", "all", "answers", "changed", "yes", "timeout", "sandbox", "no_store", "dry_run"];
 
 const EXAMPLES: &str = "\
 Examples:
