@@ -1,6 +1,6 @@
 //! `objections`: the effect of ending with an unresolved objection to an answer that nobody has refuted, to its
 //! ancestors, or to its confirmations (`OBJECTION_OPEN`): `warn` (the default), `reject`, which keeps the investigation
-//! from ending, or `"off"`. A person can resolve an objection, and so can an agent that did not write the node. Callers
+//! from ending, or `"off"`. Whoever wrote the node, or an answer that rests on it, can't resolve an objection to it. Callers
 //! name themselves, so nobody verifies who wrote it. A correction that nobody has accepted or resolved counts too.
 //!
 //! ```yaml
